@@ -1,0 +1,251 @@
+"""One logged decision about one topic (spec 5.5), and its form in the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.activation.signals import Signals
+    from engine.activation.trace import Message, TopicTrace, Trace
+
+MESSAGE_LIMIT = 500
+"""Characters of the message that are logged."""
+
+Labeller = Literal["person", "use", "gate"]
+
+LABELLER_RANK: dict[str, int] = {"person": 2, "use": 1, "gate": 0}
+"""Whose label counts where there are several: the person's, then what use showed, then a gate's answer."""
+
+
+class Decision(NamedTuple):
+    """What was decided about one topic for one message, and why.
+
+    Attributes:
+        id: Stable: the same topic and message, at the same time in the same session, have the same id.
+        at: When the message came, ISO 8601, UTC.
+        session_id: The conversation; empty for a message tried by hand.
+        direction: ``input`` or ``output``.
+        message_hash: sha256 of the whole message.
+        message: Its first 500 characters.
+        topic: The topic's name.
+        priority: Its priority then.
+        activation: Its activation then.
+        hits: The tier-1 hits: trigger index, type, matched text, start, end.
+        scores: Every tier-2 signal by name.
+        score: The one that decided.
+        threshold: The topic's similarity threshold then.
+        activate_at: Score from which the row activated; ``None``: never.
+        gate_at: Score from which the row asked the gate; ``None``: never.
+        rule: The row, as text.
+        verdict: As in ``TopicTrace``.
+        gate_answer: ``yes``, ``no``, ``failed``, or empty when the gate was not asked.
+        gate_provider: Who was asked.
+        gate_model: Which model.
+        gate_probability: Its confidence, where it has one.
+        gate_reason: Its reason, or how it failed; empty for the local gate, whose signals say it.
+        cached: The answer was remembered.
+        latency_ms: Of the question.
+        cost_usd: Of the question.
+        signals: The values of ``Signals``, for the local gate to learn from.
+        useful: The label: whether the topic was right for the message; ``None`` while nobody has said.
+        labelled_by: Who said so.
+    """
+
+    id: str
+    at: str
+    session_id: str
+    direction: str
+    message_hash: str
+    message: str
+    topic: str
+    priority: str
+    activation: str
+    hits: tuple[tuple[int, str, str, int, int], ...]
+    scores: dict[str, float]
+    score: float
+    threshold: float
+    activate_at: float | None
+    gate_at: float | None
+    rule: str
+    verdict: str
+    gate_answer: str
+    gate_provider: str
+    gate_model: str
+    gate_probability: float | None
+    gate_reason: str
+    cached: bool
+    latency_ms: float
+    cost_usd: float
+    signals: tuple[float, ...]
+    useful: bool | None = None
+    labelled_by: str = ""
+
+    @property
+    def time(self) -> datetime:
+        """``at`` as a time, UTC where it names no zone."""
+        moment = datetime.fromisoformat(self.at)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    @property
+    def tier1_matched(self) -> bool:
+        """Whether a trigger fired."""
+        return bool(self.hits)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the gate was asked."""
+        return bool(self.gate_answer)
+
+
+class Label(NamedTuple):
+    """Whether a logged decision's topic was right for its message, said afterwards."""
+
+    decision: str
+    useful: bool
+    by: str
+
+
+def worth_logging(trace: Trace) -> tuple[TopicTrace, ...]:
+    """The rows that something can be learned from.
+
+    Those are topics with a tier-1 hit, topics the gate was asked about, and, for a message that reaches the
+    agent, topics at half their threshold or above.
+    """
+    by_score = trace.message.direction == "input"
+    return tuple(
+        row
+        for row in trace.rows
+        if row.hits or row.gate is not None or (by_score and row.score > 0 and row.score >= row.threshold / 2)
+    )
+
+
+def decision_id(message: Message, message_hash: str, topic: str) -> str:
+    """Names a decision by what it is about, so that deciding again after a restart is the same decision."""
+    whole = "\0".join((message.at.isoformat(), message.session_id, message.direction, message_hash, topic))
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def hash_of(text: str) -> str:
+    """sha256 of a message; defined for every text Python can hold."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Signals | None) -> bytes:
+    """The line of the log for one row of a trace."""
+    gate = row.gate
+    record: dict[str, object] = {
+        "id": decision_id(message, message_hash, row.topic),
+        "at": message.at.isoformat(),
+        "session": message.session_id,
+        "direction": message.direction,
+        "hash": message_hash,
+        "message": message.text[:MESSAGE_LIMIT],
+        "topic": row.topic,
+        "priority": row.priority,
+        "activation": row.activation,
+        "hits": [[hit.trigger, hit.type, hit.matched, hit.start, hit.end] for hit in row.hits],
+        "scores": {score.name: round(score.value, 6) for score in row.scores},
+        "score": round(row.score, 6),
+        "threshold": row.threshold,
+        "activate_at": row.activate_at,
+        "gate_at": row.gate_at,
+        "rule": row.rule,
+        "verdict": row.verdict,
+        "signals": [round(value, 4) for value in signals] if signals is not None else [],
+    }
+    if gate is not None:
+        told: dict[str, object] = {
+            "model": gate.model,
+            "probability": None if gate.probability is None else round(gate.probability, 4),
+            "reason": "" if gate.provider == "local" else gate.reason[:200],
+            "cached": gate.cached,
+            "ms": round(gate.latency_ms, 1),
+            "usd": gate.cost_usd,
+        }
+        record["gate"] = {"answer": gate.answer, "provider": gate.provider} | {
+            name: value for name, value in told.items() if value
+        }
+    return line_of(record)
+
+
+def line_of(record: object) -> bytes:
+    """A record, or a part of one, as one line of UTF-8; lone surrogates, which UTF-8 cannot hold, become question marks."""
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+_NO_GATE: dict[str, Any] = {}
+
+
+def entry_of(line: bytes) -> Decision | Label | None:
+    """What a line of the log holds; ``None`` when it is broken or of another form."""
+    try:
+        data = json.loads(line)
+        if "label" in data:
+            label, decision, by = data["label"], data["decision"], data["by"]
+            if isinstance(label, bool) and isinstance(decision, str) and by in LABELLER_RANK:
+                return Label(decision, label, by)
+            return None
+        datetime.fromisoformat(data["at"])
+        gate = data.get("gate") or _NO_GATE
+        decision = Decision(
+            data["id"],
+            data["at"],
+            data["session"],
+            data["direction"],
+            data["hash"],
+            data["message"],
+            data["topic"],
+            data["priority"],
+            data["activation"],
+            tuple(map(tuple, data["hits"])),
+            data["scores"],
+            data["score"] + 0.0,
+            data["threshold"] + 0.0,
+            _number(data["activate_at"]),
+            _number(data["gate_at"]),
+            data["rule"],
+            data["verdict"],
+            gate.get("answer", ""),
+            gate.get("provider", ""),
+            gate.get("model", ""),
+            _number(gate.get("probability")),
+            gate.get("reason", ""),
+            gate.get("cached", False) is True,
+            gate.get("ms", 0.0) + 0.0,
+            gate.get("usd", 0.0) + 0.0,
+            tuple([value + 0.0 for value in data["signals"]]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
+    # A hand-edited log must not carry other types into what sorts, compares and shows decisions.
+    for index in _TEXTS:
+        if decision[index].__class__ is not str:
+            return None
+    return decision if decision.scores.__class__ is dict else None
+
+
+_TEXTS = tuple(
+    Decision._fields.index(name)
+    for name in (
+        *(
+            "id",
+            "at",
+            "session_id",
+            "direction",
+            "message_hash",
+            "message",
+            "topic",
+            "priority",
+            "activation",
+        ),
+        *("rule", "verdict", "gate_answer", "gate_provider", "gate_model", "gate_reason"),
+    )
+)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value + 0.0)

@@ -1,0 +1,144 @@
+"""Gate answers that survive a restart (spec 5.3, design 3.10).
+
+A JSON-lines file under ``scratch/``: deleting it costs nothing but asking again. It is read when the first
+question looks something up, and rewritten with the most recently used answers when it has grown to twice the
+number it keeps. Answers that another process adds meanwhile are seen after the next start.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from engine.activation.gate import recalled
+from engine.activation.trace import GateAnswer, GateOutcome
+from engine.errors import AutopoiesisError
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+CACHE_PATH = "scratch/gate-cache.jsonl"
+CACHE_LIMIT = 5_000
+
+_LOCK_WAIT_S = 1.0
+
+
+class GateCache:
+    """Remembers outcomes by question key.
+
+    Args:
+        files: The workspace's write path.
+        limit: How many answers are kept.
+        on_problem: Told once when the file cannot be read or written; answers are then kept in memory only.
+    """
+
+    def __init__(
+        self, files: Files, *, limit: int = CACHE_LIMIT, on_problem: Callable[[str], None] | None = None
+    ) -> None:
+        self._files = files
+        self._limit = limit
+        self._on_problem = on_problem
+        self._known: dict[str, GateOutcome] | None = None
+        self._lines = 0
+        self._guard = threading.Lock()
+
+    def get(self, key: str) -> GateOutcome | None:
+        """The remembered outcome, marked as cached; ``None`` when the question is new."""
+        with self._guard:
+            known = self._load()
+            outcome = known.pop(key, None)
+            if outcome is None:
+                return None
+            known[key] = outcome  # the most recently used stand last
+            return recalled(outcome)
+
+    def put(self, answers: Sequence[tuple[str, GateOutcome]]) -> None:
+        """Remembers outcomes, in memory at once and on disk in one append."""
+        if not answers:
+            return
+        with self._guard:
+            known = self._load()
+            for key, outcome in answers:
+                known.pop(key, None)
+                known[key] = outcome
+            while len(known) > self._limit:
+                del known[next(iter(known))]
+            self._lines += len(answers)
+            try:
+                with self._files.lock(timeout=_LOCK_WAIT_S):
+                    if self._lines > 2 * self._limit:
+                        self._files.replace(CACHE_PATH, _lines(list(known.items())))
+                        self._lines = len(known)
+                    else:
+                        self._files.append(CACHE_PATH, _lines(answers))
+            except AutopoiesisError as error:
+                self._report(f"gate answers are kept in memory only: {error}")
+
+    def _load(self) -> dict[str, GateOutcome]:
+        if self._known is None:
+            self._known = {}
+            try:
+                data = self._files.read(CACHE_PATH)
+            except FileNotFoundError:
+                return self._known
+            except AutopoiesisError as error:
+                self._report(f"earlier gate answers are not known: {error}")
+                return self._known
+            for line in data.splitlines():
+                self._lines += 1
+                entry = _entry(line)
+                if entry is not None:
+                    self._known.pop(entry[0], None)
+                    self._known[entry[0]] = entry[1]
+        return self._known
+
+    def _report(self, text: str) -> None:
+        if self._on_problem is not None:
+            self._on_problem(text)
+            self._on_problem = None
+
+
+def _lines(answers: Sequence[tuple[str, GateOutcome]]) -> bytes:
+    return b"".join(
+        json.dumps(
+            {
+                "key": key,
+                "answer": outcome.answer,
+                "provider": outcome.provider,
+                "model": outcome.model,
+                "probability": outcome.probability,
+                "reason": outcome.reason[:200],
+            },
+            separators=(",", ":"),
+        ).encode()
+        + b"\n"
+        for key, outcome in answers
+    )
+
+
+_ANSWERS: dict[object, GateAnswer] = {"yes": "yes", "no": "no"}
+
+
+def _entry(line: bytes) -> tuple[str, GateOutcome] | None:
+    """The answer in a line, ``None`` when the line is broken or of another form."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    key, answer, probability = data.get("key"), data.get("answer"), data.get("probability")
+    provider, model, reason = data.get("provider"), data.get("model", ""), data.get("reason", "")
+    if not (
+        isinstance(key, str) and isinstance(answer, str) and answer in _ANSWERS and isinstance(provider, str)
+    ):
+        return None
+    return key, GateOutcome(
+        _ANSWERS[answer],
+        provider,
+        model if isinstance(model, str) else "",
+        probability=probability if isinstance(probability, float) else None,
+        reason=reason if isinstance(reason, str) else "",
+    )

@@ -1,0 +1,120 @@
+"""One round of gate questions: all at once, one deadline, nothing left running."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from engine.activation.gate import GateProvider, GateQuestion, no_answer
+from engine.activation.trace import GateOutcome
+from engine.errors import AutopoiesisError
+
+_GRACE = 0.5
+"""Seconds a cancelled question may take to let go before it is left to itself."""
+
+Answer = TypeVar("Answer")
+
+in_thread = asyncio.to_thread
+"""For what touches the disk, so that an event loop that draws a screen never waits for it."""
+
+
+async def ask_all(
+    provider: GateProvider, questions: Sequence[GateQuestion], *, deadline: float, concurrency: int
+) -> tuple[GateOutcome, ...]:
+    """Asks every question, at most ``concurrency`` at a time, within ``deadline`` seconds in all."""
+    ends = time.monotonic() + deadline
+    places = asyncio.Semaphore(concurrency)
+    latencies = [deadline * 1000] * len(questions)
+
+    async def one(index: int, question: GateQuestion) -> GateOutcome:
+        async with places:
+            started = time.monotonic()
+            try:
+                return await provider.ask(question, timeout=max(0.001, ends - started))
+            finally:
+                latencies[index] = (time.monotonic() - started) * 1000
+
+    tasks = [asyncio.ensure_future(one(index, question)) for index, question in enumerate(questions)]
+    try:
+        await asyncio.wait(tasks, timeout=deadline)
+    except asyncio.CancelledError:
+        await _let_go(tasks)
+        raise
+    late = [task for task in tasks if not task.done()]
+    await _let_go(late)
+    return tuple(
+        replace(_outcome(task, task in late, provider, deadline), latency_ms=latency)
+        for task, latency in zip(tasks, latencies, strict=True)
+    )
+
+
+async def _let_go(tasks: Collection[asyncio.Task[GateOutcome]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_GRACE)
+
+
+def _outcome(
+    task: asyncio.Task[GateOutcome], late: bool, provider: GateProvider, deadline: float
+) -> GateOutcome:
+    if late or task.cancelled() or not task.done():
+        if task.done() and not task.cancelled():
+            task.exception()  # retrieved, or the loop would report it as forgotten
+        return no_answer(provider, deadline)
+    error = task.exception()
+    if error is None:
+        return task.result()
+    # An error that is not ours may quote what it was given, a key among it: only its name is told.
+    reason = str(error) if isinstance(error, AutopoiesisError) else f"unexpected {type(error).__name__}"
+    return GateOutcome("failed", provider.name, provider.model, reason=reason)
+
+
+class LoopThread:
+    """An event loop in a daemon thread, for callers that cannot await.
+
+    A loop of its own is used instead of one per call because ending a loop waits for its helper threads, such
+    as a name look-up that hangs, and because connections live as long as their loop.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still serves; it does not in a forked child."""
+        return self._thread.is_alive()
+
+    def run(self, work: Coroutine[object, object, Answer], *, timeout: float) -> Answer | None:
+        """The result of a coroutine, or ``None`` when it is not there after ``timeout`` seconds."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout)
+        except TimeoutError:
+            return None
+        finally:
+            future.cancel()
+
+    def close(self) -> None:
+        """Stops the loop; what is under way is cancelled. Returns within a second."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop)
+            self._thread.join(1.0)
+
+    def _stop(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.call_later(0.05, self._loop.stop)
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()

@@ -1,0 +1,132 @@
+"""The gate bypass table applied to one topic (spec 5.2 and 5.4, design 3.4).
+
+The table itself is data: ``WatcherSettings.policy`` has one row per priority, the score that activates and
+the score that reaches the gate. This module only reads it, in this order:
+
+1. What a person switched on or off by hand stands.
+2. A webhook or schedule that the topic waits for activates it; nobody needs to ask whether it is meant.
+3. A tier-1 hit activates an ``auto`` topic; a ``gated`` one goes by its row. A threshold that the topic's own
+   file names raises the score from which the gate is asked. It never holds back a row that activates without
+   the gate: the table goes first.
+4. Without a hit, a score at or above the topic's threshold nominates, where ``nominate`` is ``either``. Such
+   a candidate always goes to the gate, even if the topic is ``auto``: similarity alone is no proof.
+5. Everything else is dropped.
+
+A ``manual`` topic is judged like a gated one and then left to the person: it is ``manual`` where a gated
+topic would have been active or asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from engine.activation.numbers import limit
+from engine.activation.trace import TriggerHit
+
+if TYPE_CHECKING:
+    from engine.config import WatcherSettings
+    from engine.topics.model import Topic
+
+StepKind = Literal["activate", "ask", "drop", "manual", "off"]
+
+EVENT_TYPES = frozenset({"webhook", "cron"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens to a topic after tiers 1 and 2.
+
+    Attributes:
+        kind: ``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or
+            nothing because a person switched it ``off``.
+        rule: The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``,
+            ``event``, ``similar ≥.15``, ``own <.20``, ``no match``, ``manual``, ``forced on``,
+            ``forced off``.
+        threshold: The topic's similarity threshold.
+        activate_at: The score from which this row activates without the gate; ``None``: never.
+        gate_at: The score from which this row asks the gate; ``None``: never.
+    """
+
+    kind: StepKind
+    rule: str
+    threshold: float
+    activate_at: float | None = None
+    gate_at: float | None = None
+
+
+def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
+    """The tier-2 score from which a topic counts as similar."""
+    return settings.similarity_threshold if topic.similarity_threshold is None else topic.similarity_threshold
+
+
+def decide(
+    topic: Topic,
+    hits: Sequence[TriggerHit],
+    score: float,
+    settings: WatcherSettings,
+    *,
+    similarity_nominates: bool = True,
+) -> Step:
+    """The step that the table prescribes.
+
+    Args:
+        topic: The topic.
+        hits: Its tier-1 hits on the message.
+        score: Its deciding tier-2 score, 0 to 1.
+        settings: Table, thresholds, and whether similarity nominates.
+        similarity_nominates: ``False`` switches rule 4 off for this message, whatever the settings say.
+    """
+    threshold = threshold_of(topic, settings)
+    if topic.forced is not None:
+        on = topic.forced
+        return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
+    step = _judge(topic, hits, score, settings, threshold, similarity_nominates)
+    if topic.activation == "manual" and step.kind in ("activate", "ask"):
+        return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
+    return step
+
+
+def _judge(
+    topic: Topic,
+    hits: Sequence[TriggerHit],
+    score: float,
+    settings: WatcherSettings,
+    threshold: float,
+    similarity_nominates: bool,
+) -> Step:
+    if any(hit.type in EVENT_TYPES for hit in hits):
+        return Step("activate", "event", threshold, activate_at=0.0)
+    if hits and topic.activation == "auto":
+        return Step("activate", "auto", threshold, activate_at=0.0)
+    if hits:
+        return _row(topic, score, settings, threshold)
+    if not similarity_nominates or settings.nominate == "pattern":
+        return Step("drop", "no match", threshold)
+    if score >= threshold and score > 0:
+        return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
+    return Step("drop", "no match", threshold, gate_at=threshold)
+
+
+def _row(topic: Topic, score: float, settings: WatcherSettings, threshold: float) -> Step:
+    row = settings.policy.get(topic.priority)
+    activate_at, row_gate_at = (row.activate, row.gate) if row else (None, None)
+    gate_at = row_gate_at
+    if gate_at is not None and topic.similarity_threshold is not None:
+        gate_at = max(gate_at, topic.similarity_threshold)
+    name = topic.priority
+    if activate_at is not None and score >= activate_at:
+        rule = name if activate_at <= 0 else f"{name} ≥{limit(activate_at)}"
+        return Step("activate", rule, threshold, activate_at, gate_at)
+    if gate_at is not None and score >= gate_at:
+        if activate_at is not None:
+            rule = f"{name} <{limit(activate_at)}"
+        else:
+            rule = name if gate_at <= 0 else f"{name} ≥{limit(gate_at)}"
+        return Step("ask", rule, threshold, activate_at, gate_at)
+    if gate_at is not None and gate_at != row_gate_at:
+        return Step("drop", f"own <{limit(gate_at)}", threshold, activate_at, gate_at)
+    lowest = min((mark for mark in (gate_at, activate_at) if mark is not None), default=None)
+    rule = f"{name} never" if lowest is None else f"{name} <{limit(lowest)}"
+    return Step("drop", rule, threshold, activate_at, gate_at)

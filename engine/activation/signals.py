@@ -1,0 +1,125 @@
+"""What the local gate looks at: seven numbers about one topic and one message.
+
+They are computed where a decision is made and stored with it in the decision log, so that learning from the
+log later needs neither the topic files nor the whole message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.activation.trace import Direction, TriggerHit
+
+if TYPE_CHECKING:
+    from engine.topics.model import Topic
+
+
+class Signals(NamedTuple):
+    """The evidence for one topic; everything is 0 where there is none.
+
+    Attributes:
+        word: 1 when the strongest hit is a word or phrase (``pattern``, ``keywords``).
+        mark: 1 when it is something written on purpose (``mention``, ``code``).
+        whole: 1 when it tells of the message as a whole (``language``, ``sentiment``, ``url``, ``glob``), or
+            when a trigger made for the agent's output fired on it. Of these three at most one is 1.
+        more: Further different texts that matched, at most 2.
+        similar: Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it:
+            in full when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over
+            few topics rates words such as ``the`` highly.
+        share: Part of the message's content words that the topic's profile contains, 0 to 1.
+        density: Part of the message's content words that the hits cover, 0 to 1.
+    """
+
+    word: float = 0.0
+    mark: float = 0.0
+    whole: float = 0.0
+    more: float = 0.0
+    similar: float = 0.0
+    share: float = 0.0
+    density: float = 0.0
+
+
+NO_SIGNALS = Signals()
+
+_WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
+_MARK = frozenset({"mention", "code"})
+_WORDS_READ = 20_000
+_LEAST_THRESHOLD = 0.01
+
+_TOKEN = re.compile(r"\w\w+")
+_ENGLISH = (
+    "about after again all also am an and any are aren as at be because been before being both but by can "
+    "could couldn did didn do does doesn doing don down each else even ever few for from further get gets "
+    "getting go going got had hadn has hasn have haven having he hello her here hers hey hi him his how "
+    "if in into is isn it its itself just know let like ll maybe me more most much my myself need no nor "
+    "not now of off ok okay on once one only or other our ours out over own please re really same shall "
+    "she should shouldn so some still such tell than thank thanks that the their theirs them then there "
+    "these they thing things this those through to too under until up us ve very want wants was wasn way "
+    "we well were weren what when where which while who whom why will with won would wouldn yes yet you "
+    "your yours yourself "
+)
+_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The different words of a text that carry meaning, lower-case, plural s removed.
+
+    Function words are known for English only; in other languages they count as content, which makes the
+    shares smaller and the local gate more careful. Read are the first 20,000 characters.
+    """
+    words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - _FUNCTION_WORDS
+    return frozenset(_singular(word) for word in words)
+
+
+def measure(
+    topic: Topic,
+    hits: Sequence[TriggerHit],
+    score: float,
+    threshold: float,
+    message_words: frozenset[str],
+    profile_words: frozenset[str],
+    direction: Direction,
+) -> Signals:
+    """The signals of one topic for one message.
+
+    Args:
+        topic: The topic; its triggers tell which hits were made for the output.
+        hits: The tier-1 hits.
+        score: The deciding tier-2 score, 0 to 1.
+        threshold: The topic's similarity threshold.
+        message_words: ``content_words`` of the message.
+        profile_words: ``content_words`` of the topic's profile.
+        direction: Where the message goes.
+    """
+    kinds = {_kind(topic, hit, direction) for hit in hits}
+    strongest = next((kind for kind in ("whole", "mark", "word") if kind in kinds), "")
+    texts = {" ".join(hit.matched.lower().split()) for hit in hits}
+    covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words
+    total = len(message_words)
+    share = len(message_words & profile_words) / total if total else 0.0
+    return Signals(
+        word=float(strongest == "word"),
+        mark=float(strongest == "mark"),
+        whole=float(strongest == "whole"),
+        more=float(min(2, max(0, len(texts) - 1))),
+        similar=min(3.0, score / max(threshold, _LEAST_THRESHOLD)) * min(1.0, 2 * share),
+        share=share,
+        density=len(covered) / total if total else float(bool(hits)),
+    )
+
+
+def _kind(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
+    made_for_output = (
+        direction == "output"
+        and 0 <= hit.trigger < len(topic.triggers)
+        and topic.triggers[hit.trigger].scope == "output"
+    )
+    if made_for_output or hit.type in _WHOLE:
+        return "whole"
+    return "mark" if hit.type in _MARK else "word"
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,192 @@
+"""The values of activation: a message in, a trace out (spec 4 and 5, design 1 and 4).
+
+A trace explains itself: every topic considered has a row with what hit, what was scored, which rule
+applied, what the gate said, and what would have changed the outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+Direction = Literal["input", "output"]
+Verdict = Literal["active", "dropped", "rejected", "failed", "manual", "off"]
+GateAnswer = Literal["yes", "no", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a webhook or a clock brought, for ``webhook`` and ``cron`` triggers."""
+
+    source: str
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as activation sees it.
+
+    Attributes:
+        text: What was written.
+        direction: ``input`` for what reaches the agent, ``output`` for what the agent wrote.
+        session_id: The conversation; ``""`` for a message tried by hand.
+        at: When, UTC.
+        paths: File paths that tool calls of the turn named, for ``glob`` triggers.
+        event: Set when the message comes from a webhook or a schedule.
+    """
+
+    text: str
+    direction: Direction = "input"
+    session_id: str = ""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    paths: tuple[str, ...] = ()
+    event: Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerHit:
+    """One trigger that fired.
+
+    Attributes:
+        trigger: Index into ``Topic.triggers``.
+        type: The trigger's type.
+        matched: The text that matched, at most 80 characters.
+        start: Offset of the match in ``Message.text`` in characters; -1 when it is not in the text
+            (a path, an event, the language as a whole).
+        end: End offset, exclusive; -1 likewise.
+    """
+
+    trigger: int
+    type: str
+    matched: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One tier-2 signal: its name (``tfidf``, …) and its value, 0 to 1."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class GateOutcome:
+    """What tier 3 said about one topic.
+
+    Attributes:
+        answer: ``yes``, ``no``, or ``failed`` when no answer was had.
+        provider: ``local``, ``ask``, ``anthropic``, ``openai`` …
+        model: The model asked, empty where there is none.
+        cached: The answer was remembered from an earlier, equal question.
+        probability: The provider's own confidence that the topic applies, where it has one.
+        reason: One sentence: why yes, why no, or how it failed.
+        latency_ms: Wall-clock time of the question.
+        cost_usd: What the call cost.
+    """
+
+    answer: GateAnswer
+    provider: str
+    model: str = ""
+    cached: bool = False
+    probability: float | None = None
+    reason: str = ""
+    latency_ms: float = 0.0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTrace:
+    """One topic considered for one message.
+
+    Attributes:
+        topic: The topic's name.
+        priority: Its priority.
+        activation: ``auto``, ``gated`` or ``manual``.
+        hits: Tier 1: the triggers that fired.
+        scores: Tier 2: every signal, in a fixed order.
+        score: The tier-2 score the policy used, 0 to 1.
+        threshold: The topic's similarity threshold.
+        activate_at: The score from which the policy row activates without the gate; ``None``: never.
+        gate_at: The score from which the policy row asks the gate; ``None``: never.
+        rule: The policy row that applied, as text, e.g. ``high <.30``.
+        gate: Tier 3; ``None`` when it was not asked.
+        verdict: ``active``; ``dropped`` (by tiers 1 and 2), ``rejected`` (the gate said no), ``failed``
+            (the gate failed and ``gate.on_failure`` skips), ``manual`` (only a person activates it),
+            ``off`` (a person switched it off).
+        why: One sentence.
+        flip: One sentence: what would have changed the verdict; may be empty.
+    """
+
+    topic: str
+    priority: str
+    activation: str
+    hits: tuple[TriggerHit, ...]
+    scores: tuple[Score, ...]
+    score: float
+    threshold: float
+    activate_at: float | None
+    gate_at: float | None
+    rule: str
+    gate: GateOutcome | None
+    verdict: Verdict
+    why: str
+    flip: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether the topic enters the prompt."""
+        return self.verdict == "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What an output watcher tells the agent before its next turn (spec 4.3)."""
+
+    topic: str
+    hint: str
+    matched: str
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many topics were left after each step.
+
+    ``topics`` known, ``tier1`` with a trigger hit, ``tier2`` at or above their threshold or hit, ``asked``
+    of the gate, ``active`` at the end.
+    """
+
+    topics: int
+    tier1: int
+    tier2: int
+    asked: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that activation did with one message.
+
+    ``rows`` are ordered: active first, then by score, then by name. Times are milliseconds.
+    """
+
+    message: Message
+    rows: tuple[TopicTrace, ...]
+    funnel: Funnel
+    corrections: tuple[Correction, ...] = ()
+    tier1_ms: float = 0.0
+    tier2_ms: float = 0.0
+    gate_ms: float = 0.0
+    cost_usd: float = 0.0
+    why: str = ""
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Names of the active topics, in row order."""
+        return tuple(row.topic for row in self.rows if row.active)
+
+    def row(self, topic: str) -> TopicTrace | None:
+        """The row of a topic, or ``None`` when it was not considered."""
+        return next((row for row in self.rows if row.topic == topic), None)

@@ -1,0 +1,109 @@
+"""Wiring: which matcher, scorer and gate the settings ask for.
+
+The activation package knows providers only as a protocol; here, above both, they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.activation.decisions import DecisionLog
+from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate_cache import GateCache
+from engine.activation.patterns import PatternMatcher
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.similarity import TfidfScorer
+from engine.config import Config, GateSettings, SearchSettings
+from engine.errors import GateError
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary
+
+if TYPE_CHECKING:
+    from engine.activation.gate_ask import Asker
+    from engine.search.index import SearchIndex
+
+
+def assemble_pipeline(
+    library: TopicLibrary,
+    files: Files,
+    config: Config,
+    *,
+    decisions: DecisionLog,
+    asker: Asker,
+    on_problem: Callable[[str], None],
+) -> WatcherPipeline:
+    """The pipeline as memory-config.yaml describes it.
+
+    Args:
+        library: The topics.
+        files: The workspace's write path.
+        config: The settings.
+        decisions: Where decisions are logged.
+        asker: Puts gate questions to a person.
+        on_problem: Told when the gate's memory cannot be read or written.
+
+    Raises:
+        GateError: The provider cannot be used at all: its key is missing.
+    """
+    return WatcherPipeline(
+        library,
+        PatternMatcher(settings=config.watchers),
+        TfidfScorer(),
+        Gate(gate_provider(config.gate, files, asker), config.gate, GateCache(files, on_problem=on_problem)),
+        config.watchers,
+        config.gate,
+        decisions,
+    )
+
+
+def gate_provider(settings: GateSettings, files: Files, asker: Asker) -> GateProvider:
+    """Who answers gate questions. The imports are late: a message that asks nobody must not pay for them."""
+    if settings.provider == "ask":
+        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
+
+        return AskGate(asker)
+    if settings.provider == "local":
+        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — see above
+
+        return LocalGate(load_model(files), min_labels=settings.local_min_labels)
+    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
+    from engine.providers.select import completer_for  # noqa: PLC0415 — see above
+
+    completer = completer_for(settings)
+    if completer is None:
+        raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
+    return ModelGate(completer, max_tokens=settings.max_tokens)
+
+
+def assemble_index(workspace: Workspace, files: Files, settings: SearchSettings) -> SearchIndex:
+    """The search index with the embedding model that the settings name."""
+    from engine.search.embeddings import local_embedder  # noqa: PLC0415 — a trace needs no index
+    from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
+
+    embedder, why = local_embedder()
+    return SearchIndex(workspace, files, settings, embedder, without_vectors=why, read_only=files.read_only)
+
+
+def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:
+    """Fits the local gate anew when there are enough labels and they are not those it was fitted to.
+
+    Returns:
+        Whether there is a new model.
+    """
+    from engine.activation.gate_local import fit_local_gate, load_model, save_model  # noqa: PLC0415 — rare
+
+    if settings.provider != "local":
+        return False
+    decisions = log.read().decisions
+    if sum(decision.useful is not None for decision in decisions) < settings.local_min_labels:
+        return False
+    model = fit_local_gate(decisions)
+    if model is None:
+        return False
+    known = load_model(files)
+    if known is not None and known.fingerprint == model.fingerprint:
+        return False
+    save_model(files, model)
+    return True

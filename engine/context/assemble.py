@@ -1,0 +1,87 @@
+"""Puts the pieces of a compile in order and measures the result (design 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.context.budget import Count, Piece
+from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
+
+PRIORITIES: dict[SlotName, int] = {
+    "system": 0,
+    "identity": 0,
+    "memory": 1,
+    "journal": 1,
+    "projects": 1,
+    "topics": 2,
+    "knowledge": 3,
+    "history": 4,
+    "message": 0,
+}
+"""The slots in the order of the budget table (spec 6.2), with the priority of what fills them."""
+
+_BREAKPOINT_LAYERS = (5, 6, 7)
+_BYTES_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The prompt as one text, with the offsets that caching needs. Fields as in ``Compiled``."""
+
+    text: str
+    tokens: int
+    sections: tuple[Section, ...]
+    stable_prefix_length: int
+    boundaries: tuple[int, ...]
+
+
+def assemble(pieces: Iterable[Piece], count: Count) -> Assembled:
+    """Join pieces by layer, and within a layer by their order."""
+    ordered = sorted(pieces, key=lambda piece: (piece.section.layer, piece.order))
+    ends: dict[int, int] = {}
+    offset = 0
+    stable = 0
+    for piece in ordered:
+        offset += len(piece.rendered)
+        ends[piece.section.layer] = offset
+        if piece.section.layer <= LAST_STABLE_LAYER:
+            stable = offset
+    boundaries: dict[int, None] = {}
+    for layer in _BREAKPOINT_LAYERS:
+        end = max((end for each, end in ends.items() if each <= layer), default=0)
+        if end:
+            boundaries[end] = None
+    text = "".join(piece.rendered for piece in ordered)
+    return Assembled(
+        text=text,
+        tokens=count(text),
+        sections=tuple(piece.section for piece in ordered),
+        stable_prefix_length=stable,
+        boundaries=tuple(boundaries),
+    )
+
+
+def slots(pieces: Iterable[Piece], caps: dict[SlotName, float], available: int) -> tuple[Slot, ...]:
+    """Use against cap, in tokens.
+
+    Args:
+        pieces: What is in the prompt; a slot is charged for its markers as well.
+        caps: KiB of UTF-8 by slot; slots without a cap take what remains. A cap is shown in the tokens that
+            so many bytes of the slot's own text make, so that ``used`` exceeds it when the bytes do.
+        available: Tokens of the whole prompt: no cap is shown larger.
+    """
+    used = dict.fromkeys(PRIORITIES, 0)
+    size = dict.fromkeys(PRIORITIES, 0)
+    for piece in pieces:
+        used[piece.section.slot] += piece.tokens
+        size[piece.section.slot] += len(piece.section.text.encode("utf-8"))
+    shown: list[Slot] = []
+    for name, priority in PRIORITIES.items():
+        cap: int | None = None
+        if name in caps:
+            limit = caps[name] * 1024
+            ratio = used[name] / size[name] if size[name] else 1 / _BYTES_PER_TOKEN
+            cap = min(round(limit * ratio), available)
+        shown.append(Slot(name, priority, used[name], cap))
+    return tuple(shown)

@@ -1,0 +1,114 @@
+"""The values of a compile (spec 6, design 5): sections in order, what was left out, and the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SlotName = Literal[
+    "system", "identity", "memory", "journal", "projects", "topics", "knowledge", "history", "message"
+]
+
+LAYERS: dict[int, str] = {
+    1: "role",
+    2: "function schema",
+    3: "tools",
+    4: "system prompt",
+    5: "persona",
+    6: "project context",
+    7: "knowledge",
+    8: "discussion",
+    9: "topics",
+    10: "retrieved",
+    11: "history",
+    12: "message",
+}
+"""The twelve layers, stable to volatile (``cache-friendly-context.md`` 1); 1 to 7 are the stable prefix."""
+
+LAST_STABLE_LAYER = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One piece of the prompt.
+
+    Attributes:
+        label: What it is, e.g. ``identity:SOUL.md`` or ``topic:email-triage``.
+        layer: 1 to 12: where it stands.
+        priority: 0 to 4: who got budget first.
+        slot: The budget it was charged to.
+        source: Workspace-relative path; empty when it comes from no file.
+        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
+        tokens: Tokens of its text, without the marker above it.
+        score: Relevance where it was ranked; ``None`` where it was not.
+        why: One sentence.
+        text: The text itself, without the marker.
+    """
+
+    label: str
+    layer: int
+    priority: int
+    slot: SlotName
+    source: str
+    lines: str
+    tokens: int
+    score: float | None
+    why: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that did not get into the prompt, and why."""
+
+    label: str
+    priority: int
+    slot: SlotName
+    source: str
+    lines: str
+    tokens: int
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One line of the budget: tokens used and the cap, both in tokens; ``None``: what remains."""
+
+    name: SlotName
+    priority: int
+    used: int
+    cap: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled prompt.
+
+    Attributes:
+        text: The prompt. ``tokens`` counts it whole.
+        tokens: Exact o200k tokens of ``text``; never more than ``budget`` less ``reply_reserve``.
+        budget: The token budget asked for.
+        reply_reserve: Tokens kept free for the reply.
+        sections: In the order in which they stand in ``text``.
+        left_out: What did not fit or was refused, largest priority first.
+        slots: Use against cap.
+        stable_prefix_length: Characters of ``text`` before the first volatile layer.
+        boundaries: Up to three character offsets at which a provider may place a cache breakpoint.
+        active_topics: Names, in the order in which they were given budget.
+        dropped_turns: History turns that did not fit.
+        problems: One line each: what could not be read, and so is missing.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    reply_reserve: int
+    sections: tuple[Section, ...]
+    left_out: tuple[LeftOut, ...]
+    slots: tuple[Slot, ...]
+    stable_prefix_length: int
+    boundaries: tuple[int, ...]
+    active_topics: tuple[str, ...]
+    dropped_turns: int
+    problems: tuple[str, ...] = ()

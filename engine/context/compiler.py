@@ -1,0 +1,308 @@
+"""The context compiler (spec 6): the densest prompt that fits a token budget.
+
+Who gets room, in this order. ``available`` is the budget less the reply reserve.
+
+1. The message, the system prompt and the identity files (P0) get what they need, or ``BudgetError`` says why
+   they cannot.
+2. A third of ``available`` is kept for layers 8 to 12 whatever the message is; what is left beside P0 goes to
+   projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends on the files and the
+   budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
+   whole from the end: what remains is still a beginning of the usual prefix.)
+3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
+   for topics, and up to an eighth each for search results and for the last two exchanges, as far as they ask.
+4. Journals (P1), then topics and subscriptions (P2): each up to its cap and down to the parts kept for those
+   that follow.
+5. Search results (P3) get what is left less the last two exchanges (at most a quarter of it); history (P4)
+   gets everything that nobody took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.config import CompilerSettings
+from engine.context import catalog, fixed, tokens
+from engine.context.assemble import Assembled, assemble, slots
+from engine.context.budget import WHOLE, Candidate, Cap, Count, Piece, Placement
+from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, SlotName
+from engine.context.delimiters import one_line, outside
+from engine.context.history import History
+from engine.context.request import CompileRequest, Retrieve
+from engine.context.retrieved import LEAST_ROOM, Retrieved, query
+from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
+from engine.context.subscriptions import Playbooks, ordered, steering
+from engine.errors import AutopoiesisError, BudgetError
+from engine.search.results import SearchResult
+
+__all__ = ["CompileRequest", "ContextCompiler", "Retrieve", "Source", "WorkspaceSource"]
+
+_VOLATILE_PART = 3
+"""One part in so many is kept for the volatile layers."""
+
+_TOPICS_PART = 2
+_FOOT_PART = 8
+_HISTORY_PART = 4
+_RESERVE_PART = 32
+
+_RETRIEVED_PRIORITY = 3
+_HISTORY_LAYER = 11
+
+_SETTING = "context_compiler.token_budget"
+
+
+class ContextCompiler:
+    """Compiles prompts from one source of files.
+
+    Args:
+        source: Where the files are read: the workspace, or a revision of it.
+        settings: The budgets.
+        count: Counts tokens; exact o200k unless a caller knows better.
+    """
+
+    def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:
+        self._source = source
+        self._settings = settings
+        self._count = count
+        self._parsed = ParsedFiles()
+
+    def compile(self, request: CompileRequest) -> Compiled:
+        """The prompt for one message.
+
+        Raises:
+            BudgetError: System prompt, identity and message alone exceed the budget.
+        """
+        return _Compile(self._source, self._settings, self._count, self._parsed, request).run()
+
+
+@dataclass(slots=True)
+class _Room:
+    """The token arithmetic of one compile."""
+
+    budget: int
+    reserve: int
+    available: int
+    stable_limit: int
+
+
+class _Compile:
+    def __init__(
+        self,
+        source: Source,
+        settings: CompilerSettings,
+        count: Count,
+        parsed: ParsedFiles,
+        request: CompileRequest,
+    ) -> None:
+        self.settings = settings
+        self.request = request
+        self.count = count
+        self.reader = Reader(source, parsed)
+        self.placement = Placement(count)
+        budget = settings.token_budget if request.budget is None else request.budget
+        reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
+        available = budget - reserve
+        self.room = _Room(budget, reserve, available, available - available // _VOLATILE_PART)
+        self.kib = fixed.settings_kib(settings)
+        self.notes: list[str] = []
+        self.dropped_turns = 0
+
+    def run(self) -> Compiled:
+        message = self._message()
+        self._stable()
+        self._make_way(message)
+        self.placement.add(message)
+        topics = ordered(self.request.topics)
+        self._volatile(
+            Playbooks(topics, self.reader, self.request.trace, main_session=self.request.main_session)
+        )
+        assembled = self._within_budget()
+        return Compiled(
+            text=assembled.text,
+            tokens=assembled.tokens,
+            budget=self.room.budget,
+            reply_reserve=self.room.reserve,
+            sections=assembled.sections,
+            left_out=tuple(sorted(self.placement.left_out, key=lambda left: left.priority)),
+            slots=slots(
+                self.placement.pieces, {slot: kib for slot, (_, kib) in self.kib.items()}, self.room.available
+            ),
+            stable_prefix_length=assembled.stable_prefix_length,
+            boundaries=assembled.boundaries,
+            active_topics=tuple(topic.name for topic in topics),
+            dropped_turns=self.dropped_turns,
+            problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
+        )
+
+    @property
+    def spent(self) -> int:
+        return sum(piece.tokens for piece in self.placement.pieces)
+
+    def _message(self) -> Piece:
+        """P0: the fixed files and the message, checked against the budget before anything else is read."""
+        system, identity = fixed.system_prompt(self.reader), fixed.identity(self.reader)
+        self.notes += fixed.over_size(system, *self.kib["system"])
+        self.notes += fixed.over_size(identity, *self.kib["identity"])
+        for candidate in (*system, *identity):
+            self.placement.add(self.placement.piece(candidate))
+        message = Candidate(
+            label="message",
+            layer=12,
+            priority=0,
+            slot="message",
+            text=outside(self.request.message).rstrip(),
+            why="the message to answer",
+        )
+        piece = self.placement.piece(message)
+        piece = Piece(piece.section, piece.order, piece.head, "", self.count(piece.head + piece.section.text))
+        fixed_tokens, available = self.spent, self.room.available
+        free = f"{available:,} of {self.room.budget:,} are free beside the reply reserve"
+        if fixed_tokens > available:
+            sizes = sorted(self.placement.pieces, key=lambda each: -each.tokens)
+            names = ", ".join(f"{each.section.source} {each.tokens:,}" for each in sizes)
+            raise BudgetError(
+                f"system prompt and identity take {fixed_tokens:,} tokens ({names}), and {free}",
+                where=_SETTING,
+                cure="raise the budget or shorten these files",
+            )
+        if fixed_tokens + piece.tokens > available:
+            enough = self._enough(fixed_tokens + piece.tokens)
+            raise BudgetError(
+                f"the message takes {piece.tokens:,} tokens, system prompt and identity take"
+                f" {fixed_tokens:,}, and {free}",
+                where=_SETTING,
+                cure=f"shorten the message, or raise the budget to {enough:,}",
+            )
+        return piece
+
+    def _enough(self, needed: int) -> int:
+        """The least round budget that holds so many tokens beside the reply reserve."""
+        budget = -(-needed // 256) * 256
+        while budget - min(self.settings.reply_reserve_tokens, budget // _RESERVE_PART) < needed:
+            budget += 256
+        return budget
+
+    def _stable(self) -> None:
+        """P1 of layers 6 and 7, from files and budget alone."""
+        catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
+        digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
+        rows: list[tuple[list[Candidate], Cap]] = [
+            (fixed.projects(self.reader), self._cap("projects")),
+            (
+                fixed.memory(self.reader, main_session=self.request.main_session),
+                self._cap("memory"),
+            ),
+            (catalog.entries(self.reader), Cap.of(catalog_cap, catalog.CATALOG_KIB)),
+            (catalog.skills(self.reader), Cap.of(catalog_cap, catalog.CATALOG_KIB)),
+            (fixed.digest(self.reader), Cap.of(digest_cap, fixed.DIGEST_KIB)),
+        ]
+        room = self.room.stable_limit - self.spent
+        for candidates, cap in rows:
+            for candidate in candidates:
+                room -= self.placement.place(candidate, room, (cap,))
+
+    def _cap(self, slot: SlotName) -> Cap:
+        setting, kib = self.kib[slot]
+        return Cap.of(f"context_compiler.{setting}", kib)
+
+    def _make_way(self, message: Piece) -> None:
+        """Remove stable sections from the end until an overlong message fits."""
+        while self.spent + message.tokens > self.room.available:
+            last = max(
+                (piece for piece in self.placement.pieces if piece.section.priority),
+                key=lambda piece: (piece.section.layer, piece.order),
+            )
+            self.placement.remove(last, "gave way to the message, which overflows the room kept for it")
+
+    def _volatile(self, playbooks: Playbooks) -> None:
+        request, placement = self.request, self.placement
+        room = self.room.available - self.spent
+        for candidate in (*self._discussion(), *steering(request.corrections)):
+            room -= placement.place(candidate, room)
+
+        history = History(request.history)
+        retrieved = self._retrieve(room)
+        foot = room // _FOOT_PART
+        last_exchanges = history.minimum(placement)
+        topics_cap = self._cap("topics")
+        keep_history = min(last_exchanges, foot)
+        keep_results = min(retrieved.demand(placement), foot) if retrieved else 0
+        keep_topics = min(playbooks.demand(placement, topics_cap), room // _TOPICS_PART)
+
+        journal_cap = self._cap("journal")
+        for candidate in fixed.journals(self.reader, request.today):
+            free = room - keep_history - keep_results - keep_topics
+            room -= placement.place(candidate, free, (journal_cap,))
+        room -= playbooks.place(placement, room - keep_history - keep_results, topics_cap)
+
+        keep_history = max(keep_history, min(last_exchanges, room // _HISTORY_PART))
+        if retrieved:
+            line = history.first_line_within(placement, keep_history)
+            room -= retrieved.place(placement, room - keep_history, line)
+        _, self.dropped_turns = history.place(placement, room)
+
+    def _discussion(self) -> list[Candidate]:
+        session = one_line(self.request.session_id, 80)
+        turn = len(self.request.history) + 1
+        text = f"Today is {self.request.today.isoformat()}."
+        if session:
+            text += f" Session {session}, turn {turn}."
+        return [
+            Candidate(
+                label="discussion",
+                layer=8,
+                priority=1,
+                slot="history",
+                text=outside(text),
+                why="the day and the session",
+                order=(0,),
+            )
+        ]
+
+    def _retrieve(self, room: int) -> Retrieved | None:
+        request = self.request
+        results: Sequence[SearchResult] = request.results or ()
+        if request.results is None and request.retrieve is not None and self.settings.knowledge_results:
+            if room < LEAST_ROOM:
+                self.placement.left_out.append(
+                    LeftOut(
+                        "knowledge", 3, "knowledge", "", "", 0, None, f"not searched: {room:,} tokens left"
+                    )
+                )
+                return None
+            exclude = {
+                path
+                for path, spans in self.placement.included.items()
+                if any(first <= 1 and last == WHOLE for _, first, last in spans)
+            }
+            if not request.main_session:
+                exclude.add(fixed.MEMORY)
+            text = query(request.message, ordered(request.topics))
+            try:
+                results = request.retrieve(text, self.settings.knowledge_results, frozenset(exclude))
+            except AutopoiesisError as error:
+                self.notes.append(f"search failed, so nothing was retrieved: {error}")
+        if not results:
+            return None
+        return Retrieved(results, main_session=request.main_session, session_id=request.session_id)
+
+    def _within_budget(self) -> Assembled:
+        """The assembled prompt, counted whole: o200k's parts add up, another tokenizer's might not."""
+        assembled = assemble(self.placement.pieces, self.count)
+        while assembled.tokens > self.room.available:
+            removable = [piece for piece in self.placement.pieces if piece.section.priority]
+            if not removable:
+                raise BudgetError(
+                    f"the fixed text takes {assembled.tokens:,} tokens of {self.room.available:,}",
+                    where=_SETTING,
+                    cure="raise the budget or shorten the identity files",
+                )
+            volatile = [piece for piece in removable if piece.section.layer > LAST_STABLE_LAYER]
+            worst = max(piece.section.priority for piece in volatile or removable)
+            group = [piece for piece in volatile or removable if piece.section.priority == worst]
+            # The excerpts share one block and go together; of the rest, what got room last goes first.
+            for piece in group if worst == _RETRIEVED_PRIORITY else group[-1:]:
+                self.placement.remove(piece, "the prompt as a whole was longer than its parts")
+                self.dropped_turns += piece.section.layer == _HISTORY_LAYER
+            assembled = assemble(self.placement.pieces, self.count)
+        return assembled

@@ -1,0 +1,47 @@
+"""What a compile is asked (spec 6.1): everything that decides about the prompt, and no clock behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from engine.activation.trace import Correction, Trace
+from engine.search.results import SearchResult
+from engine.topics.model import Topic
+from engine.transcripts.turn import Turn
+
+Retrieve = Callable[[str, int, frozenset[str]], Sequence[SearchResult]]
+"""Searches: query, number of results, workspace-relative paths not to return; best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """The inputs of one compile. Equal inputs over equal files give the same bytes.
+
+    Attributes:
+        message: The message to answer.
+        today: The day it is, for the journals; the only notion of time in a compile.
+        topics: The active topics, in any order.
+        trace: The trace that made them active; only explains them (``Section.why``, ``Section.score``).
+        history: The session's earlier turns, oldest first, without the message itself.
+        results: Search results already fetched, best first; ``None`` to use ``retrieve``.
+        retrieve: Searches when there is room for results; ``None`` for no retrieved part.
+        budget: Tokens for prompt and reply reserve together; ``None`` for the workspace's setting.
+        session_id: The conversation; empty for a message tried by hand.
+        main_session: Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription
+            nor a search result brings it in.
+        corrections: What output watchers want the agent to correct (spec 4.3).
+    """
+
+    message: str
+    today: date
+    topics: tuple[Topic, ...] = ()
+    trace: Trace | None = None
+    history: tuple[Turn, ...] = ()
+    results: tuple[SearchResult, ...] | None = None
+    retrieve: Retrieve | None = None
+    budget: int | None = None
+    session_id: str = ""
+    main_session: bool = True
+    corrections: tuple[Correction, ...] = ()

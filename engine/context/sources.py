@@ -1,0 +1,164 @@
+"""Where the compiler reads: a small protocol, so that a folder and a git revision compile alike."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from engine.context.delimiters import outside
+from engine.errors import AutopoiesisError, PathRefused
+from engine.store.documents import parse
+from engine.store.files import Files
+from engine.store.paths import shown, split_relative
+from engine.store.yamltext import Mapping
+
+FILE_LIMIT = 1024 * 1024
+"""Bytes above which a file is refused: it cannot be meant for a prompt."""
+
+_PARSED_FILES = 1024
+_PARSED_BYTES = 256 * 1024
+
+
+class Source(Protocol):
+    """Reads the files of one state of a workspace. Paths are workspace-relative with forward slashes."""
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            AutopoiesisError: It may not be read: too large, no regular file, outside the workspace.
+        """
+
+    def list(self, folder: str) -> Sequence[str]:
+        """The files below a folder at any depth, sorted, without hidden ones; none if there is no folder."""
+
+
+class WorkspaceSource:
+    """The workspace as it is on disk now."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def read(self, path: str) -> bytes:
+        """As ``Source.read``."""
+        return self._files.read(path, limit=FILE_LIMIT)
+
+    def list(self, folder: str) -> Sequence[str]:
+        """As ``Source.list``. Symlinked folders are not entered; anything that is no folder is named."""
+        root = self._files.workspace.root
+        try:
+            start = self._files.workspace.resolve(folder)
+        except AutopoiesisError:
+            return ()
+        found: list[str] = []
+        for place, folders, names in os.walk(start):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            relative = Path(place).relative_to(root).as_posix()
+            found.extend(f"{relative}/{name}" for name in names if not name.startswith("."))
+        return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file as it may enter a prompt.
+
+    Attributes:
+        path: Workspace-relative path.
+        header: The header's fields; never part of the prompt.
+        text: The body without blank lines around it, safe against forged delimiters.
+        first_line: 1-based line of the file on which ``text`` starts.
+    """
+
+    path: str
+    header: Mapping
+    text: str
+    first_line: int
+
+
+class ParsedFiles:
+    """Parsed files by path and content, so that an unchanged file is parsed once per process."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, bytes], tuple[Loaded, tuple[str, ...]]] = OrderedDict()
+
+    def get(self, path: str, data: bytes) -> tuple[Loaded, tuple[str, ...]]:
+        """What of a file may enter a prompt, and what is wrong with it, one line each."""
+        key = (path, sha256(data).digest())
+        known = self._known.get(key)
+        if known is not None:
+            self._known.move_to_end(key)
+            return known
+        document = parse(data, path)
+        body = document.body.rstrip()
+        text = body.lstrip("\n")
+        loaded = Loaded(path, document.header, outside(text), document.body_line + len(body) - len(text))
+        entry = loaded, tuple(map(str, document.problems))
+        if len(data) <= _PARSED_BYTES:
+            self._known[key] = entry
+            if len(self._known) > _PARSED_FILES:
+                self._known.popitem(last=False)
+        return entry
+
+
+class Reader:
+    """Reads files for one compile: each once, and with a note of everything that could not be read.
+
+    Attributes:
+        problems: One line for each file that is missing from the prompt, or not as it should be.
+        refused: The reason by path for files that exist but were not taken.
+    """
+
+    def __init__(self, source: Source, parsed: ParsedFiles) -> None:
+        self._source = source
+        self._parsed = parsed
+        self._seen: dict[str, Loaded | None] = {}
+        self.problems: list[str] = []
+        self.refused: dict[str, str] = {}
+
+    def list(self, folder: str) -> Sequence[str]:
+        """As ``Source.list``."""
+        return self._source.list(folder)
+
+    def load(self, path: str) -> Loaded | None:
+        """A file, or ``None`` when it is absent (no problem) or refused (a problem)."""
+        if path not in self._seen:
+            self._seen[path] = self._load(path)
+        return self._seen[path]
+
+    def refuse(self, path: str, what: str) -> None:
+        """Note that a file was not taken."""
+        self.refused[path] = what
+        self.problems.append(f"{shown(path)}: {what}")
+
+    def _load(self, path: str) -> Loaded | None:
+        try:
+            split_relative(path)
+            data = self._source.read(path)
+        except FileNotFoundError:
+            return None
+        except AutopoiesisError as error:
+            self.refuse(path, f"{error.what}; {error.cure}" if error.cure else error.what)
+            return None
+        if len(data) > FILE_LIMIT:
+            self.refuse(path, f"is larger than {FILE_LIMIT // 1024} KiB; subscribe to an excerpt of it")
+            return None
+        if b"\0" in data:
+            self.refuse(path, "is a binary file")
+            return None
+        loaded, problems = self._parsed.get(path, data)
+        self.problems.extend(problems)
+        return loaded
+
+
+def plain_path(path: str) -> str:
+    """A path in its shortest spelling (``./a//b`` is ``a/b``); one that is no path stays as it is."""
+    try:
+        return "/".join(split_relative(path.strip()))
+    except PathRefused:
+        return path

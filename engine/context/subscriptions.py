@@ -1,0 +1,180 @@
+"""Active topics and the files they subscribe to (P2, layer 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.activation.trace import Correction, Trace
+from engine.context.budget import Candidate, Cap, Placement
+from engine.context.compiled import LeftOut
+from engine.context.delimiters import one_line, outside
+from engine.context.fixed import is_memory
+from engine.context.sources import Reader, plain_path
+from engine.store.paths import shown
+from engine.topics.model import PRIORITY_ORDER, Topic
+
+_CORRECTIONS = 10
+_HINT_CHARACTERS = 400
+
+
+def ordered(topics: Iterable[Topic]) -> tuple[Topic, ...]:
+    """Topics in the order in which they get room: priority, then name; each once."""
+    unique = {topic.name: topic for topic in topics}
+    return tuple(sorted(unique.values(), key=lambda topic: (-PRIORITY_ORDER[topic.priority], topic.name)))
+
+
+def steering(corrections: Iterable[Correction]) -> list[Candidate]:
+    """What output watchers want corrected, newest last, as one section below the topics."""
+    lines: dict[str, None] = {}
+    for correction in corrections:
+        hint = one_line(correction.hint or f"see the playbook {correction.topic}", _HINT_CHARACTERS)
+        matched = one_line(correction.matched, 80)
+        lines[f"- {hint} ({one_line(correction.topic, 80)}: “{matched}”)"] = None
+    if not lines:
+        return []
+    kept = list(lines)[-_CORRECTIONS:]
+    text = "\n".join(("Correct this from now on; your last output showed it:", *map(outside, kept)))
+    return [
+        Candidate(
+            label="steering",
+            layer=9,
+            priority=2,
+            slot="topics",
+            text=text,
+            why=f"output watchers fired: {len(kept)} to correct",
+            order=(1 << 20,),
+        )
+    ]
+
+
+class Playbooks:
+    """The active topics of one compile with their subscriptions.
+
+    All instructions get room before any subscription does: a playbook is worth more than another's appendix.
+
+    Args:
+        topics: The active topics, ordered.
+        reader: Reads the subscriptions.
+        trace: Explains the activation; ``None`` when nobody traced.
+        main_session: Whether MEMORY.md may be subscribed.
+    """
+
+    def __init__(
+        self, topics: tuple[Topic, ...], reader: Reader, trace: Trace | None, *, main_session: bool
+    ) -> None:
+        self._topics = topics
+        self._reader = reader
+        self._main_session = main_session
+        self._instructions = [_instructions(topic, number, trace) for number, topic in enumerate(topics)]
+
+    def demand(self, placement: Placement, cap: Cap) -> int:
+        """Tokens that everything here would take, as far as the caps allow."""
+        tokens = 0
+        size = 0
+        seen = set(placement.included)
+        for topic, instructions in zip(self._topics, self._instructions, strict=True):
+            wanted = [instructions] if instructions.text else []
+            for path in map(plain_path, topic.subscriptions):
+                loaded = None if path in seen or self._refusal(path) else self._reader.load(path)
+                seen.add(path)
+                if loaded is not None and loaded.text:
+                    wanted.append(_subscription(topic, path, loaded.text, loaded.first_line, (0,)))
+            bytes_here = sum(len(candidate.text.encode("utf-8")) for candidate in wanted)
+            tokens_here = sum(placement.piece(candidate).tokens for candidate in wanted)
+            allowed = bytes_here if topic.max_context_kb is None else int(topic.max_context_kb * 1024)
+            if bytes_here > allowed:
+                tokens_here = tokens_here * allowed // bytes_here
+            tokens += tokens_here
+            size += min(bytes_here, allowed)
+        return tokens * cap.left // size if size > cap.left else tokens
+
+    def place(self, placement: Placement, room: int, cap: Cap) -> int:
+        """Give instructions and subscriptions room, in order; gives the tokens taken.
+
+        Args:
+            placement: Takes the pieces, and what is left out.
+            room: Tokens for all of it.
+            cap: The cap of the slot.
+        """
+        spent = 0
+        caps: list[tuple[Cap, ...]] = []
+        for topic, candidate in zip(self._topics, self._instructions, strict=True):
+            own = topic.max_context_kb
+            caps.append((cap,) if own is None else (cap, Cap.of(f"max_context_kb of {topic.name}", own)))
+            if candidate.text:
+                spent += placement.place(candidate, room - spent, caps[-1])
+        for number, topic in enumerate(self._topics):
+            for index, path in enumerate(dict.fromkeys(map(plain_path, topic.subscriptions))):
+                subscribed = self._subscribed(placement, topic, path, (number, 1 + index))
+                if subscribed is not None:
+                    spent += placement.place(subscribed, room - spent, caps[number])
+        return spent
+
+    def _subscribed(
+        self, placement: Placement, topic: Topic, path: str, order: tuple[int, ...]
+    ) -> Candidate | None:
+        present = placement.included.get(path)
+        why_not = self._refusal(path)
+        loaded = None if why_not else self._reader.load(path)
+        if present:
+            why_not = f"already in the prompt as {present[0][0]}"
+        elif not why_not:
+            if loaded is None:
+                why_not = self._reader.refused.get(path, "there is no such file")
+                if path not in self._reader.refused:
+                    self._reader.problems.append(
+                        f"{topic.path}: subscribes to {shown(path)}, which does not exist; correct the path"
+                    )
+            elif not loaded.text:
+                why_not = "the file is empty"
+        if loaded is not None and not why_not:
+            return _subscription(topic, path, loaded.text, loaded.first_line, order)
+        tokens = placement.count(loaded.text) if loaded is not None else 0
+        placement.left_out.append(
+            LeftOut(
+                label=f"subscription:{shown(path)}",
+                priority=2,
+                slot="topics",
+                source=path,
+                lines="",
+                tokens=tokens,
+                score=None,
+                reason=f"{why_not} (subscribed by {topic.name})",
+            )
+        )
+        return None
+
+    def _refusal(self, path: str) -> str:
+        return "MEMORY.md belongs to the main session" if is_memory(path) and not self._main_session else ""
+
+
+def _instructions(topic: Topic, number: int, trace: Trace | None) -> Candidate:
+    row = trace.row(topic.name) if trace is not None else None
+    parts = [topic.instructions.strip()]
+    if topic.context_notes.strip():
+        parts.append(f"## Context Notes\n\n{topic.context_notes.strip()}")
+    return Candidate(
+        label=f"topic:{topic.name}",
+        layer=9,
+        priority=2,
+        slot="topics",
+        text=outside("\n\n".join(part for part in parts if part)),
+        why=row.why if row is not None and row.why else "the topic is active",
+        source=topic.path,
+        score=row.score if row is not None else None,
+        order=(number, 0),
+    )
+
+
+def _subscription(topic: Topic, path: str, text: str, first_line: int, order: tuple[int, ...]) -> Candidate:
+    return Candidate(
+        label=f"subscription:{path}",
+        layer=9,
+        priority=2,
+        slot="topics",
+        text=text,
+        why=f"subscribed by the topic {topic.name}",
+        source=path,
+        order=order,
+        first_line=first_line,
+    )

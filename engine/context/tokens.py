@@ -1,0 +1,120 @@
+"""Exact token counts with the o200k vocabulary, offline.
+
+Text that looks like a special token (``<|endoftext|>``) counts as the plain text it is.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+
+_CACHED_FROM = 256
+"""Characters from which looking a count up is cheaper than counting again."""
+
+_CACHE_SIZE = 16_384
+
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+_LINE_END = re.compile(r"(?=\n)")
+
+_cache: OrderedDict[tuple[int, bytes], int] = OrderedDict()
+_guard = threading.Lock()
+
+
+def count(text: str) -> int:
+    """Tokens of a text. Any string will do: a lone surrogate counts as the ``?`` it would be sent as.
+
+    Counts of longer texts are remembered by content, so the same file is counted once per process.
+    """
+    if len(text) < _CACHED_FROM:
+        return _count(text)
+    key = (len(text), sha256(text.encode("utf-8", "surrogatepass")).digest())
+    with _guard:
+        known = _cache.get(key)
+        if known is not None:
+            _cache.move_to_end(key)
+            return known
+    tokens = _count(text)
+    with _guard:
+        _cache[key] = tokens
+        if len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+    return tokens
+
+
+def fit(text: str, limit: int) -> str:
+    """The longest beginning of a text within ``limit`` tokens that ends where a reader would pause.
+
+    It ends at a line end; where that would waste more than half of the limit, at the end of a sentence, and
+    only inside a very long sentence at the end of a word. Empty when not even one word fits.
+    """
+    if limit <= 0:
+        return ""
+    if count(text) <= limit:
+        return text
+    window = _window(text, limit)
+    best = ""
+    for ends in (_LINE_END, _SENTENCE_END, _WORD_END):
+        found = _longest(window, [match.end() for match in ends.finditer(window)], limit)
+        if len(found) > len(best):
+            best = found
+        if best and 2 * _count(best) >= limit:
+            break
+    return best
+
+
+def _window(text: str, limit: int) -> str:
+    """A beginning that is surely longer than what fits, so that a long file is not counted often."""
+    size = max(64, 8 * limit)
+    while size < len(text) and _count(text[:size]) <= limit:
+        size *= 2
+    return text[:size]
+
+
+def _longest(text: str, ends: list[int], limit: int) -> str:
+    # The count of a beginning grows with its length up to a token or two at the seam, hence the steps back.
+    index = bisect_right(ends, limit, key=lambda end: _count(text[:end])) - 1
+    while index >= 0 and _count(text[: ends[index]]) > limit:
+        index -= 1
+    return text[: ends[index]] if index >= 0 else ""
+
+
+def _count(text: str) -> int:
+    try:
+        return _counter()(text)
+    except UnicodeEncodeError:
+        return _counter()(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _counter() -> Callable[[str], int]:
+    for load in _counters():
+        try:
+            return load()
+        except ImportError:
+            continue
+    raise ImportError("no tokenizer is installed; run: pip install rs-bpe (or bpe-openai)")
+
+
+def _counters() -> Iterator[Callable[[], Callable[[str], int]]]:
+    yield _rs_bpe
+    yield _bpe_openai
+
+
+def _rs_bpe() -> Callable[[str], int]:
+    from rs_bpe import bpe  # noqa: PLC0415 — 50 ms of vocabulary that only compiling needs
+
+    counter: Callable[[str], int] = bpe.openai.o200k_base().count
+    return counter
+
+
+def _bpe_openai() -> Callable[[str], int]:
+    import bpe_openai  # noqa: PLC0415 — only where rs-bpe has no wheel, and it loads slowly
+
+    encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
+    return lambda text: len(encode(text))

@@ -1,0 +1,250 @@
+"""The turns of the workspace's conversations as the engine names and reads them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+
+from engine.activation.trace import Message
+from engine.errors import AutopoiesisError, PathRefused, TranscriptError
+from engine.store.files import Files
+from engine.store.paths import Workspace, valid_session_id
+from engine.transcripts.format import parse
+from engine.transcripts.library import SUFFIXES, Tail
+from engine.transcripts.places import find_session, head_fields, read_head
+from engine.transcripts.turn import Turn
+
+_KEPT_OPEN = 64
+_FOLDERS = ("raw/conversations/", "conversations/")
+_DATED_PATH = re.compile(r"/(\d{4})/(\d\d)/(\d\d)/(\d\d)(\d\d)-[^/]*$")
+_TOOL_PATH = re.compile(r"[\w./~-]*(?:/[\w.~-]+|\w\.[A-Za-z]\w{0,7})(?![\w/])")
+_PATHS_PER_MESSAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TurnKey:
+    """Names one turn of one conversation: ``{path}#{ordinal}``, counted from 0."""
+
+    path: str
+    ordinal: int
+
+    @classmethod
+    def of(cls, key: str) -> TurnKey | None:
+        """Reads a key; ``None`` when it names no turn."""
+        path, _, ordinal = key.rpartition("#")
+        return cls(path, int(ordinal)) if path and ordinal.isdecimal() else None
+
+    def __str__(self) -> str:
+        return f"{self.path}#{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation as far as it is written.
+
+    Attributes:
+        path: Workspace-relative path.
+        session_id: Its session, empty where the file names none.
+        started: When it began, UTC; the epoch where nothing says so.
+        turns: In file order.
+    """
+
+    path: str
+    session_id: str
+    started: datetime
+    turns: tuple[Turn, ...]
+
+    def at(self, ordinal: int) -> datetime:
+        """When a turn was spoken, UTC: its heading's time on the day it must have been."""
+        moment = self.started
+        for turn in self.turns[: ordinal + 1]:
+            moment = following(moment, turn.time)
+        return moment
+
+    def times(self) -> list[datetime]:
+        """``at`` of every turn, in one pass."""
+        found, moment = [], self.started
+        for turn in self.turns:
+            moment = following(moment, turn.time)
+            found.append(moment)
+        return found
+
+    def message(self, ordinal: int) -> Message | None:
+        """A turn as activation sees it; ``None`` for system turns and memory operations.
+
+        An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
+        since the person last spoke, which are the files in play.
+        """
+        turn = self.turns[ordinal]
+        if turn.role == "system" or turn.kind:
+            return None
+        if turn.role == "agent":
+            return Message(turn.text, "output", self.session_id, self.at(ordinal), tool_paths([turn]))
+        between: list[Turn] = []
+        for earlier in reversed(self.turns[:ordinal]):
+            if earlier.role == "user":
+                break
+            between.append(earlier)
+        return Message(turn.text, "input", self.session_id, self.at(ordinal), tool_paths(reversed(between)))
+
+
+def following(moment: datetime, clock: str) -> datetime:
+    """When a turn was spoken whose heading shows ``clock``, the turn before it having been at ``moment``.
+
+    Times only go forward. A heading more than twelve hours behind is the next day; one less far behind is a
+    clock that was set back, and the order of the file decides.
+    """
+    try:
+        wanted = time.fromisoformat(clock.zfill(5))
+    except ValueError:
+        return moment
+    shown = moment.replace(hour=wanted.hour, minute=wanted.minute, second=0, microsecond=0)
+    if moment - shown > timedelta(hours=12):
+        return shown + timedelta(days=1)
+    return max(shown, moment)
+
+
+def tool_paths(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """File paths that the tool calls of some turns name, each once, in order, at most 50."""
+    found: dict[str, None] = {}
+    for turn in turns:
+        for tool in turn.tools:
+            for match in _TOOL_PATH.finditer(tool.summary):
+                found.setdefault(match.group(), None)
+    return tuple(found)[:_PATHS_PER_MESSAGE]
+
+
+def is_conversation(path: str) -> bool:
+    """Whether a workspace-relative path is one of a conversation."""
+    return path.startswith(_FOLDERS) and path.endswith(SUFFIXES) and "/." not in path
+
+
+@dataclass(slots=True)
+class _Open:
+    """A conversation that is being followed."""
+
+    tail: Tail
+    head: tuple[str, datetime]
+    turns: list[Turn]
+
+
+class Conversations:
+    """Reads conversations, each from where it was left last time. Safe to use from several threads.
+
+    Args:
+        workspace: Where.
+        files: Its files.
+    """
+
+    def __init__(self, workspace: Workspace, files: Files) -> None:
+        self._workspace = workspace
+        self._files = files
+        self._guard = threading.RLock()
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+
+    def read(self, path: str) -> Conversation | None:
+        """A conversation as far as it is written now; ``None`` when it is gone, or none."""
+        if not is_conversation(path):
+            return None
+        try:
+            real = self._workspace.resolve(path)
+        except PathRefused:
+            return None
+        with self._guard:
+            if not real.is_file():
+                self._open.pop(path, None)
+                return None
+            known = self._open.get(path)
+            if known is None:
+                known = self._open[path] = _Open(Tail(real), self._head(path), [])
+                while len(self._open) > _KEPT_OPEN:
+                    self._open.popitem(last=False)
+            self._open.move_to_end(path)
+            for item in known.tail.read_new():
+                known.turns[item.ordinal :] = [item.turn]
+            return Conversation(path, *known.head, tuple(known.turns))
+
+    def is_waiting(self, path: str) -> bool:
+        """Whether the end of a conversation is still being written, so that it is worth another look."""
+        with self._guard:
+            known = self._open.get(path)
+            return known is not None and known.tail.waiting
+
+    def turns_within(self, path: str, size: int) -> int:
+        """How many turns the first ``size`` bytes of a Markdown or text conversation hold."""
+        if path.endswith(".jsonl"):
+            return 0
+        try:
+            data = self._files.read(path)
+        except (AutopoiesisError, OSError):
+            return 0
+        return len(parse(data[:size], path).turns)
+
+    def sizes(self) -> dict[str, int]:
+        """Every conversation there is, with its size in bytes."""
+        found: dict[str, int] = {}
+        for folder in (self._workspace.transcripts, self._workspace.conversations):
+            for place, _, names in os.walk(folder):
+                for name in names:
+                    path = Path(place, name)
+                    relative = path.relative_to(self._workspace.root).as_posix()
+                    if is_conversation(relative):
+                        with contextlib.suppress(OSError):
+                            found[relative] = path.stat().st_size
+        return found
+
+    def newest(self, limit: int) -> list[str]:
+        """The conversations that were written to last, newest first."""
+        times: list[tuple[int, str]] = []
+        for path in self.sizes():
+            with contextlib.suppress(OSError):
+                times.append((self._workspace.root.joinpath(path).stat().st_mtime_ns, path))
+        return [path for _, path in sorted(times, reverse=True)[:limit]]
+
+    def of_session(self, session_id: str) -> Conversation:
+        """The conversation of a session.
+
+        Raises:
+            TranscriptError: There is none.
+        """
+        path = find_session(self._workspace, session_id) if valid_session_id(session_id) else None
+        conversation = self.read(path) if path else None
+        if conversation is None:
+            raise TranscriptError(
+                f"there is no session {session_id}", cure="list them: autopoiesis session list"
+            )
+        return conversation
+
+    def _head(self, path: str) -> tuple[str, datetime]:
+        """Session and start: from the header, else from the path, else from the file's own time."""
+        real = self._workspace.root / path
+        fields = head_fields(read_head(real), ("session_id", "started"))
+        started = moment(fields["started"])
+        if started is None:
+            dated = _DATED_PATH.search(path)
+            if dated:
+                year, month, day, hour, minute = map(int, dated.groups())
+                with contextlib.suppress(ValueError):
+                    started = datetime(year, month, day, hour, minute, tzinfo=UTC)
+        if started is None:
+            try:
+                started = datetime.fromtimestamp(real.stat().st_mtime, UTC)
+            except OSError:
+                started = datetime.fromtimestamp(0, UTC)
+        return fields["session_id"], started
+
+
+def moment(text: str) -> datetime | None:
+    """An ISO 8601 time, UTC where it names no zone; ``None`` when it is none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

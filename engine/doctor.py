@@ -1,0 +1,153 @@
+"""What is wrong with a workspace or with this machine, and how to mend it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.config import CONFIG_FILE, load
+from engine.errors import AutopoiesisError, Problem
+from engine.store import documents
+from engine.store.files import Files
+from engine.store.paths import Workspace, category_of
+from engine.store.repository import Repository
+
+Level = Literal["ok", "note", "warning", "error"]
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination: how bad, what, and the cure."""
+
+    level: Level
+    text: str
+    cure: str = ""
+
+
+def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
+    """Examines a workspace.
+
+    Args:
+        root: The workspace.
+        staged: Only the files that the next commit would hold, as they are in the work tree.
+
+    Returns:
+        Findings in a fixed order; with ``staged`` only what is wrong.
+
+    Raises:
+        WorkspaceError: The folder is no workspace.
+    """
+    workspace = Workspace.open(root)
+    files = Files(workspace)
+    repository = Repository(workspace)
+    if staged:
+        return tuple(_documents(workspace, files, repository.staged()))
+    return (
+        Finding("ok", f"workspace {workspace.root}"),
+        *_config(files),
+        *_git(repository),
+        *_documents(workspace, files, _all_documents(workspace)),
+        *_topics(workspace, files),
+        *_machine(workspace),
+    )
+
+
+def _finding(problem: Problem) -> Finding:
+    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    return Finding(problem.severity, f"{place}: {problem.what}", problem.cure)
+
+
+def _config(files: Files) -> Iterator[Finding]:
+    try:
+        config, odd = load(files.read(CONFIG_FILE))
+    except (AutopoiesisError, OSError) as error:
+        yield Finding("error", str(error))
+        return
+    yield Finding(
+        "ok",
+        f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
+    )
+    for problem in odd:
+        yield _finding(problem)
+    provider = config.gate.provider
+    key = KEYS.get(provider)
+    if key and not os.environ.get(key) and not config.gate.base_url:
+        yield Finding(
+            "error",
+            f"gate.provider is {provider}, but {key} is not set",
+            f"export {key}, or set gate.provider: local",
+        )
+
+
+def _git(repository: Repository) -> Iterator[Finding]:
+    state = repository.state()
+    if state.kind == "ok":
+        yield Finding("ok", f"git: on {state.branch}, {state.dirty} files not committed")
+    else:
+        yield Finding(
+            "warning", f"git: {state.why}", "files are still written; only history and undo are missing"
+        )
+
+
+def _all_documents(workspace: Workspace) -> list[str]:
+    found = []
+    for folder in (workspace.knowledge, workspace.topics, workspace.transcripts):
+        found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
+    return sorted(found)
+
+
+def _documents(workspace: Workspace, files: Files, paths: list[str]) -> Iterator[Finding]:
+    wrong = checked = 0
+    for path in paths:
+        if not path.endswith(".md") or category_of(path) is None:
+            continue
+        try:
+            document = documents.parse(files.read(path), path)
+        except FileNotFoundError:
+            continue
+        except AutopoiesisError as error:
+            yield Finding("error", str(error))
+            wrong += 1
+            continue
+        checked += 1
+        for problem in (*document.problems, *documents.validate(document)):
+            wrong += 1
+            yield _finding(problem)
+    if not wrong and checked:
+        yield Finding("ok", f"{checked} documents, every header in order")
+
+
+def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
+    from engine.topics.check import check_topics  # noqa: PLC0415 — probes every pattern; not needed for --staged
+
+    problems = check_topics(workspace, files)
+    for problem in problems:
+        yield _finding(problem)
+    if not problems:
+        yield Finding("ok", "topics: every trigger, pattern and subscription in order")
+
+
+def _machine(workspace: Workspace) -> Iterator[Finding]:
+    if shutil.which("rg"):
+        yield Finding("ok", "ripgrep: there, for searching without the index")
+    else:
+        yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")
+    if importlib.util.find_spec("wordllama") is None:
+        yield Finding(
+            "warning", "local embeddings are missing: search goes by words alone", "pip install wordllama"
+        )
+    else:
+        yield Finding("ok", "local embeddings: there")
+    if os.access(workspace.root, os.W_OK):
+        free = shutil.disk_usage(workspace.root).free
+        level: Level = "ok" if free > 256 * 1024 * 1024 else "warning"
+        yield Finding(level, f"disk: {free // (1024 * 1024):,} MB free")
+    else:
+        yield Finding("warning", "the workspace cannot be written: everything is shown, nothing is kept")

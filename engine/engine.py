@@ -1,0 +1,522 @@
+"""The one object that every face uses: it opens a workspace and wires the parts (design 1).
+
+Parts are made when they are first needed, so that a command that only traces a message never pays for
+the search index, and one that only lists topics never pays for the gate.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from engine.activation.trace import Correction, Direction, Event, Message, Trace
+from engine.config import CONFIG_FILE, Config, load
+from engine.conversations import Conversation, Conversations, TurnKey
+from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.events import EngineEvent, Trouble
+from engine.feed import FeedEntry, FeedLog
+from engine.questions import Questions
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary, TopicsDelta
+from engine.topics.model import Topic
+from engine.transcripts.capture import ConversationCapture
+from engine.views import DigestView, LedgerView, StatusView, read_digest, read_ledger
+
+if TYPE_CHECKING:
+    from engine.activation.decision import Decision
+    from engine.activation.decisions import DecisionLog
+    from engine.activation.pipeline import WatcherPipeline
+    from engine.context.compiled import Compiled
+    from engine.context.compiler import ContextCompiler
+    from engine.live import Live
+    from engine.search.index import SearchIndex
+    from engine.search.reports import IndexReport
+    from engine.search.results import SearchResult
+    from engine.store.repository import Repository
+
+Clock = Callable[[], datetime]
+
+KEPT_TRACES = 1_000
+
+
+def utc_now() -> datetime:
+    """The clock of the engine."""
+    return datetime.now(UTC)
+
+
+class Engine:
+    """An open workspace.
+
+    Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
+    """
+
+    def __init__(
+        self, workspace: Workspace, config: Config, odd: tuple[Problem, ...], *, files: Files, clock: Clock
+    ) -> None:
+        self.workspace = workspace
+        self.config = config
+        self.files = files
+        self.clock = clock
+        self.conversations = Conversations(workspace, files)
+        self._config_problems = odd
+        self._guard = threading.RLock()
+        self._handlers: list[Callable[[EngineEvent], None]] = []
+        self._questions = Questions(self._publish, lambda: bool(self._handlers), clock)
+        self._live: Live | None = None
+        self._feed: FeedLog = FeedLog()
+        self._feed_filled = False
+        self._traces: OrderedDict[str, tuple[str, Trace]] = OrderedDict()
+
+    @classmethod
+    def open(cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now) -> Self:
+        """Opens a workspace.
+
+        Args:
+            root: Its folder.
+            read_only: Refuse every write.
+            clock: Where the time comes from, UTC.
+
+        Raises:
+            WorkspaceError: The folder is no workspace.
+            ConfigError: A setting cannot be used.
+        """
+        workspace = Workspace.open(root)
+        files = Files(workspace, read_only=read_only)
+        config, odd = _read_config(files)
+        return cls(workspace, config, odd, files=files, clock=clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stops watching; lets go of the index and of the gate."""
+        self.stop()
+        for name in ("index", "pipeline"):
+            part = self.__dict__.pop(name, None)
+            if part is not None:
+                part.close()
+
+    # The parts, made when first needed.
+
+    @cached_property
+    def library(self) -> TopicLibrary:
+        """The topics."""
+        library = TopicLibrary(self.workspace, self.files)
+        library.load()
+        return library
+
+    @cached_property
+    def capture(self) -> ConversationCapture:
+        """Writes sessions down."""
+        return ConversationCapture(self.files, clock=self.clock)
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The workspace's git repository, if it is one."""
+        from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
+
+        return Repository(self.workspace)
+
+    @cached_property
+    def decision_log(self) -> DecisionLog:
+        """What was decided, and labels for it."""
+        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
+
+        return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
+
+    @cached_property
+    def pipeline(self) -> WatcherPipeline:
+        """The three tiers."""
+        from engine.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
+
+        return assemble_pipeline(
+            self.library,
+            self.files,
+            self.config,
+            decisions=self.decision_log,
+            asker=self._questions.ask,
+            on_problem=self.trouble,
+        )
+
+    @cached_property
+    def index(self) -> SearchIndex:
+        """The search index; a cache of the files."""
+        from engine.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
+
+        return assemble_index(self.workspace, self.files, self.config.search)
+
+    @cached_property
+    def compiler(self) -> ContextCompiler:
+        """Makes prompts from the files as they are now."""
+        from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
+
+        return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)
+
+    # Events.
+
+    def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
+        """Calls ``handler`` with every event, on the thread on which it happens; the result ends that."""
+        with self._guard:
+            self._handlers.append(handler)
+
+        def unsubscribe() -> None:
+            with self._guard:
+                if handler in self._handlers:
+                    self._handlers.remove(handler)
+
+        return unsubscribe
+
+    def _publish(self, event: EngineEvent) -> None:
+        self._feed.take(event)
+        with self._guard:
+            handlers = tuple(self._handlers)
+        for handler in handlers:
+            handler(event)
+
+    def trouble(self, text: str) -> None:
+        """Tells every face of something that failed without stopping the work."""
+        self._publish(Trouble(self.clock(), text))
+
+    def start(self) -> None:
+        """Begins to watch the workspace and to work on what happens in it, in background threads."""
+        from engine.live import Live  # noqa: PLC0415 — brings the watcher
+
+        with self._guard:
+            if self._live is None:
+                self._live = Live(self, self._publish)
+                self._live.start()
+
+    def stop(self) -> None:
+        """Ends what ``start`` began."""
+        with self._guard:
+            live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    def rescan(self) -> None:
+        """Looks at every file again."""
+        if self._live is not None:
+            self._live.rescan()
+
+    def answer(self, question_id: str, yes: bool) -> None:
+        """Answers a question of ``GateAsked``; one that is settled already stays as it is."""
+        self._questions.answer(question_id, yes)
+
+    # A message goes in, a trace comes out.
+
+    def trace(
+        self,
+        text: str,
+        direction: Direction = "input",
+        *,
+        paths: Sequence[str] = (),
+        event: str | None = None,
+        record: bool = False,
+    ) -> Trace:
+        """The trace of a message that stands in no transcript.
+
+        Args:
+            text: The message.
+            direction: ``output`` for what the agent wrote.
+            paths: Files that tool calls name.
+            event: ``source:event`` of a webhook, or ``cron:schedule``, in place of a message.
+            record: Write the decisions to the log.
+        """
+        happened = None
+        if event:
+            source, _, name = event.partition(":")
+            happened = Event(source, name)
+        message = Message(text, direction, at=self.clock(), paths=tuple(paths), event=happened)
+        return self.pipeline.process(message, record=record)
+
+    def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
+        """The trace of a message that a key names; remembered for ``trace_of``.
+
+        Args:
+            message: The message.
+            key: Its name.
+            record: Write the decisions to the log.
+            ask: Whether the gate may be asked; without, only what it already knows counts.
+        """
+        trace = self.pipeline.process(message, record=record, ask=ask)
+        with self._guard:
+            self._traces[key] = (self.library.version, trace)
+            self._traces.move_to_end(key)
+            while len(self._traces) > KEPT_TRACES:
+                self._traces.popitem(last=False)
+        return trace
+
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
+        """The trace of a turn; ``None`` where there is nothing to trace."""
+        found = self._turn(key)
+        message = found[0].message(found[1]) if found else None
+        if message is None:
+            return None
+        return self.trace_message(message, key=key, record=record, ask=ask)
+
+    def trace_of(self, key: str) -> Trace | None:
+        """What activation did with a message of the feed, or would do with an old one.
+
+        A turn from before is traced with today's topics and with what the gate already knows; nobody is
+        asked again.
+        """
+        with self._guard:
+            known = self._traces.get(key)
+        if known is not None and (known[0] == self.library.version or key.startswith("signal:")):
+            return known[1]
+        return self.trace_turn(key, record=False, ask=False)
+
+    def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
+        """What a message would do, without it being said anywhere.
+
+        Args:
+            text: The message.
+            ask: Whether the gate may be asked; ``False`` while a person is still typing.
+        """
+        trace = self.pipeline.process(Message(text, at=self.clock()), record=False, ask=ask)
+        return trace, self._compile(text, trace)
+
+    def _turn(self, key: str) -> tuple[Conversation, int] | None:
+        name = TurnKey.of(key)
+        if name is None:
+            return None
+        conversation = self.conversations.read(name.path)
+        if conversation is None or name.ordinal >= len(conversation.turns):
+            return None
+        return conversation, name.ordinal
+
+    # A prompt comes out.
+
+    def compile(
+        self, text: str, *, budget: int | None = None, session_id: str = "", ask: bool = True
+    ) -> Compiled:
+        """The prompt for a message.
+
+        Args:
+            text: The message.
+            budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
+            session_id: The session whose earlier turns belong to it.
+            ask: Whether the gate may be asked.
+
+        Raises:
+            BudgetError: What may never be dropped exceeds the budget.
+            TranscriptError: There is no such session.
+        """
+        conversation = self.conversations.of_session(session_id) if session_id else None
+        message = Message(text, session_id=session_id, at=self.clock())
+        trace = self.pipeline.process(message, record=False, ask=ask)
+        self.refresh_index()
+        return self._compile(text, trace, budget=budget, conversation=conversation)
+
+    def compile_of(self, key: str) -> Compiled | None:
+        """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
+        found = self._turn(key)
+        if found is None:
+            return None
+        conversation, ordinal = found
+        while ordinal >= 0 and (
+            conversation.turns[ordinal].role != "user" or conversation.turns[ordinal].kind
+        ):
+            ordinal -= 1
+        if ordinal < 0:
+            return None
+        trace = self.trace_of(str(TurnKey(conversation.path, ordinal)))
+        if trace is None:
+            return None
+        return self._compile(
+            conversation.turns[ordinal].text, trace, conversation=conversation, ordinal=ordinal
+        )
+
+    def _compile(
+        self,
+        text: str,
+        trace: Trace,
+        *,
+        budget: int | None = None,
+        conversation: Conversation | None = None,
+        ordinal: int | None = None,
+    ) -> Compiled:
+        from engine.context.compiler import CompileRequest  # noqa: PLC0415 — a trace needs no compiler
+
+        names = list(trace.active)
+        corrections: tuple[Correction, ...] = ()
+        history = conversation.turns[:ordinal] if conversation else ()
+        exclude: frozenset[str] = frozenset()
+        if conversation:
+            exclude = frozenset({conversation.path})
+            steering = self._steering(conversation, len(history))
+            if steering is not None:
+                corrections = steering.corrections
+                names += [name for name in steering.active if name not in names]
+        topics = [self.library.get(name) for name in names]
+        return self.compiler.compile(
+            CompileRequest(
+                message=text,
+                today=self.clock().date(),
+                topics=tuple(topic for topic in topics if topic is not None),
+                trace=trace,
+                history=history,
+                retrieve=lambda query, limit, without: self.index.search(
+                    query, limit=limit, exclude=without | exclude
+                ),
+                budget=budget,
+                session_id=conversation.session_id if conversation else "",
+                corrections=corrections,
+            )
+        )
+
+    def _steering(self, conversation: Conversation, before: int) -> Trace | None:
+        """The trace of what the agent wrote last: its topics and hints enter the next prompt (spec 4.3)."""
+        for ordinal in range(before - 1, -1, -1):
+            turn = conversation.turns[ordinal]
+            if turn.role == "user":
+                return None
+            if turn.role == "agent" and not turn.kind:
+                return self.trace_of(str(TurnKey(conversation.path, ordinal)))
+        return None
+
+    # Finding.
+
+    def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
+        """What was said and written about a query, best first."""
+        return self.index.search(query, limit=limit, category=category)
+
+    def refresh_index(
+        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
+    ) -> IndexReport | None:
+        """Brings the index up to date; a workspace that cannot be written keeps the one it has."""
+        if self.files.read_only:
+            return None
+        return self.index.refresh(progress, paths)
+
+    # Topics and settings.
+
+    def topic(self, name: str) -> Topic:
+        """The topic with a name.
+
+        Raises:
+            TopicError: There is none.
+        """
+        topic = self.library.get(name)
+        if topic is None:
+            raise TopicError(f"there is no topic {name}", cure="see: autopoiesis topics list")
+        return topic
+
+    def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta:
+        """Reads topics again after their files changed."""
+        return self.library.refresh(paths)
+
+    def reload_config(self) -> None:
+        """Reads memory-config.yaml again. A broken file leaves the settings as they were, and says so.
+
+        Raises:
+            ConfigError: The file cannot be used.
+        """
+        config, odd = _read_config(self.files)
+        with self._guard:
+            if config == self.config:
+                return
+            self.config, self._config_problems = config, odd
+            for name in ("compiler", "pipeline", "index"):
+                part = self.__dict__.pop(name, None)
+                if part is not None and hasattr(part, "close"):
+                    part.close()
+            self._traces.clear()
+
+    # What a face shows.
+
+    def feed(self, limit: int) -> list[FeedEntry]:
+        """The last ``limit`` things that happened, oldest first."""
+        with self._guard:
+            filled, self._feed_filled = self._feed_filled, True
+        if not filled:
+            from engine.history import recent_past  # noqa: PLC0415 — only a face with a feed needs it
+
+            self._feed.fill(recent_past(self.workspace, self.conversations, self.repository, limit))
+        return self._feed.recent(limit)
+
+    def digest(self) -> DigestView:
+        """``knowledge/digest.md`` as it is."""
+        return read_digest(self.files)
+
+    def ledger(self) -> LedgerView:
+        """``knowledge/ledger.json`` as it is."""
+        return read_ledger(self.files)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What was found wrong while reading settings and topics."""
+        return (*self._config_problems, *self.library.problems)
+
+    def status(self) -> StatusView:
+        """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""
+        state = self.repository.state()
+        mode, why = self._live.watch_state if self._live is not None else ("off", "")
+        provider = self.pipeline.gate.provider
+        return StatusView(
+            branch=state.branch or state.why,
+            dirty=state.dirty,
+            watch_mode=mode,
+            watch_why=why,
+            gate=provider.name,
+            model=provider.model,
+            topics=len(self.library.topics),
+            problems=self.problems(),
+            read_only=self.files.read_only,
+        )
+
+    # Labels.
+
+    def label(self, trace_key: str, topic: str, useful: bool) -> None:
+        """Records a person's judgement on one row of a trace.
+
+        Raises:
+            AutopoiesisError: There is no such trace or row.
+            WriteFailed, ReadOnly: The label was not recorded.
+        """
+        trace = self.trace_of(trace_key)
+        if trace is None or trace.row(topic) is None:
+            raise AutopoiesisError(f"{topic} was not considered there", where=trace_key)
+        self.decision_log.label(self.decision_log.ensure(trace, topic), useful)
+        self.learn()
+
+    def label_decision(self, decision_id: str, useful: bool) -> Decision:
+        """Labels a logged decision by its id, or a unique start of it. Raises as ``DecisionLog.label``."""
+        decision = self.decision_log.label(decision_id, useful)
+        self.learn()
+        return decision
+
+    def learn(self) -> bool:
+        """Fits the local gate to the labels, once there are enough and they have changed.
+
+        Returns:
+            Whether a new model answers from now on.
+        """
+        from engine.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
+
+        if not refit_local_gate(self.decision_log, self.files, self.config.gate):
+            return False
+        with self._guard:
+            pipeline = self.__dict__.pop("pipeline", None)
+            self._traces.clear()
+        if pipeline is not None:
+            pipeline.close()
+        return True
+
+
+def _read_config(files: Files) -> tuple[Config, tuple[Problem, ...]]:
+    try:
+        return load(files.read(CONFIG_FILE))
+    except FileNotFoundError:
+        return Config(), ()

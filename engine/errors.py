@@ -1,0 +1,104 @@
+"""Every error the engine raises on purpose: what happened, where, and what to do about it.
+
+A face prints ``str(error)`` as one line and exits with 1; it never needs to look further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+class AutopoiesisError(Exception):
+    """The root of the hierarchy.
+
+    Args:
+        what: The failure in one clause, without a full stop.
+        where: The file, ``file:line`` or setting concerned; may be empty.
+        cure: What the person can do about it, in one clause; may be empty.
+    """
+
+    def __init__(self, what: str, *, where: str = "", cure: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.cure = cure
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}; {self.cure}" if self.cure else text
+
+
+class WorkspaceError(AutopoiesisError):
+    """The folder is no workspace, or cannot be used as one."""
+
+
+class PathRefused(AutopoiesisError):
+    """A path leaves the workspace, passes a symlink out of it, or is no regular file."""
+
+
+class WriteFailed(AutopoiesisError):
+    """A write did not reach the disk; the old content is intact."""
+
+
+class ReadOnly(AutopoiesisError):
+    """The workspace cannot be written."""
+
+
+class DocumentError(AutopoiesisError):
+    """A Markdown file or its header cannot be read as what it says it is."""
+
+
+class ConfigError(AutopoiesisError):
+    """memory-config.yaml holds a setting that cannot be used."""
+
+
+class TranscriptError(AutopoiesisError):
+    """A transcript cannot be read, or a capture call does not fit the session's state."""
+
+
+class ImportFailed(AutopoiesisError):
+    """An agent's session log cannot be imported."""
+
+
+class TopicError(AutopoiesisError):
+    """A topic cannot be loaded, or does not exist."""
+
+
+class GateError(AutopoiesisError):
+    """The gate could not answer: no key, time-out, refusal, nonsense."""
+
+
+class IndexFailed(AutopoiesisError):
+    """The search index cannot be opened, built or read."""
+
+
+class BudgetError(AutopoiesisError):
+    """The text that may never be dropped does not fit the token budget."""
+
+
+class RepositoryError(AutopoiesisError):
+    """Git is missing, refuses, or is in a state in which a commit would do harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in a file, found without stopping the work.
+
+    Attributes:
+        path: Workspace-relative path with forward slashes.
+        line: 1-based line, or 0 where the whole file is meant.
+        what: What is wrong, in one clause.
+        cure: What to do about it, in one clause.
+        severity: ``error`` keeps the file from working as meant; ``warning`` does not.
+    """
+
+    path: str
+    line: int
+    what: str
+    cure: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.what}" + (f"; {self.cure}" if self.cure else "")

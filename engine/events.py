@@ -1,0 +1,139 @@
+"""The typed events a face can receive. They carry the engine's values; a face only renders them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from engine.activation.trace import Trace
+from engine.context.compiled import Compiled
+from engine.errors import Problem
+from engine.transcripts.turn import Turn
+
+ChangeKind = Literal["added", "changed", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnArrived:
+    """A transcript grew by a turn. ``key`` is stable: ``{path}#{ordinal of the turn in the file}``."""
+
+    at: datetime
+    key: str
+    path: str
+    session_id: str
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTraced:
+    """Activation is done with a turn that arrived. ``key`` as in ``TurnArrived``."""
+
+    key: str
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A schedule came due or a webhook arrived; its trace follows as a ``TurnTraced`` with the same key."""
+
+    at: datetime
+    key: str
+    source: str
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCompiled:
+    """A prompt was compiled for a turn (``key``) or for a message tried by hand (``key`` empty)."""
+
+    key: str
+    compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanged:
+    """A file of the workspace changed on disk, whoever wrote it."""
+
+    at: datetime
+    path: str
+    change: ChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsReloaded:
+    """The topic library was read again."""
+
+    at: datetime
+    changed: tuple[str, ...]
+    topics: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit was made in the workspace's repository, by us or by anybody."""
+
+    at: datetime
+    revision: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateAsked:
+    """The gate wants a person's answer (``gate.provider: ask``); answer with ``Engine.answer``."""
+
+    at: datetime
+    question_id: str
+    topic: str
+    message: str
+    description: str
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GateClosed:
+    """A question of ``GateAsked`` is settled, by an answer or by its deadline."""
+
+    question_id: str
+    answer: Literal["yes", "no", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchState:
+    """How changes are noticed: ``live`` native events, ``polling``, or ``off``; ``why`` when not live."""
+
+    mode: Literal["live", "polling", "off"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """Long indexing: ``done`` of ``total`` files."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something failed that the person should know of; the engine goes on."""
+
+    at: datetime
+    text: str
+
+
+EngineEvent = (
+    TurnArrived
+    | TurnTraced
+    | Signal
+    | PromptCompiled
+    | FileChanged
+    | TopicsReloaded
+    | Committed
+    | GateAsked
+    | GateClosed
+    | WatchState
+    | IndexProgress
+    | Trouble
+)

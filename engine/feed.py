@@ -1,0 +1,157 @@
+"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, troubles."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from engine.activation.trace import Trace
+from engine.events import (
+    Committed,
+    EngineEvent,
+    FileChanged,
+    Signal,
+    TopicsReloaded,
+    Trouble,
+    TurnArrived,
+    TurnTraced,
+)
+from engine.transcripts.turn import KnowledgeChange, Turn
+
+FeedKind = Literal[
+    "user", "agent", "tool", "system", "memory", "file", "topics", "cron", "webhook", "commit", "trouble"
+]
+
+KEPT_ENTRIES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """One line of the feed.
+
+    Attributes:
+        at: When, UTC.
+        kind: What kind of thing happened.
+        text: The whole text; a face shows its first line.
+        note: The short right-hand note: the first active topic, a revision, what was done.
+        key: What ``Engine.trace_of`` and ``Engine.compile_of`` take; empty where there is no trace.
+    """
+
+    at: datetime
+    kind: FeedKind
+    text: str
+    note: str = ""
+    key: str = ""
+
+
+def entry_of_turn(turn: Turn, at: datetime, key: str) -> FeedEntry:
+    """A turn as a line: what was said, else what was done."""
+    if turn.kind:
+        changes = [block for block in turn.blocks if isinstance(block, KnowledgeChange)]
+        said = "; ".join(f"{change.path} {change.summary}".strip() for change in changes) or turn.text
+        return FeedEntry(at, "memory", said, changes[0].action if changes else "")
+    text = turn.text
+    if turn.tools and not text:
+        tool = turn.tools[-1]
+        arrow = f" → {tool.result}" if tool.result else ""
+        return FeedEntry(at, "tool", f"{tool.name} {tool.summary}{arrow}", key=key)
+    return FeedEntry(at, turn.role, text, key="" if turn.role == "system" else key)
+
+
+def entry_of(event: EngineEvent) -> FeedEntry | None:
+    """The line an event adds to the feed; ``None`` for events that only change other things."""
+    match event:
+        case TurnArrived(at=at, key=key, turn=turn):
+            return entry_of_turn(turn, at, key)
+        case Signal(at=at, key=key, source=source, event=name):
+            return FeedEntry(at, "cron" if source == "cron" else "webhook", f"{source} {name}", key=key)
+        case FileChanged(at=at, path=path, change=change):
+            return FeedEntry(at, "file", path, change)
+        case TopicsReloaded(at=at, changed=changed, problems=problems):
+            if problems:
+                return FeedEntry(at, "trouble", "; ".join(str(problem) for problem in problems), "topics")
+            return FeedEntry(at, "topics", ", ".join(changed), "reloaded")
+        case Committed(at=at, revision=revision, subject=subject):
+            return FeedEntry(at, "commit", subject, revision[:7])
+        case Trouble(at=at, text=text):
+            return FeedEntry(at, "trouble", text)
+        case _:
+            return None
+
+
+def note_of(trace: Trace) -> str:
+    """The right-hand note of a traced message: what fired first, and how many more."""
+    if trace.corrections:
+        return f"steer {trace.corrections[0].topic}"
+    active = trace.active
+    if not active:
+        return ""
+    return active[0] if len(active) == 1 else f"{active[0]} +{len(active) - 1}"
+
+
+class FeedLog:
+    """The recent past, oldest first, in memory: every line of it comes from a file or an event.
+
+    Safe to use from several threads. Holds at most ``KEPT_ENTRIES`` lines.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._entries: OrderedDict[str, FeedEntry] = OrderedDict()
+        self._numbers = 0
+
+    def fill(self, entries: Iterable[FeedEntry]) -> None:
+        """Puts the past before everything that has been taken since the log was made."""
+        with self._guard:
+            later = self._entries
+            self._entries = OrderedDict()
+            for entry in entries:
+                self._add(entry)
+            for name, entry in later.items():
+                self._entries.pop(name, None)
+                self._entries[name] = entry
+
+    def take(self, event: EngineEvent) -> None:
+        """Adds what an event says. A turn that grew replaces its line; the same file twice is one line."""
+        with self._guard:
+            if isinstance(event, TurnTraced):
+                known = self._entries.get(event.key)
+                if known is not None:
+                    self._entries[event.key] = replace(known, note=note_of(event.trace))
+                return
+            entry = entry_of(event)
+            if entry is None:
+                return
+            if entry.kind == "file" and self._entries:
+                last_name, last = next(reversed(self._entries.items()))
+                if last.kind == "file" and last.text == entry.text:
+                    self._entries[last_name] = entry
+                    return
+            self._add(entry)
+
+    def _add(self, entry: FeedEntry) -> None:
+        self._numbers += 1
+        name = entry.key or f"line {self._numbers}"
+        known = self._entries.get(name)
+        if known is not None:
+            entry = replace(entry, at=known.at, note=known.note)
+        self._entries[name] = entry
+        while len(self._entries) > KEPT_ENTRIES:
+            self._entries.popitem(last=False)
+
+    def recent(self, limit: int) -> list[FeedEntry]:
+        """The last ``limit`` lines, oldest first."""
+        with self._guard:
+            if limit >= len(self._entries):
+                return list(self._entries.values())
+            newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]
+        return newest[::-1]
+
+    def at(self, key: str) -> FeedEntry | None:
+        """The line with a key."""
+        with self._guard:
+            return self._entries.get(key)

@@ -1,0 +1,190 @@
+"""Making a workspace (design 2): folders, settings, git with its hooks, and the sample on request."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from engine.errors import Problem, RepositoryError, WorkspaceError
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+from engine.transcripts.format import parse
+from engine.transcripts.replay import Replay, human_pace
+
+SAMPLE_LAST_DAY = date(2026, 6, 12)
+"""The day that the sample's own dates call today."""
+
+FOLDERS = (
+    "raw/conversations", "conversations", "knowledge/identity", "knowledge/memory", "knowledge/journal",
+    "knowledge/projects", "knowledge/people", "knowledge/procedures", "knowledge/reference",
+    "knowledge/files", "knowledge/prompts", "topics", "presets", "archive", "attachments", "logs", "scratch",
+)  # fmt: skip
+
+_ISO_DATE = re.compile(r"(?<![0-9])2026-0[5-7]-[0-3][0-9](?![0-9])")
+_PATH_DATE = re.compile(r"(?<![0-9])2026/0[5-7]/[0-3][0-9](?![0-9])")
+
+
+@dataclass
+class InitialiseReport:
+    """What was made, in sentences, and what stood in the way."""
+
+    root: Path
+    lines: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def initialise(root: Path, *, sample: bool = False, today: date | None = None) -> InitialiseReport:
+    """Makes a workspace; what is already there stays as it is.
+
+    Args:
+        root: The folder; made when missing.
+        sample: Fill it with the sample workspace, its dates moved so that its last day is ``today``.
+        today: The sample's last day; the current day in UTC when left out.
+
+    Raises:
+        WorkspaceError: A sample was asked for in a folder that already holds a workspace.
+        WriteFailed: The disk refused.
+    """
+    root = root.expanduser().absolute()
+    if sample and root.exists() and any(root.iterdir()):
+        raise WorkspaceError(
+            "the folder is not empty", where=str(root), cure="give the sample a folder of its own"
+        )
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(f"cannot be made ({error.strerror})", where=str(root)) from error
+    workspace = Workspace(root.resolve())
+    files = Files(workspace)
+    report = InitialiseReport(workspace.root)
+    for folder in FOLDERS:
+        (workspace.root / folder).mkdir(parents=True, exist_ok=True)
+
+    repository = Repository(workspace)
+    state = repository.state()
+    if state.kind == "none":
+        repository.init()
+        state = repository.state()
+        report.lines.append("a git repository, so that every change can be seen and undone")
+
+    if sample:
+        shift = (today or datetime.now(UTC).date()) - SAMPLE_LAST_DAY
+        made = [
+            _copy(files, path, _shifted(source.read_bytes(), shift), shift)
+            for path, source in _tree("sample/workspace")
+        ]
+        report.lines.append(f"the sample: {sum(made)} files, a month of one agent's work")
+    # The sample has memories of its own; of the starter files it needs only those for git.
+    made = [
+        files.create(path, source.read_bytes())
+        for path, source in _tree("starter/workspace")
+        if not sample or path.startswith(".")
+    ]
+    if any(made):
+        report.lines.append(f"{sum(made)} starter files")
+    report.lines.extend(_hooks(workspace, files, state.kind))
+
+    if state.kind == "ok":
+        revision = _first_commits(workspace, repository)
+        if revision:
+            report.lines.append(f"the first commit, {revision[:8]}")
+    else:
+        report.problems.append(
+            Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
+        )
+    report.lines.insert(0, f"{workspace.root} is a workspace now")
+    report.lines.append(f"next: autopoiesis {root}")
+    return report
+
+
+def _tree(folder: str) -> Iterator[tuple[str, Traversable]]:
+    """Every file of a folder of package data, with its path below that folder, in a fixed order."""
+
+    def walk(node: Traversable, above: str) -> Iterator[tuple[str, Traversable]]:
+        for child in sorted(node.iterdir(), key=lambda item: item.name):
+            if child.name == "__pycache__":
+                continue
+            # Under its real name, a .gitignore would already work where the package lies.
+            hidden = child.name.startswith("dot-")
+            path = f"{above}.{child.name[4:]}" if hidden else f"{above}{child.name}"
+            if child.is_dir():
+                yield from walk(child, f"{path}/")
+            else:
+                yield path, child
+
+    node = resources.files("engine")
+    for part in folder.split("/"):
+        node = node / part
+    return walk(node, "")
+
+
+def _copy(files: Files, path: str, data: bytes, shift: timedelta) -> bool:
+    return files.create(shift_dates(path, shift), data)
+
+
+def _shifted(data: bytes, shift: timedelta) -> bytes:
+    return shift_dates(data.decode("utf-8"), shift).encode("utf-8")
+
+
+def shift_dates(text: str, shift: timedelta) -> str:
+    """Moves every date of the sample's months, ``YYYY-MM-DD`` and ``YYYY/MM/DD``, by whole days."""
+    if not shift:
+        return text
+
+    def iso(match: re.Match[str]) -> str:
+        return (date.fromisoformat(match.group()) + shift).isoformat()
+
+    def path(match: re.Match[str]) -> str:
+        return (date.fromisoformat(match.group().replace("/", "-")) + shift).strftime("%Y/%m/%d")
+
+    return _PATH_DATE.sub(path, _ISO_DATE.sub(iso, text))
+
+
+HOOKS_FOLDER = ".githooks"
+
+
+def _hooks(workspace: Workspace, files: Files, state: str) -> list[str]:
+    """Puts the hooks where they can be read and changed, and points git at them."""
+    made = []
+    for name in ("pre-commit", "post-commit"):
+        path = f"{HOOKS_FOLDER}/{name}"
+        source = resources.files("engine").joinpath("starter", "hooks", name)
+        if files.create(path, source.read_bytes()):
+            made.append(name)
+        (workspace.root / path).chmod(0o755)
+    if made and state == "ok":
+        return [f"git hooks in {HOOKS_FOLDER}/: {' and '.join(made)}"]
+    return []
+
+
+def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:
+    """Plays the sample's recorded conversation into ``conversations/``, until done or stopped.
+
+    Args:
+        files: The workspace's write path.
+        stop: Set it to end the replay before its end.
+        speed: 1 is a human pace.
+    """
+    data = resources.files("engine").joinpath("sample", "replay.md").read_bytes()
+    source = parse(_shifted(data, datetime.now(UTC).date() - SAMPLE_LAST_DAY), "replay.md")
+    Replay(files, source, "conversations/live-demo.md", pace=human_pace(speed)).run(stop)
+
+
+def _first_commits(workspace: Workspace, repository: Repository) -> str:
+    """Commits what was made: what carries a day in its path on its own day, the rest last."""
+    paths = [
+        workspace.relative(path)
+        for path in sorted(workspace.root.rglob("*"))
+        if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
+    ]
+    try:
+        return repository.commit(paths, "maintenance: a new memory") or ""
+    except RepositoryError:
+        return ""

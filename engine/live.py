@@ -1,0 +1,306 @@
+"""Following a workspace while it is written: files in, turns, traces, prompts and news out.
+
+One thread does the work in the order in which things happened; a second one keeps the index fresh. What the
+watcher reports is only a hint to look: the files are the truth.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from engine.activation.trace import Event, Message
+from engine.config import CONFIG_FILE
+from engine.conversations import is_conversation
+from engine.errors import AutopoiesisError, PathRefused
+from engine.events import (
+    Committed,
+    EngineEvent,
+    FileChanged,
+    IndexProgress,
+    PromptCompiled,
+    Signal,
+    TopicsReloaded,
+    Trouble,
+    TurnArrived,
+    TurnTraced,
+    WatchState,
+)
+from engine.store.watcher import Change, Watcher
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Trace
+    from engine.context.compiled import Compiled
+    from engine.conversations import Conversations
+    from engine.store.paths import Workspace
+    from engine.store.repository import Repository
+    from engine.topics.library import TopicLibrary, TopicsDelta
+    from engine.transcripts.turn import Turn
+
+IDLE_S = 1.0
+"""How often the worker looks at the clock and at the repository while nothing happens, seconds."""
+
+MOST_NEW_TURNS = 200
+"""Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
+
+
+class Worked(Protocol):
+    """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
+
+    workspace: Workspace
+    conversations: Conversations
+    clock: Callable[[], datetime]
+
+    @property
+    def library(self) -> TopicLibrary: ...
+
+    @property
+    def repository(self) -> Repository: ...
+
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
+
+    def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace: ...
+
+    def compile_of(self, key: str) -> Compiled | None: ...
+
+    def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta: ...
+
+    def reload_config(self) -> None: ...
+
+    def refresh_index(
+        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
+    ) -> object: ...
+
+
+class Live:
+    """The background work of an open engine.
+
+    Args:
+        engine: What to ask for traces and prompts.
+        publish: Where events go; called from the worker threads.
+    """
+
+    def __init__(self, engine: Worked, publish: Callable[[EngineEvent], None]) -> None:
+        self._engine = engine
+        self._publish = publish
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._to_index: set[str] = set()
+        self._index_wanted = threading.Event()
+        self._stop = threading.Event()
+        self._sizes: dict[str, int] = {}
+        self._known: dict[str, tuple[int, Turn | None]] = {}
+        self._waiting: set[str] = set()
+        self._head: tuple[str, str] | None = None
+        self._watch_state = ("", "")
+        self._due: dict[tuple[str, str], datetime] = {}
+        self._threads: list[threading.Thread] = []
+        self.watcher = Watcher(engine.workspace.root, self._changed)
+
+    @property
+    def watch_state(self) -> tuple[str, str]:
+        """How changes are noticed, and why not live."""
+        return self.watcher.mode, self.watcher.why
+
+    def start(self) -> None:
+        """Starts watching; what is there already counts as known."""
+        self._sizes = self._engine.conversations.sizes()
+        # Topics read later would already hold the first change, and it would be no news.
+        self._engine.library  # noqa: B018
+        self._head = self._engine.repository.head()
+        self.watcher.start()
+        for name, target in (("live", self._work), ("index", self._index)):
+            thread = threading.Thread(target=target, name=f"autopoiesis-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        self._index_wanted.set()
+
+    def stop(self) -> None:
+        """Stops watching and waits for the work in hand."""
+        self._stop.set()
+        self._jobs.put(None)
+        self._index_wanted.set()
+        self.watcher.stop()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
+
+    def rescan(self) -> None:
+        """Looks at every file again, e.g. when the terminal gets the focus back."""
+        self.watcher.rescan()
+
+    def soon(self, job: Callable[[], None]) -> None:
+        """Runs a job on the worker thread, after what is waiting there."""
+        self._jobs.put(job)
+
+    def _changed(self, changes: list[Change]) -> None:
+        self._jobs.put(lambda: self._take(changes))
+
+    def _work(self) -> None:
+        self._watching()
+        self._guarded(self._know_logs)
+        while not self._stop.is_set():
+            try:
+                job = self._jobs.get(timeout=IDLE_S)
+            except queue.Empty:
+                self._guarded(self._look_around)
+                continue
+            if job is not None:
+                self._guarded(job)
+
+    def _know_logs(self) -> None:
+        """Reads other agents' logs once, so that only what they gain from now on is news."""
+        for path in [path for path in self._sizes if path.endswith(".jsonl")]:
+            conversation = self._engine.conversations.read(path)
+            if conversation is not None:
+                turns = conversation.turns
+                self._known[path] = (len(turns), turns[-1] if turns else None)
+
+    def _guarded(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except (AutopoiesisError, OSError) as error:
+            self._publish(Trouble(self._engine.clock(), str(error)))
+
+    def _look_around(self) -> None:
+        self._watching()
+        head = self._engine.repository.head()
+        if head is not None and head != self._head:
+            self._publish(Committed(self._engine.clock(), head[0], head[1]))
+        self._head = head
+        self._schedules()
+        waiting, self._waiting = self._waiting, set()
+        for path in sorted(waiting):
+            self._grown(path, "changed")
+
+    def _watching(self) -> None:
+        if self.watch_state != self._watch_state:
+            self._watch_state = self.watch_state
+            self._publish(WatchState(self.watcher.mode, self.watcher.why))
+
+    def _take(self, changes: Iterable[Change]) -> None:
+        latest: dict[str, Change] = {}
+        for change in changes:
+            try:
+                latest[self._engine.workspace.relative(change.path)] = change
+            except PathRefused:
+                continue
+        topics = [path for path in latest if path.startswith("topics/")]
+        if topics:
+            delta = self._engine.reload_topics(topics)
+            if delta.changed or delta.removed or delta.problems:
+                self._publish(
+                    TopicsReloaded(
+                        self._engine.clock(),
+                        (*delta.changed, *delta.removed),
+                        len(self._engine.library.topics),
+                        delta.problems,
+                    )
+                )
+        if CONFIG_FILE in latest:
+            self._engine.reload_config()
+        for path, change in latest.items():
+            if is_conversation(path):
+                self._grown(path, change.kind)
+            elif not path.startswith(("logs/", "scratch/")):
+                self._publish(FileChanged(self._engine.clock(), path, change.kind))
+        self._to_index.update(latest)
+        self._index_wanted.set()
+
+    def _grown(self, path: str, kind: str) -> None:
+        """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is None:
+            self._known.pop(path, None)
+            self._sizes.pop(path, None)
+            if kind == "removed":
+                self._publish(FileChanged(self._engine.clock(), path, "removed"))
+            return
+        turns = conversation.turns
+        first = self._first_news(path, turns)
+        self._known[path] = (len(turns), turns[-1] if turns else None)
+        if self._engine.conversations.is_waiting(path):
+            self._waiting.add(path)
+        times = conversation.times()
+        for ordinal in range(first, len(turns)):
+            self._publish(
+                TurnArrived(
+                    times[ordinal], f"{path}#{ordinal}", path, conversation.session_id, turns[ordinal]
+                )
+            )
+        last_input = ""
+        for ordinal in range(max(first, len(turns) - MOST_NEW_TURNS), len(turns)):
+            key = f"{path}#{ordinal}"
+            trace = self._engine.trace_turn(key, record=True, ask=True)
+            if trace is None:
+                continue
+            self._publish(TurnTraced(key, trace))
+            if turns[ordinal].role == "user":
+                last_input = key
+        compiled = self._engine.compile_of(last_input) if last_input else None
+        if compiled is not None:
+            self._publish(PromptCompiled(last_input, compiled))
+
+    def _first_news(self, path: str, turns: Sequence[Turn]) -> int:
+        """The first turn that is new, or longer than it was; 0 when another file took the name."""
+        known = self._known.get(path)
+        if known is None:
+            count = self._engine.conversations.turns_within(path, self._sizes.pop(path, 0))
+            return min(count, len(turns))
+        count, last = known
+        if count > len(turns):
+            return 0
+        return count - 1 if count and turns[count - 1] != last else count
+
+    def _schedules(self) -> None:
+        """Fires the cron triggers that have come due since the last look."""
+        from cronsim import CronSim, CronSimError  # noqa: PLC0415 — only where a topic has a schedule
+
+        now = self._engine.clock()
+        seen: set[tuple[str, str]] = set()
+        for topic in self._engine.library.topics:
+            for trigger in topic.triggers:
+                if trigger.type != "cron":
+                    continue
+                name = (topic.name, trigger.schedule)
+                seen.add(name)
+                try:
+                    following = next(CronSim(trigger.schedule, now))
+                except (CronSimError, StopIteration):
+                    continue
+                due = self._due.setdefault(name, following)
+                if due <= now:
+                    self._due[name] = following
+                    self._signal(now, Event("cron", trigger.schedule))
+        for name in self._due.keys() - seen:
+            del self._due[name]
+
+    def _signal(self, now: datetime, event: Event) -> None:
+        key = f"signal:{event.source}:{event.event}@{now.isoformat(timespec='minutes')}"
+        self._publish(Signal(now, key, event.source, event.event))
+        trace = self._engine.trace_message(Message("", at=now, event=event), key=key, record=True, ask=True)
+        self._publish(TurnTraced(key, trace))
+
+    def _index(self) -> None:
+        everything = True
+        while not self._stop.is_set():
+            self._index_wanted.wait()
+            self._index_wanted.clear()
+            if self._stop.is_set():
+                return
+            # A burst of saves is one refresh.
+            time.sleep(0.3)
+            paths, self._to_index = self._to_index, set()
+            wanted = None if everything else sorted(paths)
+            everything = False
+            self._guarded(lambda wanted=wanted: self._refresh(wanted))  # type: ignore[misc]
+
+    def _refresh(self, paths: list[str] | None) -> None:
+        self._engine.refresh_index(self._progress, paths=paths)
+
+    def _progress(self, done: int, total: int) -> None:
+        if total >= 50 and (done == total or done % 25 == 0):
+            self._publish(IndexProgress(done, total))

@@ -1,0 +1,177 @@
+"""What becomes of a failed attempt: one deadline, few retries, an error that says what to do.
+
+A provider raises ``ServiceFailure`` for one attempt; ``persist`` decides. Errors are raised anew, outside the
+handlers of the errors they stand for: a chained traceback would lead to frames that hold the key, and a crash
+report shows the variables of frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from engine.errors import GateError
+from engine.providers.base import Completion, CompletionProvider
+from engine.providers.keys import GATE_KEY_VARIABLE, NO_KEY, shown_address
+
+RETRIES = 2
+"""Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
+ADAPTATIONS = 6
+"""Times a request is put in another form because the model refuses a parameter."""
+
+_PASSING = frozenset({0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
+_FIRST_PAUSE_S = 0.3
+_QUOTED = 160
+_KEY_WINDOW = 8
+
+
+class ServiceFailure(Exception):
+    """One attempt failed.
+
+    Attributes:
+        status: HTTP status; 0 when there was no response, -1 when it could not be read.
+        said: The service's own words, one printable line without the key; may be empty.
+        retry_after: Seconds the service asks to wait; ``None`` when it does not say.
+    """
+
+    def __init__(self, status: int, said: str = "", retry_after: float | None = None) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.said = said
+        self.retry_after = retry_after
+
+
+Form = TypeVar("Form")
+
+
+async def persist(
+    attempt: Callable[[Form], Awaitable[Completion]],
+    form: Form,
+    adapt: Callable[[Form, ServiceFailure], Form | None],
+    *,
+    provider: CompletionProvider,
+    key_variable: str,
+    timeout: float,
+) -> tuple[Completion, Form]:
+    """Attempts until there is a completion or no hope, all within ``timeout`` seconds.
+
+    Args:
+        attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
+        form: The form to begin with.
+        adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
+        provider: For the words of errors.
+        key_variable: Likewise.
+        timeout: Seconds.
+
+    Returns:
+        The completion, and the form that got it.
+
+    Raises:
+        GateError: As ``CompletionProvider.complete``.
+    """
+    verdict: GateError | None = None
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            adaptations = retries = 0
+            while verdict is None:
+                failure: ServiceFailure | None = None
+                try:
+                    return await attempt(form), form
+                except ServiceFailure as error:
+                    failure = error
+                other = adapt(form, failure) if failure.status in (400, 404, 422) else None
+                if other is not None and adaptations < ADAPTATIONS:
+                    adaptations += 1
+                    form = other
+                    continue
+                pause = _pause(failure, retries)
+                left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+                if pause is None or pause >= left:
+                    verdict = _explained(failure, provider, key_variable, retries)
+                else:
+                    retries += 1
+                    await asyncio.sleep(pause)
+    except TimeoutError:
+        verdict = None
+    if verdict is None:
+        verdict = GateError(
+            f"no answer within {timeout:.3g} s",
+            where=provider.name,
+            cure="raise gate.deadline_s, or try again later",
+        )
+    raise verdict
+
+
+def _pause(failure: ServiceFailure, retries: int) -> float | None:
+    if failure.status not in _PASSING or retries >= RETRIES:
+        return None
+    return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
+
+
+def _explained(
+    failure: ServiceFailure, provider: CompletionProvider, key_variable: str, retries: int
+) -> GateError:
+    status = failure.status
+    said = f": {failure.said}" if failure.said else ""
+    times = "" if retries == 0 else f", {retries + 1} times"
+    place = shown_address(provider.address)
+    where = f"{provider.name} ({place})" if place else provider.name
+    variable = GATE_KEY_VARIABLE if provider.address else key_variable
+    match status:
+        case 401 | 403:
+            what, cure = f"the key was refused ({status})", f"set {variable} to a key that is valid there"
+        case 404:
+            what, cure = f"{provider.model} was not found (404){said}", "set gate.model to a model it has"
+        case 402:
+            what, cure = "the account cannot pay (402)", "see the provider's billing page"
+        case 429:
+            wait = "" if failure.retry_after is None else f"; it asks to wait {failure.retry_after:.3g} s"
+            what, cure = f"too many requests (429){times}{wait}", "wait, or lower gate.concurrency"
+        case 0:
+            what, cure = f"cannot be reached{times}", "check the network and gate.base_url"
+        case -1:
+            what, cure = "the reply could not be read", "check that gate.base_url is a server of this kind"
+        case _ if status >= 500:
+            what, cure = f"the service failed ({status}){times}", "try again later"
+        case _:
+            what, cure = f"the request was refused ({status}){said}", "check gate.model and gate.base_url"
+    return GateError(what, where=where, cure=cure)
+
+
+def said_by(body: object, key: str) -> str:
+    """A service's own words about an error: one short printable line, empty if it quotes the key."""
+    error = body.get("error", body) if isinstance(body, Mapping) else None
+    message = error.get("message") if isinstance(error, Mapping) else error
+    if not isinstance(message, str):
+        return ""
+    windows = (
+        {key[i : i + _KEY_WINDOW] for i in range(len(key) - _KEY_WINDOW + 1)} if key != NO_KEY else set()
+    )
+    if any(window in message for window in windows):
+        return ""
+    line = " ".join("".join(c if c.isprintable() else " " for c in message[: 4 * _QUOTED]).split())
+    return line if len(line) <= _QUOTED else f"{line[: _QUOTED - 1]}…"
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """What a response asks to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            seconds = float(text) * scale
+        except ValueError:
+            try:
+                moment = parsedate_to_datetime(text)
+            except ValueError:
+                continue
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            seconds = (moment - datetime.now(UTC)).total_seconds()
+        if seconds == seconds and seconds >= 0:  # not NaN
+            return seconds
+    return None

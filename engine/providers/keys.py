@@ -1,0 +1,110 @@
+"""Keys: from the environment, to whom they belong, and shown nowhere."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+from engine.errors import GateError
+
+GATE_KEY_VARIABLE = "AUTOPOIESIS_GATE_API_KEY"
+"""Environment variable with the key for the server that ``gate.base_url`` names."""
+NO_KEY = "none"
+"""What is sent where a server needs no key; the clients insist on something."""
+
+
+def key_for(key_variable: str, address: str, address_variable: str) -> str:
+    """The key to send to a server; from the environment only.
+
+    ``gate.base_url`` stands in a file of the workspace, which may come from somebody else. The provider's key
+    therefore goes to the provider, to this machine, and to the server that the environment itself names;
+    another server gets what ``AUTOPOIESIS_GATE_API_KEY`` holds, or none.
+
+    Args:
+        key_variable: Where the provider's own key is, e.g. ``OPENAI_API_KEY``.
+        address: The server; empty for the provider's own.
+        address_variable: Environment variable that moves the provider's own address, e.g.
+            ``OPENAI_BASE_URL``.
+
+    Raises:
+        GateError: The provider's own server is meant and there is no key, the key cannot be one, or the
+            address is none.
+    """
+    if not address:
+        if _has(key_variable):
+            return _checked(key_variable)
+        raise GateError(
+            "there is no key",
+            where=key_variable,
+            cure=f"set {key_variable}, or gate.provider: local to need none",
+        )
+    if not _is_address(address):
+        raise GateError(
+            f"“{shown_address(address)[:80]}” is no address of a server",
+            where="gate.base_url",
+            cure="give it as http://host:port/v1",
+        )
+    if _has(GATE_KEY_VARIABLE):
+        return _checked(GATE_KEY_VARIABLE)
+    named = os.environ.get(address_variable, "")
+    trusted = _is_this_machine(address) or (named and _server(named) == _server(address))
+    return _checked(key_variable) if trusted and _has(key_variable) else NO_KEY
+
+
+def key_sent(headers: Mapping[str, str]) -> str:
+    """The key that a request carried, to recognise it in what comes back."""
+    return headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _has(variable: str) -> bool:
+    return bool(os.environ.get(variable, "").strip())
+
+
+def _checked(variable: str) -> str:
+    # The key is never a variable here: crash reports show the variables of the frames of an error.
+    if any(not ("!" <= character <= "~") for character in os.environ[variable].strip()):
+        raise GateError(
+            "the key holds characters that no key has",
+            where=variable,
+            cure=f"copy the key to {variable} again",
+        )
+    return os.environ[variable].strip()
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def shown_address(address: str) -> str:
+    """A server's address without what may stand in it as name, password or query."""
+    if not address:
+        return ""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that cannot be read"
+    return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), "", ""))
+
+
+def _is_this_machine(address: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _server(address: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, parts.hostname or "", parts.port
+    except ValueError:
+        return address, "", None

@@ -1,0 +1,27 @@
+"""Which provider the settings mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.config import GateSettings
+    from engine.providers.base import CompletionProvider
+
+
+def completer_for(settings: GateSettings) -> CompletionProvider | None:
+    """The service that answers gate questions; ``None`` when ``gate.provider`` needs none.
+
+    Nothing is connected and no key is read yet: a missing key shows when the first question is asked.
+    """
+    match settings.provider:
+        case "anthropic":
+            from engine.providers.anthropic import Anthropic  # noqa: PLC0415 — only the one that is configured
+
+            return Anthropic(settings.model, settings.base_url)
+        case "openai":
+            from engine.providers.openai import OpenAI  # noqa: PLC0415 — only the one that is configured
+
+            return OpenAI(settings.model, settings.base_url)
+        case _:
+            return None

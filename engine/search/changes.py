@@ -1,0 +1,131 @@
+"""What a file's rows are to be, and how they differ from those in the index (spec 7.3)."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+
+import apsw
+
+from engine.errors import AutopoiesisError
+from engine.search import chunks
+from engine.search.checksums import ChunkRow
+from engine.search.sources import MAX_BYTES, Reader, Source
+
+_SETTLED_NS = 2_000_000_000
+_UNREAD = "-"
+
+_Words = tuple[str, str, str, str, str]
+_Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file as the index has it; the fields are those of the ``files`` table."""
+
+    id: int
+    sha256: str
+    size: int
+    mtime_ns: int
+    read_ns: int
+    skipped: str
+
+    def is_current(self, source: Source) -> bool:
+        """Whether size and time prove that the content is the one that was read.
+
+        A file changed right after it was read may carry the same time: the clock of a file system is coarse.
+        """
+        return (
+            bool(self.sha256)
+            and (self.size, self.mtime_ns) == (source.size, source.mtime_ns)
+            and self.mtime_ns + _SETTLED_NS <= self.read_ns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file as it is to be written.
+
+    Attributes:
+        source: The file.
+        known: What the index has of it; ``None`` when it is new.
+        sha256: Of its bytes; ``""`` to read it again next time.
+        read_ns: When it was read.
+        contents: What it holds; ``None`` when that has not changed, or the file is skipped.
+        skipped: Why it has no chunks.
+        rows: All its chunks.
+        new: Those that are not in the index.
+        moved: Those that are, at another place: their id, and where they belong now.
+        gone: Ids of those that are no longer in the file.
+    """
+
+    source: Source
+    known: Known | None
+    sha256: str
+    read_ns: int
+    contents: chunks.Contents | None = None
+    skipped: str = ""
+    rows: tuple[ChunkRow, ...] = ()
+    new: tuple[ChunkRow, ...] = ()
+    moved: tuple[tuple[int, _Place], ...] = ()
+    gone: tuple[int, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the file holds what it held, whatever its size and time say."""
+        return self.known is not None and self.contents is None and self.skipped == self.known.skipped
+
+
+def read(connection: apsw.Connection, reader: Reader, source: Source, known: Known | None) -> Change:
+    """Read a file and compare it with its rows. Never fails because of the file: it is skipped then."""
+    now = time.time_ns()
+    if source.size > MAX_BYTES:
+        why = f"is larger than {MAX_BYTES // 1024 // 1024} MB"
+        return _compared(connection, Change(source, known, _UNREAD, now, skipped=why))
+    try:
+        data = reader.read(source.path, limit=MAX_BYTES)
+    except FileNotFoundError:
+        return _compared(connection, Change(source, known, "", now, skipped="disappeared while it was read"))
+    except AutopoiesisError as error:
+        return _compared(connection, Change(source, known, "", now, skipped=error.what))
+    sha256 = hashlib.sha256(data).hexdigest()
+    if known is not None and known.sha256 == sha256:
+        return Change(source, known, sha256, now, skipped=known.skipped)
+    if b"\0" in data:
+        return _compared(connection, Change(source, known, sha256, now, skipped="is binary"))
+    contents = chunks.split(data, source.path, source.category)
+    return _compared(connection, Change(source, known, sha256, now, contents))
+
+
+def _compared(connection: apsw.Connection, change: Change) -> Change:
+    """The change with its rows. A chunk that merely moved keeps its row, and with it its vector."""
+    pieces = change.contents.pieces if change.contents else ()
+    rows = tuple(_row(position, piece) for position, piece in enumerate(pieces))
+    old: defaultdict[_Words, deque[tuple[int, _Place]]] = defaultdict(deque)
+    if change.known is not None:
+        for chunk, position, start, end, *words in connection.execute(
+            "SELECT id, position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
+            " WHERE file_id = ? ORDER BY position",
+            (change.known.id,),
+        ):
+            speaker, date, heading, about, text = words
+            old[speaker, date, heading, about, text].append((chunk, (position, start, end)))
+    new: list[ChunkRow] = []
+    moved: list[tuple[int, _Place]] = []
+    for row in rows:
+        if same := old.get(row[3:]):
+            chunk, place = same.popleft()
+            if place != row[:3]:
+                moved.append((chunk, row[:3]))
+        else:
+            new.append(row)
+    gone = tuple(chunk for left in old.values() for chunk, _ in left)
+    return replace(change, rows=rows, new=tuple(new), moved=tuple(moved), gone=gone)
+
+
+def _row(position: int, piece: chunks.Piece) -> ChunkRow:
+    chunk = piece.chunk
+    place = (position, chunk.start_line, chunk.end_line)
+    return (*place, piece.speaker, chunk.date, chunk.heading, piece.about, chunk.text)

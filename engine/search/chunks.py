@@ -1,0 +1,314 @@
+"""Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
+
+A chunk's text stands in its file word for word between its first and last line; only line ends are unified
+and bytes that are no UTF-8 replaced. Chunks do not overlap: neighbours are one position apart.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.search.results import Chunk
+from engine.store import documents
+from engine.store.documents import MarkdownSection, sections
+from engine.transcripts import format as transcript_format
+from engine.transcripts.turn import Turn
+
+VERSION = "1"
+"""Changes whenever the same file would be cut otherwise; every file is then read anew."""
+
+MAX_CHARACTERS = 1200
+"""Longest chunk; a section or turn beyond it is split between paragraphs, then lines, then sentences."""
+
+HEADING_SEPARATOR = " › "
+
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_PATH_DATE = re.compile(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})/")
+_FENCE = re.compile(r"(?: {0,3}|> ?)(`{3,}|~{3,})")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"')\]]*\s")
+_WORD = re.compile(r"[^\W_]+")
+_NAMING_FIELDS = ("title", "name", "description", "topic", "project")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A chunk and what else the index keeps of it.
+
+    Attributes:
+        chunk: The chunk.
+        speaker: ``user``, ``agent`` or ``system`` in a transcript; ``""`` elsewhere.
+        about: Words that lead to the chunk without standing in it: its date in words; with a file's first
+        chunk
+            also the file's name, title, description and tags.
+    """
+
+    chunk: Chunk
+    speaker: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the index keeps of a file.
+
+    Attributes:
+        session_id: Of a transcript; ``""`` elsewhere.
+        title: The first heading or the name its header gives.
+        date: ISO date of the whole file; ``""`` when undated.
+        tags: The header's tags.
+        line_count: Lines of the file.
+        pieces: In file order.
+    """
+
+    session_id: str
+    title: str
+    date: str
+    tags: tuple[str, ...]
+    line_count: int
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Text between two lines, with the heading it stands under."""
+
+    start: int
+    end: int
+    text: str
+    heading: str
+    date: str
+    speaker: str = ""
+
+
+def split(data: bytes, path: str, category: str) -> Contents:
+    """Cut a file into chunks. Never raises: what cannot be understood is taken as plain text.
+
+    Args:
+        data: The file's bytes.
+        path: Workspace-relative path; its date and suffix count.
+        category: As ``store.paths.category_of``; ``conversation`` is read as a transcript.
+    """
+    lines = _decoded(data).split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    document = documents.parse(data, path)
+    header = document.header
+    is_transcript = category == "conversation"
+    turns = [turn for turn in transcript_format.parse(data, path).turns if turn.line] if is_transcript else []
+    date = _header_date(header) or _path_date(path)
+    session_id = _plain(header.get("session_id"))
+    above = turns[0].line - 1 if turns else len(lines)
+    plain = not turns and path.lower().endswith(".txt")
+    spans, title = _section_spans(
+        lines[document.body_line - 1 : above], document.body_line, date, plain=plain
+    )
+    if turns:
+        # What stands above the first turn is mostly a title, which leads to the first chunk without being
+        # one.
+        spans = [span for span in spans if span.text.strip("# ") != title]
+        spans += _turn_spans(lines, turns, date)
+    tags = _tags(header.get("tags"))
+    if not spans and document.has_header and document.body_line > 1:
+        end = min(document.body_line - 1, len(lines))
+        spans = [_Span(1, end, "\n".join(lines[:end]), "", date)]
+    naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS), *tags]
+    introduction = _encodable(" ".join(dict.fromkeys(filter(None, naming))))
+    pieces = tuple(
+        Piece(
+            Chunk(path, span.start, span.end, span.heading, span.date, span.text),
+            span.speaker,
+            " ".join(filter(None, ["" if position else introduction, _date_words(span.date)])),
+        )
+        for position, span in enumerate(spans)
+    )
+    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
+
+
+def _decoded(data: bytes) -> str:
+    text = data.decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n")
+
+
+def _turn_spans(lines: Sequence[str], turns: Sequence[Turn], date: str) -> Iterator[_Span]:
+    previous = ""
+    for turn, following in zip(turns, (*turns[1:], None), strict=False):
+        end = following.line - 1 if following else len(lines)
+        if _passed_midnight(previous, turn.time):
+            date = _next_day(date)
+        previous = turn.time
+        heading = " — ".join(filter(None, [turn.time, turn.role]))
+        if turn.kind:
+            heading += f" [{turn.kind}]"
+        for start, last, text in _cut(lines[turn.line : end], turn.line + 1):
+            yield _Span(start, last, text, heading, date, turn.role)
+
+
+def _section_spans(
+    body: Sequence[str], first_line: int, date: str, *, plain: bool
+) -> tuple[list[_Span], str]:
+    if plain:
+        return [_Span(start, end, text, "", date) for start, end, text in _cut(body, first_line)], ""
+    found = sections("\n".join(body), first_line)
+    spans: list[_Span] = []
+    for section, following in zip(found, (*found[1:], None), strict=False):
+        heading = HEADING_SEPARATOR.join(filter(None, section.path))
+        own_date = next(filter(None, map(_first_date, reversed(section.path))), date)
+        top = section.start_line - first_line
+        skip = 1 if section.level else 0
+        parts = list(_cut(body[top + skip : section.end_line - first_line + 1], section.start_line + skip))
+        if not parts and section.title and not _is_parent(section, following):
+            parts = [(section.start_line, section.start_line, body[top])]
+        spans.extend(_Span(start, end, text, heading, own_date) for start, end, text in parts)
+    return spans, next((section.title for section in found if section.title), "")
+
+
+def _is_parent(section: MarkdownSection, following: MarkdownSection | None) -> bool:
+    return following is not None and following.level > section.level
+
+
+def _cut(lines: Sequence[str], first_line: int) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and text of pieces no longer than the limit, split where it hurts least."""
+    start, end, size = 0, 0, 0
+    for top, bottom in _paragraphs(lines):
+        length = sum(len(line) + 1 for line in lines[top:bottom])
+        if size and size + length > MAX_CHARACTERS:
+            yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
+            size = 0
+        if length > MAX_CHARACTERS + 1:
+            yield from _cut_paragraph(lines[top:bottom], first_line + top)
+            continue
+        if not size:
+            start = top
+        end, size = bottom, size + length
+    if size:
+        yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Half-open line ranges of paragraphs; fenced code is one paragraph, blank lines and all."""
+    start = -1
+    fence = ""
+    for index, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
+        if line.strip() and start < 0:
+            start = index
+        elif not line.strip() and not fence and start >= 0:
+            yield start, index
+            start = -1
+    if start >= 0:
+        end = len(lines)
+        while not lines[end - 1].strip():
+            end -= 1
+        yield start, end
+
+
+def _cut_paragraph(lines: Sequence[str], first_line: int) -> Iterator[tuple[int, int, str]]:
+    start, size = 0, 0
+    for index, line in enumerate(lines):
+        if size and size + len(line) + 1 > MAX_CHARACTERS:
+            if text := "\n".join(lines[start:index]).strip("\n"):
+                yield first_line + start, first_line + index - 1, text
+            start, size = index, 0
+        if len(line) > MAX_CHARACTERS:
+            for text in _cut_line(line):
+                yield first_line + index, first_line + index, text
+            start, size = index + 1, 0
+        else:
+            size += len(line) + 1
+    if size and (text := "\n".join(lines[start:]).strip("\n")):
+        yield first_line + start, first_line + len(lines) - 1, text
+
+
+def _cut_line(line: str) -> Iterator[str]:
+    start = 0
+    while len(line) - start > MAX_CHARACTERS:
+        window = line[start : start + MAX_CHARACTERS]
+        ends = [match.end() for match in _SENTENCE_END.finditer(window)]
+        cut = ends[-1] if ends and ends[-1] > MAX_CHARACTERS // 3 else window.rfind(" ") + 1
+        if cut <= MAX_CHARACTERS // 3:
+            cut = MAX_CHARACTERS
+        if window[:cut].strip():
+            yield window[:cut]
+        start += cut
+    if line[start:].strip():
+        yield line[start:]
+
+
+def _header_date(header: Mapping[str, object]) -> str:
+    return next(filter(None, (_first_date(_plain(header.get(field))) for field in ("date", "started"))), "")
+
+
+def _path_date(path: str) -> str:
+    name = path.rsplit("/", 1)[-1]
+    if found := _first_date(name):
+        return found
+    folders = _PATH_DATE.search(path)
+    return _checked("-".join(folders.groups())) if folders else ""
+
+
+def _first_date(text: str) -> str:
+    return next(filter(None, (_checked(match[0]) for match in _ISO_DATE.finditer(text))), "")
+
+
+def _checked(date: str) -> str:
+    try:
+        return datetime.date.fromisoformat(date).isoformat()
+    except ValueError:
+        return ""
+
+
+def _passed_midnight(before: str, after: str) -> bool:
+    """Whether the clock fell by more than half a day: a new day, and not a clock set back an hour."""
+    try:
+        return datetime.time.fromisoformat(before).hour - datetime.time.fromisoformat(after).hour > 12
+    except ValueError:
+        return False
+
+
+def _next_day(date: str) -> str:
+    try:
+        return (datetime.date.fromisoformat(date) + datetime.timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return date
+
+
+def _date_words(date: str) -> str:
+    """A date as people ask for it. The names are English whatever the locale."""
+    if not date:
+        return ""
+    day = datetime.date.fromisoformat(date)
+    return f"{date} {_MONTHS[day.month - 1]} {_DAYS[day.weekday()]}"
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _path_words(path: str) -> str:
+    """The words of a file's name and of the folder it is in, where these are not numbers."""
+    parts = path.rsplit(".", 1)[0].split("/")[-2:]
+    return " ".join(word for part in parts for word in _WORD.findall(part) if not word.isdecimal())
+
+
+def _plain(value: object) -> str:
+    return _encodable(value.strip()) if isinstance(value, str) else ""
+
+
+def _encodable(text: str) -> str:
+    """The text without the surrogates and NUL that an escape in a header can bring in."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    found = value if isinstance(value, list) else _plain(value).strip("[]").split(",")
+    return tuple(dict.fromkeys(tag for item in found if (tag := _plain(item).strip("\"'"))))

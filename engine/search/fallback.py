@@ -1,0 +1,250 @@
+"""Search without an index: ripgrep, or a plain scan where there is none (spec 7.4).
+
+Either only nominates files. Their chunks are then cut and compared as the index would, and ranked by how
+many of the query's words they hold, then by date. All of it ends within a time limit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from engine.errors import AutopoiesisError
+from engine.search import chunks, matches
+from engine.search.lookup import counted, listed
+from engine.search.results import Category, Chunk, SearchResult
+from engine.search.sources import FOLDERS, MAX_BYTES, Reader, Source, all_sources
+from engine.store.paths import Workspace
+
+TIME_LIMIT_S = 3.0
+
+_NOMINATION = 0.5
+_RIPGREP_ERROR = 2
+_MOST_LINES_PER_FILE = 200
+_SHORTEST_STEM = 3
+
+_ENOUGH = 3
+
+Tool = Literal["ripgrep", "scan"]
+
+
+class _Clock:
+    """The time one search may take, and whether any of its steps was cut short."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._started = time.monotonic()
+        self.ran_out = False
+
+    def left(self, share: float) -> float:
+        """Seconds until this share of the whole time is used up."""
+        return self._seconds * share - (time.monotonic() - self._started)
+
+    def is_over(self, share: float) -> bool:
+        over = self.left(share) < 0
+        self.ran_out = self.ran_out or over
+        return over
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    key: tuple[int, str]
+    chunk: Chunk
+    category: str
+    within: matches.Matches
+
+
+def search(
+    workspace: Workspace,
+    reader: Reader,
+    terms: Sequence[str],
+    *,
+    limit: int,
+    category: Category | None = None,
+    exclude: Collection[str] = (),
+    because: str = "",
+    time_limit_s: float = TIME_LIMIT_S,
+) -> list[SearchResult]:
+    """The chunks that hold most of the words, best first.
+
+    Args:
+        workspace: Where.
+        reader: What reads the files.
+        terms: The literal words.
+        limit: Results wanted.
+        category: Only files of this category.
+        exclude: Paths of files left out.
+        because: Why the index was not asked, for each result's ``why``.
+        time_limit_s: Seconds after which what was found so far is the answer.
+    """
+    clock = _Clock(time_limit_s)
+    connection = apsw.Connection(":memory:")
+    try:
+        stems = matches.stemmer(connection)
+        sources = {
+            source.path: source
+            for source in all_sources(workspace)
+            if category in (None, source.category) and source.path not in exclude and source.size <= MAX_BYTES
+        }
+        needles = _needles(terms, stems)
+        tool: Tool = "ripgrep"
+        counts = _ripgrep(workspace, needles, sources, clock)
+        if counts is None:
+            tool = "scan"
+            counts = _scan(reader, needles, sources.values(), clock)
+        nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
+        found: list[_Found] = []
+        held: Counter[int] = Counter()
+        for path in nominated:
+            # Chunks enough that hold as many words as this whole file does: nothing better is to come.
+            enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
+            if enough or clock.is_over(1.0):
+                break
+            more = list(_chunks_with(reader, sources[path], terms, stems))
+            held.update(one.key[0] for one in more)
+            found += more
+        found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
+        found.sort(key=lambda one: one.key, reverse=True)
+        return [
+            _result(one, rank, terms, tool, because, clock.ran_out)
+            for rank, one in enumerate(found[:limit], 1)
+        ]
+    finally:
+        connection.close()
+
+
+def _needles(terms: Sequence[str], stems: matches.Stems) -> tuple[str, ...]:
+    """What to look for to find every word of the same stem: the stem, where the word begins with it."""
+    needles: list[str] = []
+    for term in terms:
+        stem = next((stem for _, _, stem in stems(term)), term)
+        short = len(stem) < _SHORTEST_STEM or not term.startswith(stem)
+        needles.append(term if short else stem)
+    return tuple(dict.fromkeys(needles))
+
+
+def _ripgrep(
+    workspace: Workspace, needles: Sequence[str], sources: Mapping[str, Source], clock: _Clock
+) -> dict[str, int] | None:
+    """How many of the needles each file holds, as ripgrep finds them; ``None`` where there is no ripgrep."""
+    program = shutil.which("rg")
+    folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
+    if program is None or not folders:
+        return None
+    # No configuration and no ignore file of the workspace may change what is found.
+    arguments = [
+        program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--color=never", "--no-heading",
+        "--with-filename", "--null", "--no-line-number", "--only-matching", "--ignore-case",
+        "--fixed-strings", f"--max-count={_MOST_LINES_PER_FILE}", f"--max-filesize={MAX_BYTES}",
+        "--glob=*.md", "--glob=*.txt",
+    ]  # fmt: skip
+    # Of several patterns that match at one place ripgrep takes the first.
+    for needle in sorted(needles, key=len, reverse=True):
+        arguments += ["-e", needle]
+    environment = {name: value for name, value in os.environ.items() if name != "RIPGREP_CONFIG_PATH"}
+    try:
+        process = subprocess.Popen(
+            [*arguments, "--", *folders],
+            cwd=workspace.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    with process:
+        try:
+            output, _ = process.communicate(timeout=max(clock.left(_NOMINATION), 0.01))
+        except subprocess.TimeoutExpired:
+            clock.ran_out = True
+            process.kill()
+            output, _ = process.communicate()
+    if process.returncode == _RIPGREP_ERROR and not output:
+        return None
+    seen: dict[str, set[str]] = {}
+    for path, match in _records(output):
+        if path in sources:
+            seen.setdefault(path, set()).update(needle for needle in needles if needle in match)
+    return {path: len(found) for path, found in seen.items() if found}
+
+
+def _records(output: bytes) -> Iterator[tuple[str, str]]:
+    """Path and matched text. A path ends at NUL and may hold a line end; a match ends at a line end."""
+    path, *rest = output.split(b"\0")
+    for piece in rest:
+        match, line_end, following = piece.partition(b"\n")
+        yield os.fsdecode(path), match.decode("utf-8", "replace").lower()
+        if not line_end:
+            return
+        path = following
+
+
+def _scan(
+    reader: Reader, needles: Sequence[str], sources: Collection[Source], clock: _Clock
+) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
+        if clock.is_over(_NOMINATION):
+            break
+        data = _read(reader, source)
+        text = data.decode("utf-8", "replace").lower() if data else ""
+        if count := sum(1 for needle in needles if needle in text):
+            counts[source.path] = count
+    return counts
+
+
+def _chunks_with(
+    reader: Reader, source: Source, terms: Sequence[str], stems: matches.Stems
+) -> Iterator[_Found]:
+    data = _read(reader, source)
+    if data is None:
+        return
+    changed = datetime.datetime.fromtimestamp(source.mtime_ns / 1e9, datetime.UTC).date().isoformat()
+    for piece in chunks.split(data, source.path, source.category).pieces:
+        within = matches.find(piece.chunk.text, terms, stems)
+        around = matches.find(f"{piece.chunk.heading} {piece.about}", terms, stems)
+        if count := len({*within.terms, *around.terms}):
+            yield _Found((count, piece.chunk.date or changed), piece.chunk, source.category, within)
+
+
+def _read(reader: Reader, source: Source) -> bytes | None:
+    try:
+        data = reader.read(source.path, limit=MAX_BYTES)
+    except (FileNotFoundError, AutopoiesisError):
+        return None
+    return None if b"\0" in data else data
+
+
+def _result(
+    found: _Found, rank: int, terms: Sequence[str], tool: Tool, because: str, late: bool
+) -> SearchResult:
+    chunk = found.chunk
+    words = f"Holds {counted(found.key[0], len(terms))}"
+    inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
+    how = "the files themselves were searched" + (f" because {because}" if because else "")
+    cut = ", and time ran out before all were read" if late else ""
+    return SearchResult(
+        path=chunk.path,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        category=found.category,  # type: ignore[arg-type]
+        heading=chunk.heading,
+        date=chunk.date,
+        snippet=matches.snippet(chunk.text, found.within),
+        text=chunk.text,
+        score=found.key[0] / len(terms),
+        lexical_rank=rank,
+        vector_rank=None,
+        source=tool,
+        why=f"{words}{inside}; {how}{cut}.",
+    )

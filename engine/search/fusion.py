@@ -1,0 +1,78 @@
+"""One ranking out of two: words and meaning (spec 7.3).
+
+The specification merges ``.4 · words + .6 · meaning``. Three things are settled here so that the sum means
+something:
+
+- Word scores (BM25, unbounded) are divided by the best of the query. Meaning is the cosine itself, cut at 0:
+  divided by the worst distance at hand, as specified, the score of a text would depend on how many were
+  asked for.
+- Both scores are known for every candidate, whichever side found it; nothing counts as 0 because the other
+  side's list was short.
+- Equal scores are ordered by path and line, so the same index gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that words or meaning found.
+
+    Attributes:
+        chunk: The chunk's row id.
+        path: Workspace-relative path.
+        line: First line; with ``path`` and ``chunk`` it orders equals.
+        bm25: Relevance by words, above 0; 0 when it holds none of them.
+        cosine: Likeness by meaning, -1 to 1; ``None`` without vectors.
+        lexical_rank: 1-based place in the list by words; ``None`` when not in it.
+        vector_rank: 1-based place in the list by meaning; ``None`` likewise.
+    """
+
+    chunk: int
+    path: str
+    line: int
+    bm25: float = 0.0
+    cosine: float | None = None
+    lexical_rank: int | None = None
+    vector_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its merged score, 0 to 1."""
+
+    candidate: Candidate
+    score: float
+
+
+def merge(candidates: Iterable[Candidate], lexical_weight: float, vector_weight: float) -> list[Ranked]:
+    """Order candidates by the weighted mean of both scores, best first.
+
+    Args:
+        candidates: With both scores, where there are vectors.
+        lexical_weight: Weight of the word score, at least 0.
+        vector_weight: Weight of the meaning score, at least 0.
+    """
+    pool = list(candidates)
+    if not any(candidate.cosine is not None for candidate in pool):
+        lexical_weight, vector_weight = 1.0, 0.0
+    total = lexical_weight + vector_weight or 1.0
+    best = max((candidate.bm25 for candidate in pool), default=0.0) or 1.0
+    ranked = [
+        Ranked(
+            candidate,
+            (
+                lexical_weight * max(candidate.bm25, 0.0) / best
+                + vector_weight * min(max(candidate.cosine or 0.0, 0.0), 1.0)
+            )
+            / total,
+        )
+        for candidate in pool
+    ]
+    return sorted(
+        ranked,
+        key=lambda one: (-round(one.score, 12), one.candidate.path, one.candidate.line, one.candidate.chunk),
+    )

@@ -1,0 +1,297 @@
+"""The search index of a workspace (spec 7): one function to ask, a cache that keeps itself whole.
+
+``memory.db`` may vanish, be cut or be damaged at any moment, and nothing is lost: what cannot be answered
+from it is answered from the files, and the index is made anew from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.errors import AutopoiesisError, IndexFailed
+from engine.search import database, lookup, schema, vectors
+from engine.search.database import Unavailable
+from engine.search.embeddings import EMBEDDING_FAULTS
+from engine.search.maintenance import Maintenance
+from engine.search.query import literal_terms
+from engine.search.reports import IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.results import CATEGORIES, Category, SearchResult
+
+if TYPE_CHECKING:
+    from engine.config import SearchSettings
+    from engine.search.embeddings import Embedder
+    from engine.search.sources import Reader
+    from engine.search.writer import Progress
+    from engine.store.paths import Workspace
+
+MAX_LIMIT = 500
+_NO_EMBEDDER = "no embedding model is set up"
+
+
+class SearchIndex:
+    """Searches and indexes one workspace. Every method may be called from any thread.
+
+    Reading opens nothing before the first search, and loads no embedding model for a search by words.
+
+    Args:
+        workspace: Where the files and the database are.
+        reader: What reads the files: ``store.files.Files``.
+        settings: The weights.
+        embedder: Gives vectors; ``None`` for search by words alone.
+        without_vectors: Why there is no embedder, in one clause.
+        read_only: Never write: neither index nor repair.
+        lock_timeout_s: Seconds to wait for another process that is indexing.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        reader: Reader,
+        settings: SearchSettings,
+        embedder: Embedder | None = None,
+        *,
+        without_vectors: str = _NO_EMBEDDER,
+        read_only: bool = False,
+        lock_timeout_s: float = 30.0,
+    ) -> None:
+        self._workspace = workspace
+        self._reader = reader
+        self._settings = settings
+        self._embedder = embedder
+        self._without_vectors = "" if embedder else without_vectors
+        self._read_only = read_only
+        self._path = workspace.database
+        self._readers = database.Readers(self._path)
+        self._closing = threading.Event()
+        self._maintenance = Maintenance(
+            workspace,
+            reader,
+            embedder,
+            self._without_vectors,
+            read_only=read_only,
+            lock_timeout_s=lock_timeout_s,
+            stopping=self._closing.is_set,
+        )
+        self._repairs = threading.Lock()
+        self._repair: threading.Thread | None = None
+        self._trouble = ""
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        category: str | None = None,
+        exclude: Collection[str] = (),
+        *,
+        use_vectors: bool = True,
+    ) -> list[SearchResult]:
+        """The chunks that answer a query best, best first.
+
+        The query is taken literally, whatever is in it; one without a word finds nothing. While the index
+        cannot answer, the files themselves are searched, and a damaged or missing index is made anew in the
+        background.
+
+        Args:
+            query: Text in any language.
+            limit: Results wanted; at most 500.
+            category: Only files of this category.
+            exclude: Workspace-relative paths of files left out.
+            use_vectors: ``False`` searches by words alone, and loads no model.
+
+        Raises:
+            IndexFailed: There is no such category.
+        """
+        known = _category(category)
+        terms = literal_terms(query)
+        limit = min(limit, MAX_LIMIT)
+        if not terms or limit < 1:
+            return []
+        excluded = frozenset(exclude)
+        damaged: database.Identity | None = None
+        try:
+            return self._ask(query, terms, limit, known, excluded, use_vectors)
+        except Unavailable as error:
+            why, repairable = error.why, True
+        except schema.ForeignDatabase as error:
+            why, repairable = f"{error.where} {error.what}", False
+        except database.FAULTS as error:
+            why, repairable = f"the search index cannot be read ({error})", database.is_damage(error)
+            with contextlib.suppress(OSError):
+                damaged = database.identity(self._path)
+        if repairable and not self._read_only:
+            self._start_repair(damaged, why)
+        from engine.search import fallback  # noqa: PLC0415 — reads and cuts files; a sound index never does
+
+        return fallback.search(
+            self._workspace,
+            self._reader,
+            terms,
+            limit=limit,
+            category=known,
+            exclude=excluded,
+            because=why,
+        )
+
+    def refresh(self, progress: Progress | None = None, paths: Iterable[str] | None = None) -> IndexReport:
+        """Bring the index up to date with the files.
+
+        Unchanged files are not read. Work is written in batches: wherever it ends, the index is whole and the
+        next refresh goes on from there. A missing or damaged index is made anew.
+
+        Args:
+            progress: Called with steps done and steps in all, from this thread.
+            paths: Only these workspace-relative files and folders, whether they were added, changed or
+                removed; by default the whole workspace. An index that is not complete is always completed.
+
+        Raises:
+            IndexFailed: The disk is full or fails, or another process is indexing.
+            ReadOnly: The workspace cannot be written.
+        """
+        return self._maintenance.refresh(progress, None if paths is None else list(paths))
+
+    def rebuild(self, progress: Progress | None = None) -> IndexReport:
+        """Delete the index and make it anew from the files. Raises as ``refresh``."""
+        return self._maintenance.refresh(progress, None, rebuild="it was asked for")
+
+    def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
+        """Compare all that the index holds with itself, and make it anew if anything is wrong.
+
+        Args:
+            progress: As for ``refresh``.
+            repair: ``False`` only reports.
+
+        Raises:
+            IndexFailed, ReadOnly: As ``refresh``.
+        """
+        return self._maintenance.verify(progress, repair=repair)
+
+    def status(self) -> IndexStatus:
+        """How the index stands. Never raises and changes nothing."""
+        try:
+            with self._readers.borrow() as (connection, _):
+                self._require_ready(connection)
+                return self._ready(connection)
+        except Unavailable as error:
+            return IndexStatus(error.state, error.why, trouble=self._trouble)
+        except (*database.FAULTS, IndexFailed) as error:
+            return IndexStatus("broken", f"the search index cannot be read ({error})", trouble=self._trouble)
+
+    def settle(self, timeout_s: float | None = None) -> bool:
+        """Wait for a repair in the background.
+
+        Returns:
+            Whether none is under way any more.
+        """
+        with self._repairs:
+            repair = self._repair
+        if repair is not None:
+            repair.join(timeout_s)
+        return repair is None or not repair.is_alive()
+
+    def close(self) -> None:
+        """End what is under way and close the database; nothing is written any more."""
+        self._closing.set()
+        self.settle()
+        self._readers.close()
+
+    def _ask(
+        self,
+        query: str,
+        terms: tuple[str, ...],
+        limit: int,
+        category: Category | None,
+        exclude: frozenset[str],
+        use_vectors: bool,
+    ) -> list[SearchResult]:
+        settings = self._settings
+        wanted = self._embedder if use_vectors and settings.vector_weight > 0 else None
+        with self._readers.borrow(vectors=wanted is not None) as (connection, without):
+            self._require_ready(connection)
+            vector = b""
+            if wanted and not without and vectors.are_of(connection, wanted):
+                vector = self._query_vector(wanted, query)
+            question = lookup.Question(
+                terms, vector, limit, category, exclude, settings.bm25_weight, settings.vector_weight
+            )
+            return lookup.answer(connection, question)
+
+    def _require_ready(self, connection: apsw.Connection) -> None:
+        version = schema.version_of(connection)
+        if version != len(schema.MIGRATIONS):
+            if not version:
+                raise Unavailable("missing", "the search index is empty")
+            raise Unavailable("outdated", "the search index was made by another version")
+        if schema.get_meta(connection, "complete") != "1":
+            raise Unavailable("building", "the search index is being made")
+
+    def _query_vector(self, embedder: Embedder, query: str) -> bytes:
+        try:
+            found = embedder.embed([query])
+        except EMBEDDING_FAULTS as error:
+            self._without_vectors = f"the embedding model failed ({error})"
+            return b""
+        self._without_vectors = ""
+        return vectors.packed(found)[0]
+
+    def _ready(self, connection: apsw.Connection) -> IndexStatus:
+        numbers = connection.execute(
+            "SELECT (SELECT count(*) FROM files WHERE skipped = ''), count(*),"
+            " coalesce(sum(vector_sum <> ?), 0) FROM chunks",
+            (vectors.NOTHING_TO_EMBED,),
+        ).get
+        skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
+        refreshed = schema.get_meta(connection, "refreshed_ns")
+        without = self._without_vectors or database.vector_library()[1]
+        if not without and not (self._embedder and vectors.are_of(connection, self._embedder)):
+            without = "the vectors have not been computed yet"
+        return IndexStatus(
+            "ready",
+            files=int(numbers[0]),
+            chunks=int(numbers[1]),
+            vectors=int(numbers[2]),
+            without_vectors=without,
+            embedder=schema.get_meta(connection, "embedder"),
+            skipped=tuple(Skipped(path, why) for path, why in skipped),
+            size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
+            refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
+            journal=str(connection.pragma("journal_mode")),
+            trouble=self._trouble,
+        )
+
+    def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
+        """Bring the index up in the background, unless that is under way.
+
+        Args:
+            damaged: The file that was found damaged; one that has taken its place since is kept.
+            why: What was wrong with it.
+        """
+        with self._repairs:
+            if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
+                return
+            self._repair = threading.Thread(
+                target=self._bring_up, args=(damaged, why), name="search index repair", daemon=True
+            )
+            self._repair.start()
+
+    def _bring_up(self, damaged: database.Identity | None, why: str) -> None:
+        try:
+            is_same = damaged is not None and damaged == database.identity(self._path)
+            self._maintenance.refresh(None, None, rebuild=why if is_same else "")
+            self._trouble = ""
+        except AutopoiesisError as error:
+            self._trouble = str(error)
+
+
+def _category(category: str | None) -> Category | None:
+    if category is None:
+        return None
+    for known in CATEGORIES:
+        if category == known:
+            return known
+    raise IndexFailed(f"there is no category {category!r}", cure=f"choose one of {', '.join(CATEGORIES)}")

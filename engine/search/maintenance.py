@@ -1,0 +1,222 @@
+"""Everything that writes memory.db: one process at a time, and made anew whenever it cannot be trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.errors import IndexFailed, ReadOnly
+from engine.search import database, schema
+from engine.search.reports import IndexReport, Skipped, VerifyReport
+
+if TYPE_CHECKING:
+    from engine.search.embeddings import Embedder
+    from engine.search.sources import Reader
+    from engine.search.writer import Outcome, Progress
+    from engine.store.paths import Workspace
+
+LOCK_NAME = ".index.lock"
+"""In the workspace's scratch folder; held by the one process that writes the index."""
+
+_ATTEMPTS = 3
+_LOCK_SLICE_S = 0.2
+
+
+class Maintenance:
+    """Writes the index of one workspace. Every method may be called from any thread.
+
+    Args:
+        workspace: Where the files and the database are.
+        reader: What reads the files.
+        embedder: Gives vectors; ``None`` for search by words alone.
+        without_vectors: Why there is no embedder.
+        read_only: Refuse everything.
+        lock_timeout_s: Seconds to wait for another process.
+        stopping: Asked between steps whether to end early.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        reader: Reader,
+        embedder: Embedder | None,
+        without_vectors: str,
+        *,
+        read_only: bool,
+        lock_timeout_s: float,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._workspace = workspace
+        self._reader = reader
+        self._embedder = embedder
+        self._without_vectors = without_vectors
+        self._read_only = read_only
+        self._lock_timeout_s = lock_timeout_s
+        self._stopping = stopping
+        self._path = workspace.database
+        self._threads = threading.RLock()
+
+    def refresh(
+        self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
+    ) -> IndexReport:
+        """Bring the index up to date.
+
+        Args:
+            progress: Told how far the work is.
+            paths: What to look at; ``None`` for everything.
+            rebuild: Why to delete it first; ``""`` to keep it.
+
+        Raises:
+            IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
+        """
+        started = time.monotonic()
+        with self._exclusive():
+            reason = rebuild
+            if rebuild:
+                database.remove(self._path)
+            for attempt in range(1, _ATTEMPTS + 1):
+                existed = self._path.exists()
+                try:
+                    outcome, chunks, skipped = self._attempt(progress, paths)
+                except schema.NewerSchema as error:
+                    reason = f"it {error.what}"
+                except database.FAULTS as error:
+                    if not database.is_damage(error) or attempt == _ATTEMPTS:
+                        raise database.explained(error, self._path) from error
+                    reason = f"it was damaged ({error})" if existed else reason
+                else:
+                    if outcome is not None:
+                        return _report(outcome, chunks, skipped, time.monotonic() - started, reason)
+                    reason = "it was deleted while it was written"
+                    continue
+                database.remove(self._path)
+            raise IndexFailed(
+                "the search index is deleted again and again while it is written",
+                where=self._path.name,
+                cure="find out what deletes it",
+            )
+
+    def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
+        """Check everything, and make the index anew if anything is wrong.
+
+        Raises:
+            IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
+        """
+        with self._exclusive():
+            found = self._problems()
+            if not found or not repair:
+                return VerifyReport(tuple(found))
+            return VerifyReport(tuple(found), True, self.refresh(progress, None, rebuild=found[0]))
+
+    def _attempt(
+        self, progress: Progress | None, paths: Sequence[str] | None
+    ) -> tuple[Outcome | None, int, tuple[Skipped, ...]]:
+        from engine.search.verify import check_words  # noqa: PLC0415 — only writers check
+        from engine.search.writer import Writer  # noqa: PLC0415 — parses files, which a search never does
+
+        connection = database.open_writer(self._path)
+        try:
+            opened = database.identity(self._path)
+            schema.version_of(connection)  # before anything in the file is changed
+            database.set_journal(connection, self._path.parent)
+            schema.migrate(connection)
+            if schema.get_meta(connection, "writing"):
+                check_words(connection)  # the last writer was killed
+            if schema.get_meta(connection, "complete") != "1":
+                paths = None
+            outcome = Writer(
+                connection,
+                self._workspace,
+                self._reader,
+                self._embedder,
+                self._without_vectors,
+                progress=progress,
+                stopping=self._stopping,
+            ).run(paths)
+            chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
+            rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
+            skipped = tuple(Skipped(path, why) for path, why in rows)
+            connection.set_busy_timeout(0)
+            with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep the log in use
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return (outcome if database.identity(self._path) == opened else None), chunks, skipped
+        finally:
+            connection.close(True)
+
+    def _problems(self) -> list[str]:
+        from engine.search.verify import problems  # noqa: PLC0415 — only writers check
+
+        if not self._path.exists():
+            return ["there is no search index"]
+        try:
+            connection = database.open_writer(self._path)
+            try:
+                if schema.version_of(connection) != len(schema.MIGRATIONS):
+                    return ["it was made by another version of the program"]
+                if schema.get_meta(connection, "complete") != "1":
+                    return ["it is not complete"]
+                return problems(connection)
+            finally:
+                connection.close(True)
+        except database.FAULTS as error:
+            if not database.is_damage(error):
+                raise database.explained(error, self._path) from error
+            return [f"it is damaged ({error})"]
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Be the only one that writes, among threads and processes; the thread that is may be again."""
+        if self._read_only:
+            raise ReadOnly("the workspace is open for reading only", where=self._path.name)
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+
+        place = self._workspace.scratch / LOCK_NAME
+        deadline = time.monotonic() + self._lock_timeout_s
+        with self._threads:
+            try:
+                place.parent.mkdir(exist_ok=True)
+                lock = FileLock(place, is_singleton=True)
+                while True:
+                    with contextlib.suppress(Timeout):
+                        lock.acquire(timeout=_LOCK_SLICE_S, poll_interval=0.02)
+                        break
+                    if self._stopping() or time.monotonic() > deadline:
+                        raise IndexFailed(
+                            "another program is indexing",
+                            where=self._path.name,
+                            cure="try again when it has finished",
+                        )
+            except OSError as error:
+                raise ReadOnly(
+                    f"the search index cannot be locked ({error.strerror})",
+                    where=f"{place.parent.name}/{place.name}",
+                    cure="check the permissions of the workspace",
+                ) from error
+            try:
+                yield
+            finally:
+                lock.release()
+
+
+def _report(
+    outcome: Outcome, chunks: int, skipped: tuple[Skipped, ...], seconds: float, rebuilt: str
+) -> IndexReport:
+    unnameable = tuple(Skipped(path, "its name is not UTF-8") for path in outcome.unnameable)
+    return IndexReport(
+        added=outcome.added,
+        changed=outcome.changed,
+        removed=outcome.removed,
+        unchanged=outcome.unchanged,
+        skipped=skipped + unnameable,
+        chunks=chunks,
+        embedded=outcome.embedded,
+        seconds=seconds,
+        rebuilt=rebuilt,
+        vectors=outcome.without_vectors,
+        stopped=outcome.stopped,
+    )

@@ -1,0 +1,76 @@
+"""What a query means: a bag of words, taken literally (spec 7.1).
+
+Nothing a person or a model writes is ever read as a search expression. The text is cut into words as the
+index cuts its own text, stop words go, and what remains is joined by OR, each word in quotes.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+
+MAX_TERMS = 64
+"""Words of a query that are looked up; of a longer text, half from its start and half from its end."""
+
+MAX_QUERY_CHARACTERS = 64 * 1024
+_MAX_TERM_CHARACTERS = 256
+
+_STOP_WORDS = (
+    "a about above after again against all also am an and any are aren as at be because been before being "
+    "below between both but by can cannot could couldn d did didn do does doesn doing don down during "
+    "each few for from further had hadn has hasn have haven having he her here hers herself him himself "
+    "his how i if in into is isn it its itself just ll let m ma me might more most must mustn my myself "
+    "need no nor not now o of off on once only or other our ours ourselves out over own please re s same "
+    "shan she should shouldn so some such t than that the their theirs them themselves then there these "
+    "they this those through to too under until up us ve very was wasn we were weren what when where "
+    "which while who whom why will with won would wouldn you your yours yourself yourselves "
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, lower-case, in order, repeats kept.
+
+    A word is a run of letters, digits and private-use characters of any script, with the marks that combine
+    with them: the rule of FTS5's ``unicode61`` tokenizer.
+    """
+    found: list[str] = []
+    run: list[str] = []
+    for character in text:
+        if character.isalnum() or (ord(character) > 127 and _joins(character, bool(run))):
+            run.append(character)
+        elif run:
+            found.append("".join(run))
+            run.clear()
+    if run:
+        found.append("".join(run))
+    return [word.lower() for word in found]
+
+
+@functools.lru_cache(maxsize=4096)
+def _joins(character: str, inside: bool) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LN" or category == "Co" or (inside and category == "Mn")
+
+
+def literal_terms(query: str) -> tuple[str, ...]:
+    """The distinct words to look up, in the order they were written; empty when there is nothing to look up.
+
+    Stop words are left out unless the query holds nothing else.
+    """
+    if len(query) > MAX_QUERY_CHARACTERS:
+        half = MAX_QUERY_CHARACTERS // 2
+        query = f"{query[:half]} {query[-half:]}"
+    distinct = [word for word in dict.fromkeys(words(query)) if len(word) <= _MAX_TERM_CHARACTERS]
+    telling = [word for word in distinct if word not in STOP_WORDS] or distinct
+    if len(telling) > MAX_TERMS:
+        telling = telling[: MAX_TERMS // 2] + telling[-MAX_TERMS // 2 :]
+    return tuple(telling)
+
+
+def match_expression(terms: tuple[str, ...]) -> str:
+    """An FTS5 expression that finds every row holding at least one of the terms.
+
+    Quoting makes each term a string of FTS5's grammar: no operator, column filter or prefix mark survives.
+    """
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)

@@ -1,0 +1,120 @@
+"""Which files of a workspace are searched: found, sized, dated (spec 7.3)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from engine.errors import PathRefused
+from engine.store.paths import Workspace, category_of
+
+FOLDERS = ("knowledge", "topics", "raw/conversations", "conversations", "archive")
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger files are not searched."""
+
+_SUFFIXES = (".md", ".txt")
+
+
+class Reader(Protocol):
+    """What reads files, confined to the workspace: ``store.files.Files``."""
+
+    def read(self, relative: str, *, limit: int | None = ...) -> bytes:
+        """The bytes of a regular file, at most ``limit``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that can be searched.
+
+    Attributes:
+        path: Workspace-relative path.
+        category: Its category.
+        size: Bytes.
+        mtime_ns: Modification time, nanoseconds.
+    """
+
+    path: str
+    category: str
+    size: int
+    mtime_ns: int
+
+
+def all_sources(workspace: Workspace) -> Iterator[Source]:
+    """Every searchable file, in no order; what stands behind a symlink or cannot be listed is none."""
+    for folder in FOLDERS:
+        yield from _below(workspace.root, folder)
+
+
+def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
+    """What is searchable under one path now.
+
+    Args:
+        workspace: Where.
+        path: Workspace-relative path of a file or folder; it need not exist.
+
+    Returns:
+        The path in its plain form, and the file itself or all files below the folder. What lies outside the
+        searched folders, or behind a symlink, is none.
+    """
+    plain = "/".join(part for part in path.split("/") if part not in ("", "."))
+    try:
+        place = workspace.resolve(plain)
+        found = place.lstat()
+    except (OSError, PathRefused):
+        return plain, []
+    if place != workspace.root.joinpath(plain):
+        return plain, []
+    if stat.S_ISDIR(found.st_mode):
+        inside = [folder for folder in FOLDERS if _is_under(folder, plain)] or [plain]
+        sources = [source for folder in inside for source in _below(workspace.root, folder)]
+    else:
+        sources = list(_source(plain, found))
+    return plain, [source for source in sources if any(_is_under(source.path, folder) for folder in FOLDERS)]
+
+
+def is_encodable(path: str) -> bool:
+    """Whether a file name is text at all: names that are not UTF-8 reach Python with lone surrogates."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+def _below(root: Path, folder: str) -> Iterator[Source]:
+    if root.joinpath(folder).is_symlink():
+        return
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        try:
+            entries = list(os.scandir(root / current))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            path = f"{current}/{entry.name}"
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                elif entry.name.lower().endswith(_SUFFIXES):
+                    yield from _source(path, entry.stat(follow_symlinks=False))
+            except OSError:
+                continue  # removed meanwhile
+
+
+def _source(path: str, found: os.stat_result) -> Iterable[Source]:
+    category = category_of(path) if path.lower().endswith(_SUFFIXES) else None
+    if category is None or not stat.S_ISREG(found.st_mode):
+        return ()
+    return (Source(path, category, found.st_size, found.st_mtime_ns),)

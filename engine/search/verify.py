@@ -1,0 +1,113 @@
+"""Finding damage that SQLite does not notice while it answers (robustness of the index)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import apsw
+
+from engine.search import database, schema, vectors
+from engine.search.checksums import file_digest
+
+_MOST = 8
+"""Problems of one kind that are listed; one is enough to make the index anew."""
+
+
+def check_words(connection: apsw.Connection) -> None:
+    """Compare every word of the index with the chunks.
+
+    Raises:
+        apsw.CorruptError: They differ.
+    """
+    connection.execute("INSERT INTO chunk_words (chunk_words, rank) VALUES ('integrity-check', 1)")
+
+
+def problems(connection: apsw.Connection) -> list[str]:
+    """Everything that is wrong with an index, one clause each.
+
+    Args:
+        connection: A writer's connection to a database of the newest schema.
+    """
+    found: list[str] = []
+    for check in (_pages, _definitions, _words, _rows, _vectors):
+        try:
+            found.extend(check(connection))
+        except database.FAULTS as error:
+            if not database.is_damage(error):
+                raise
+            found.append(f"reading it failed ({error})")
+        if found:
+            break
+    return found
+
+
+def _pages(connection: apsw.Connection) -> Iterator[str]:
+    for (message,) in connection.execute(f"PRAGMA integrity_check({_MOST})"):
+        if message != "ok":
+            yield str(message)
+
+
+def _definitions(connection: apsw.Connection) -> Iterator[str]:
+    fresh = apsw.Connection(":memory:")
+    try:
+        schema.migrate(fresh)
+        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+        if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
+            yield "its tables are not defined as they should be"
+        query = "SELECT k, v FROM chunk_words_config ORDER BY k"
+        if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
+            yield "the table of words is not set up as it should be"
+    finally:
+        fresh.close()
+
+
+def _words(connection: apsw.Connection) -> Iterator[str]:
+    check_words(connection)
+    yield from ()
+
+
+def _rows(connection: apsw.Connection) -> Iterator[str]:
+    strays = connection.execute("SELECT count(*) FROM chunks WHERE file_id NOT IN (SELECT id FROM files)").get
+    if strays:
+        yield f"{strays} chunks belong to no file"
+    files = list(
+        connection.execute(
+            "SELECT id, chunk_count, digest, path, category, session_id, title, date, tags, line_count,"
+            " skipped FROM files"
+        )
+    )
+    wrong = 0
+    for file, count, digest, *fields in files:
+        chunks = list(
+            connection.execute(
+                "SELECT position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
+                " WHERE file_id = ? ORDER BY position",
+                (file,),
+            )
+        )
+        if len(chunks) != count or file_digest(fields, chunks) != digest:
+            wrong += 1
+            if wrong <= _MOST:
+                yield f"the chunks of {fields[0]} are not those that were written"
+
+
+def _vectors(connection: apsw.Connection) -> Iterator[str]:
+    sums = dict(
+        connection.execute(
+            "SELECT id, vector_sum FROM chunks WHERE vector_sum IS NOT NULL AND vector_sum <> ?",
+            (vectors.NOTHING_TO_EMBED,),
+        )
+    )
+    dimensions = schema.get_meta(connection, "dimensions")
+    stored = 0
+    for chunk, vector in connection.execute("SELECT chunk, vector FROM chunk_vectors"):
+        stored += 1
+        if not isinstance(vector, bytes) or zlib.crc32(vector) != sums.get(chunk):
+            yield f"the vector of chunk {chunk} is not the one that was written"
+            return
+        if str(len(vector)) != dimensions:
+            yield f"its vectors have {len(vector)} dimensions, and not {dimensions or 'any'}"
+            return
+    if stored != len(sums):
+        yield f"it holds {stored} vectors for {len(sums)} chunks"

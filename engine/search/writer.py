@@ -1,0 +1,303 @@
+"""Bringing the index up to date with the files, in steps that leave it whole (spec 7.3)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import apsw
+
+from engine.search import changes, chunks, schema, vectors
+from engine.search.changes import Change, Known
+from engine.search.checksums import file_digest
+from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
+from engine.search.sources import Reader, Source, all_sources, is_encodable, named_sources
+from engine.store.paths import Workspace, shown
+
+Progress = Callable[[int, int], None]
+"""Called with steps done and steps in all."""
+
+_Item = TypeVar("_Item")
+
+_FILE_COLUMNS = (
+    "path, category, session_id, title, date, tags, line_count, skipped,"
+    " sha256, size, mtime_ns, read_ns, chunk_count, digest"
+)
+_CHUNK_COLUMNS = "position, start_line, end_line, speaker, date, heading, about, text"
+
+_BATCH_FILES = 64
+_BATCH_BYTES = 2 * 1024 * 1024
+_BATCH_TEXTS = 512
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a refresh has done so far; the fields are those of ``IndexReport``."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    unnameable: list[str] = field(default_factory=list)
+    embedded: int = 0
+    without_vectors: str = ""
+    stopped: bool = False
+
+
+class Writer:
+    """One refresh over an open connection. The caller holds the index's lock.
+
+    Args:
+        connection: A writer's connection to a database of the newest schema.
+        workspace: Where the files are.
+        reader: What reads them.
+        embedder: Gives vectors; ``None`` for search by words alone.
+        without_vectors: Why there is no embedder.
+        progress: Told how far the work is.
+        stopping: Asked between steps whether to end early.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        workspace: Workspace,
+        reader: Reader,
+        embedder: Embedder | None,
+        without_vectors: str = "",
+        *,
+        progress: Progress | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._connection = connection
+        self._workspace = workspace
+        self._reader = reader
+        self._embedder = embedder
+        self._progress = progress or (lambda done, total: None)
+        self._stopping = stopping
+        self.outcome = Outcome(without_vectors=without_vectors)
+
+    def run(self, paths: Iterable[str] | None = None) -> Outcome:
+        """Bring the whole index, or what concerns some paths, up to date.
+
+        Raises:
+            apsw.Error: The database is damaged or cannot be written.
+        """
+        connection, outcome = self._connection, self.outcome
+        self._note_what_makes_the_rows()
+        sources, known = self._everything() if paths is None else self._named(paths)
+        pending: list[Source] = []
+        for source in sources:
+            row = known.get(source.path)
+            if not is_encodable(source.path):
+                outcome.unnameable.append(shown(source.path))
+            elif row is not None and row.is_current(source):
+                outcome.unchanged += 1
+            else:
+                pending.append(source)
+        present = {source.path for source in sources}
+        gone = [row.id for path, row in known.items() if path not in present]
+        backlog = self._backlog()
+        was_complete = schema.get_meta(connection, "complete") == "1"
+        completes = paths is None and not was_complete
+        if pending or gone or backlog or completes:
+            schema.set_meta(connection, "writing", "1")
+            self._work(pending, known, gone, backlog)
+            if completes and not outcome.stopped:
+                connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')")
+            with connection:
+                if paths is None and not outcome.stopped:
+                    schema.set_meta(connection, "complete", "1")
+                    schema.set_meta(connection, "refreshed_ns", str(time.time_ns()))
+                schema.set_meta(connection, "writing", "")
+        return outcome
+
+    def _note_what_makes_the_rows(self) -> None:
+        """Files cut by another rule are read anew; vectors of another model go."""
+        if schema.get_meta(self._connection, "chunker") != chunks.VERSION:
+            with self._connection:
+                self._connection.execute("UPDATE files SET sha256 = ''")
+                schema.set_meta(self._connection, "chunker", chunks.VERSION)
+        if self._embedder is not None:
+            with self._connection:
+                vectors.prepare(self._connection, self._embedder)
+
+    def _everything(self) -> tuple[list[Source], dict[str, Known]]:
+        return list(all_sources(self._workspace)), self._known("1", ())
+
+    def _named(self, paths: Iterable[str]) -> tuple[list[Source], dict[str, Known]]:
+        sources: dict[str, Source] = {}
+        known: dict[str, Known] = {}
+        for path in paths:
+            plain, found = named_sources(self._workspace, path)
+            if plain and is_encodable(plain):
+                sources |= {source.path: source for source in found}
+                below = plain + "/"
+                known |= self._known("path = ? OR substr(path, 1, ?) = ?", (plain, len(below), below))
+        return list(sources.values()), known
+
+    def _known(self, condition: str, values: tuple[str | int, ...]) -> dict[str, Known]:
+        rows = self._connection.execute(
+            f"SELECT path, id, sha256, size, mtime_ns, read_ns, skipped FROM files WHERE {condition}", values
+        )
+        return {path: Known(*rest) for path, *rest in rows}
+
+    def _work(
+        self, pending: Sequence[Source], known: dict[str, Known], gone: Sequence[int], backlog: int
+    ) -> None:
+        total, done = len(pending) + backlog, 0
+        self._progress(0, total)
+        for ids in _batches(gone, _BATCH_TEXTS):
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM chunks WHERE file_id = ?", [(file,) for file in ids]
+                )
+                self._connection.executemany("DELETE FROM files WHERE id = ?", [(file,) for file in ids])
+            self.outcome.removed += len(ids)
+        for batch in self._read(pending, known):
+            self._write(batch)
+            done += len(batch)
+            self._progress(done, total)
+        while not self._must_stop() and (count := self._embed_backlog()):
+            done = min(done + count, total)
+            self._progress(done, total)
+        if not self.outcome.stopped:
+            self._progress(total, total)
+
+    def _must_stop(self) -> bool:
+        self.outcome.stopped = self.outcome.stopped or self._stopping()
+        return self.outcome.stopped
+
+    def _read(self, pending: Sequence[Source], known: dict[str, Known]) -> Iterator[list[Change]]:
+        """The files in batches that fit into memory and into one transaction."""
+        batch: list[Change] = []
+        size = 0
+        for source in pending:
+            if self._must_stop():
+                break
+            batch.append(changes.read(self._connection, self._reader, source, known.get(source.path)))
+            size += source.size
+            if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _write(self, batch: Sequence[Change]) -> None:
+        packed = self._embed([_embedded_text(row[5], row[7]) for change in batch for row in change.new])
+        following = iter(packed)
+        with self._connection:
+            for change in batch:
+                if change.known is not None and change.is_none:
+                    self._connection.execute(
+                        "UPDATE files SET size = ?, mtime_ns = ?, read_ns = ?, sha256 = ? WHERE id = ?",
+                        (
+                            change.source.size,
+                            change.source.mtime_ns,
+                            change.read_ns,
+                            change.sha256,
+                            change.known.id,
+                        ),
+                    )
+                    self.outcome.unchanged += 1
+                    continue
+                for chunk in self._write_file(change):
+                    if packed:
+                        vectors.store(self._connection, [(chunk, next(following))])
+                if change.known is None:
+                    self.outcome.added += 1
+                else:
+                    self.outcome.changed += 1
+        self.outcome.embedded += sum(1 for vector in packed if vector)
+
+    def _write_file(self, change: Change) -> list[int]:
+        """Write a file's row and bring its chunks up to date; gives the ids of the new ones."""
+        connection, source, contents = self._connection, change.source, change.contents
+        described = (
+            source.path,
+            source.category,
+            contents.session_id if contents else "",
+            contents.title if contents else "",
+            contents.date if contents else "",
+            json.dumps(contents.tags if contents else [], ensure_ascii=False),
+            contents.line_count if contents else 0,
+            change.skipped,
+        )
+        read = (change.sha256, source.size, source.mtime_ns, change.read_ns, len(change.rows))
+        values = (*described, *read, file_digest(described, change.rows))
+        if change.known is None:
+            marks = ", ".join("?" * len(values))
+            connection.execute(f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({marks})", values)
+            file = connection.last_insert_rowid()
+        else:
+            file = change.known.id
+            assignments = ", ".join(f"{column} = ?" for column in _FILE_COLUMNS.split(", "))
+            connection.execute(f"UPDATE files SET {assignments} WHERE id = ?", (*values, file))
+        connection.executemany("DELETE FROM chunks WHERE id = ?", [(chunk,) for chunk in change.gone])
+        connection.executemany(
+            "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
+            [(*place, chunk) for chunk, place in change.moved],
+        )
+        added: list[int] = []
+        for row in change.new:
+            connection.execute(
+                f"INSERT INTO chunks (file_id, {_CHUNK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (file, *row),
+            )
+            added.append(connection.last_insert_rowid())
+        return added
+
+    def _backlog(self) -> int:
+        if self._embedder is None:
+            return 0
+        query = "SELECT count(*) FROM chunks WHERE vector_sum IS NULL"
+        return int(next(iter(self._connection.execute(query)))[0])
+
+    def _embed_backlog(self) -> int:
+        """Embed some chunks that were written without vectors; gives their number."""
+        if self._embedder is None:
+            return 0
+        rows = list(
+            self._connection.execute(
+                "SELECT id, heading, text FROM chunks WHERE vector_sum IS NULL LIMIT ?", (_BATCH_TEXTS,)
+            )
+        )
+        packed = self._embed([_embedded_text(heading, text) for _, heading, text in rows])
+        if not packed:
+            return 0
+        with self._connection:
+            vectors.store(self._connection, zip((chunk for chunk, _, _ in rows), packed, strict=True))
+        self.outcome.embedded += sum(1 for vector in packed if vector)
+        return len(rows)
+
+    def _embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Packed vectors of texts; none without a model. One that fails is not asked again."""
+        if self._embedder is None:
+            return []
+        packed: list[bytes] = []
+        for batch in _batches(texts, _BATCH_TEXTS):
+            try:
+                found = self._embedder.embed(batch)
+            except EMBEDDING_FAULTS as error:
+                self.outcome.without_vectors = f"the embedding model failed ({error})"
+            else:
+                if found.shape == (len(batch), self._embedder.dimensions):
+                    packed.extend(vectors.packed(found))
+                    continue
+                self.outcome.without_vectors = (
+                    "the embedding model gives vectors of another size than it says"
+                )
+            self._embedder = None
+            return []
+        return packed
+
+
+def _embedded_text(heading: str, text: str) -> str:
+    return f"{heading}\n{text}" if heading else text
+
+
+def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

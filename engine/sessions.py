@@ -1,0 +1,63 @@
+"""Sessions from their start to the commit that keeps them (spec 3.2, 8.2 and 10.1)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.errors import RepositoryError
+from engine.store.repository import Repository
+from engine.transcripts.capture import ConversationCapture
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSession:
+    """A finished transcript.
+
+    Attributes:
+        path: Workspace-relative path.
+        revision: The commit that holds it; empty where none was made.
+        why: Why none was made.
+    """
+
+    path: str
+    revision: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} committed as {self.revision[:8]}" if self.revision else f"{self.path} ({self.why})"
+        )
+
+
+def new_session_id() -> str:
+    """An id that no other session has: ``ses_`` and eight hexadecimal digits."""
+    return f"ses_{secrets.token_hex(4)}"
+
+
+def end_session(
+    capture: ConversationCapture,
+    repository: Repository,
+    session_id: str,
+    *,
+    tokens_in: int = 0,
+    tokens_out: int = 0,
+    tags: Iterable[str] = (),
+    commit: bool = True,
+) -> EndedSession:
+    """Finishes a transcript and commits it; without a usable repository it is kept uncommitted.
+
+    Raises:
+        TranscriptError: The session was never started, or has ended.
+        WriteFailed, ReadOnly: The header was not written.
+    """
+    path = capture.end(session_id, tokens_in=tokens_in, tokens_out=tokens_out, tags=tags)
+    if not commit:
+        return EndedSession(path, why="git.auto_commit is off")
+    slug = path.rsplit("/", 1)[-1].removesuffix(".md").split("-", 2)[-1]
+    try:
+        revision = repository.commit([path], f"conversation: {slug}\n\nSession: {path}")
+    except RepositoryError as error:
+        return EndedSession(path, why=f"not committed: {error}")
+    return EndedSession(path, revision or "", "" if revision else "nothing new to commit")

@@ -1,0 +1,242 @@
+"""Commits exactly the bytes of exactly the files that were named (design 6.5, G4–G6).
+
+``git add`` and ``git commit`` would run hooks and filters, convert line ends, and take along what somebody
+else has staged. So the commit is put together from its parts: blobs, a tree on top of the newest commit, the
+commit, the index entries of the named files, and last the branch, moved only if nobody else moved it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import PathRefused, RepositoryError
+from engine.store import descriptors, git_folder
+from engine.store.faults import reach
+from engine.store.files import READ_LIMIT, Files
+from engine.store.git import Git
+from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
+
+_ABSENT_MODE = "0"
+_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_VERBATIM = ("raw/", "conversations/")
+_ARGUMENT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file as it will stand in the tree: mode and object name, or neither when it is gone."""
+
+    path: str
+    mode: str
+    name: str
+
+
+def commit(
+    git: Git,
+    workspace: Workspace,
+    paths: Sequence[str],
+    message: str,
+    parent: str | None,
+    guard: Callable[[str, bytes], str] | None,
+) -> str | None:
+    """See ``Repository.commit``; ``parent`` is the newest commit, ``None`` for the first one."""
+    names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
+    text = message.replace("\0", " ").strip()
+    if not text:
+        raise RepositoryError("a commit needs a message", where=str(workspace.root))
+    if not names:
+        return None
+    with Files(workspace).lock():
+        contents = {name: _read(workspace, name) for name in names}
+        for name in _ignored(git, names):
+            del contents[name]
+        entries = _entries(git, contents, guard, len(parent) if parent else _name_length(git))
+        base = git.run("rev-parse", f"{parent}^{{tree}}").text if parent else None
+        tree = _tree(git, workspace, entries, base)
+        if tree == base or (base is None and all(entry.mode == _ABSENT_MODE for entry in entries)):
+            return None
+        reach("commit:object")
+        parents = ("-p", parent) if parent else ()
+        revision = git.run(
+            "commit-tree",
+            tree,
+            *parents,
+            "-F",
+            "-",
+            stdin=f"{text}\n".encode("utf-8", "replace"),
+            reading=False,
+        ).text
+        # Index before branch: a stale index would undo this commit with the next one made by hand.
+        reach("commit:index")
+        _update_index(git, entries)
+        reach("commit:reference")
+        _move_branch(git, revision, parent, text.partition("\n")[0])
+        _sync_branch(workspace)
+        git.run("update-index", "-q", "--refresh", reading=False, accept=(0, 1))
+        return revision
+
+
+def _ignored(git: Git, names: list[str]) -> list[str]:
+    # This command knows no literal paths; a leading "./" keeps every name from being a pattern.
+    stdin = b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
+    answer = git.run("check-ignore", "-z", "--stdin", stdin=stdin, accept=(0, 1))
+    return [os.fsdecode(name).removeprefix("./") for name in answer.output.split(b"\0") if name]
+
+
+def _entries(
+    git: Git,
+    contents: dict[str, tuple[str, bytes] | None],
+    guard: Callable[[str, bytes], str] | None,
+    name_length: int,
+) -> list[_Entry]:
+    """The entries of all named files, their blobs stored."""
+    entries: list[_Entry] = []
+    for name, found in contents.items():
+        if found is None:
+            entries.append(_Entry(name, _ABSENT_MODE, "0" * name_length))
+            continue
+        mode, data = found
+        _refuse_conflicts(name, data)
+        reason = guard(name, data) if guard is not None else ""
+        if reason:
+            raise RepositoryError(f"was not committed: {reason}", where=shown(name))
+        entries.append(_Entry(name, mode, _blob_name(data, name_length)))
+    reach("commit:blobs")
+    _store_blobs(git, [entry for entry in entries if entry.mode != _ABSENT_MODE])
+    return entries
+
+
+def _read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
+    """Mode and bytes of a regular file reached without passing a symlink; ``None`` when it is gone."""
+    *parents, last = split_relative(name)
+    try:
+        with descriptors.open_folder(workspace.root, parents) as folder:
+            descriptor = descriptors.open_file(last, folder, os.O_RDONLY, name)
+            try:
+                is_program = os.fstat(descriptor).st_mode & stat.S_IXUSR
+                return "100755" if is_program else "100644", descriptors.read_all(
+                    descriptor, READ_LIMIT, name
+                )
+            finally:
+                os.close(descriptor)
+    except FileNotFoundError:
+        return None
+    except PathRefused as error:
+        raise RepositoryError("was not committed: it is no regular file", where=shown(name)) from error
+    except OSError as error:
+        raise RepositoryError(
+            f"was not committed: it cannot be reached without a symlink ({error.strerror})", where=shown(name)
+        ) from error
+
+
+def _refuse_conflicts(name: str, data: bytes) -> None:
+    # A transcript may quote a conflict; what people keep as knowledge may not hold one.
+    if name.startswith(_VERBATIM) or not (match := _CONFLICT.search(data)):
+        return
+    line = 1 + data.count(b"\n", 0, match.start())
+    raise RepositoryError(
+        "was not committed: it holds conflict markers",
+        where=f"{shown(name)}:{line}",
+        cure="keep one of the two sides and remove the markers",
+    )
+
+
+def _name_length(git: Git) -> int:
+    return 64 if git.run("rev-parse", "--show-object-format").text == "sha256" else 40
+
+
+def _blob_name(data: bytes, length: int) -> str:
+    digest = hashlib.sha256() if length == 64 else hashlib.sha1(usedforsecurity=False)
+    digest.update(b"blob %d\0" % len(data))
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def _store_blobs(git: Git, entries: list[_Entry]) -> None:
+    for group in _groups(entries):
+        paths = [entry.path for entry in group]
+        stored = git.run("hash-object", "-w", "--no-filters", paths=paths, reading=False).text.split("\n")
+        for entry, name in zip(group, stored, strict=True):
+            if entry.name != name:
+                raise RepositoryError(
+                    "was not committed: it changed at the same moment",
+                    where=shown(entry.path),
+                    cure="try again",
+                )
+
+
+def _groups(entries: list[_Entry]) -> Iterator[list[_Entry]]:
+    """The entries in portions whose paths fit a command line."""
+    group: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        group.append(entry)
+        size += len(os.fsencode(entry.path)) + 1
+        if size > _ARGUMENT_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _tree(git: Git, workspace: Workspace, entries: list[_Entry], base: str | None) -> str:
+    """The tree of the newest commit with the entries put in, made in an index of its own."""
+    reach("commit:tree")
+    with _private_index(workspace) as index:
+        environment = {"GIT_INDEX_FILE": str(index)}
+        if base is not None:
+            git.run("read-tree", base, environment=environment, reading=False)
+        _update_index(git, entries, environment)
+        return git.run("write-tree", environment=environment, reading=False).text
+
+
+@contextmanager
+def _private_index(workspace: Workspace) -> Iterator[Path]:
+    index = git_folder.repository_folder(workspace.root) / f"{INDEX_PREFIX}{secrets.token_hex(6)}"
+    try:
+        yield index
+    finally:
+        for leftover in index.parent.glob(f"{index.name}*"):
+            leftover.unlink(missing_ok=True)
+
+
+def _update_index(git: Git, entries: list[_Entry], environment: dict[str, str] | None = None) -> None:
+    lines = b"".join(
+        f"{entry.mode} {entry.name}\t".encode() + os.fsencode(entry.path) + b"\0" for entry in entries
+    )
+    git.run(
+        "update-index", "-z", "--replace", "--index-info", stdin=lines, environment=environment, reading=False
+    )
+
+
+def _move_branch(git: Git, revision: str, parent: str | None, subject: str) -> None:
+    reason = f"commit: {subject}" if parent else f"commit (initial): {subject}"
+    old = parent or "0" * len(revision)
+    answer = git.run("update-ref", "-m", reason, "HEAD", revision, old, reading=False, accept=(0, 1, 128))
+    if answer.code:
+        raise RepositoryError(
+            f"the branch was not moved: {answer.message}",
+            where=str(git.root),
+            cure="another program may have committed at the same moment; try again",
+        )
+
+
+def _sync_branch(workspace: Workspace) -> None:
+    """Git syncs the files it writes but not their folders; without this a power cut could take the commit."""
+    folder = git_folder.repository_folder(workspace.root)
+    place = git_folder.reference_file(folder, git_folder.head(folder)).parent
+    if place.is_dir():
+        reach("commit:folder-fsync")
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,134 @@
+"""Folders and files by descriptor: what was checked is what is touched.
+
+A path checked first and opened later can be swapped for a symlink in between. So a folder is walked component
+by component from the workspace's root, refusing symlinks at each, and everything in it happens relative to
+the open folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from engine.errors import DocumentError, PathRefused
+from engine.store.faults import reach
+from engine.store.paths import TEMP_PREFIX, shown
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_BLOCK = 1024 * 1024
+
+
+@contextlib.contextmanager
+def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
+    """The descriptor of a folder below ``root``; with ``create``, missing ones are made and fsynced.
+
+    Raises:
+        FileNotFoundError: A component is missing, or is no folder.
+        OSError: As the system reports it; a symlink among the components is ``ENOTDIR`` or ``ELOOP``.
+    """
+    descriptor = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    try:
+        for part in parts:
+            try:
+                inner = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                _make_folder(part, descriptor)
+                inner = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _make_folder(name: str, parent: int) -> None:
+    reach("folder:create")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=parent)
+    reach("folder:fsync")
+    os.fsync(parent)
+
+
+def open_file(name: str, folder: int, flags: int, place: str) -> int:
+    """Open a regular file in an open folder; never blocks, never follows a symlink.
+
+    Raises:
+        PathRefused: It is a symlink, a folder, a pipe, a device or a socket.
+        OSError: As the system reports it.
+    """
+    try:
+        descriptor = os.open(name, flags | _FILE_FLAGS, 0o666, dir_fd=folder)
+    except OSError:
+        found = status(name, folder)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise PathRefused("is no regular file", where=shown(place)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PathRefused("is no regular file", where=shown(place))
+    return descriptor
+
+
+def status(name: str, folder: int) -> os.stat_result | None:
+    """What stands under a name in an open folder, symlinks not followed; ``None`` when nothing does."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
+    """Everything in an open file.
+
+    Raises:
+        DocumentError: It holds more than ``limit`` bytes.
+    """
+    size = os.fstat(descriptor).st_size
+    chunks: list[bytes] = []
+    total = 0
+    while limit is None or total <= limit:
+        chunk = os.read(descriptor, min(max(size - total, 0) + 1, _BLOCK))
+        if not chunk:
+            return b"".join(chunks)
+        chunks.append(chunk)
+        total += len(chunk)
+    raise DocumentError(
+        f"is larger than {limit} bytes", where=shown(place), cure="split it, or move it out of the workspace"
+    )
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes; a short write goes on where it stopped until the system says why it cannot."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+@contextlib.contextmanager
+def temporary(folder: int, name: str, data: bytes, like: os.stat_result | None) -> Iterator[str]:
+    """A synced temporary file in an open folder with the mode of ``like``; gone at the end if not renamed."""
+    reach("temp:create")
+    temp = f"{TEMP_PREFIX}{secrets.token_hex(6)}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
+    temp = temp.replace("\ufffd", "_")
+    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
+    try:
+        try:
+            if like is not None:
+                os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+            reach("temp:write")
+            write_all(descriptor, data)
+            reach("temp:fsync")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield temp
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temp, dir_fd=folder)

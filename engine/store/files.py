@@ -1,0 +1,408 @@
+"""The one way bytes reach the disk: confined, locked, synced, and whole or not at all (design 6).
+
+Every write passes the fault points of ``engine.store.faults``. After a failure the old content is intact or
+the new content is complete; a failed fsync ends the attempt, because a second fsync would report success for
+data the kernel has already dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly, WriteFailed
+from engine.store import descriptors
+from engine.store.faults import reach
+from engine.store.paths import INDEX_PREFIX, TEMP_PREFIX, Workspace, shown, split_relative
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+READ_LIMIT = 64 * 1024 * 1024
+LOCK_NAME = "scratch/.lock"
+
+_STALE_TEMP_S = 3600
+_LOCK_POLL_S = 0.001
+_APPEND_ATTEMPTS = 4
+
+_CURES = {
+    errno.ENOSPC: "free some disk space and try again",
+    errno.EDQUOT: "free some of the disk quota and try again",
+    errno.EFBIG: "raise the file size limit (ulimit -f) and try again",
+    errno.EIO: "check the disk; nothing was confirmed as written",
+}
+_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+_locks: dict[Path, FileLock] = {}
+_locks_guard = threading.Lock()
+
+
+class Files:
+    """Reads and writes the files of one workspace.
+
+    Args:
+        workspace: Where.
+        read_only: Refuse every write with ``ReadOnly``.
+    """
+
+    def __init__(self, workspace: Workspace, *, read_only: bool = False) -> None:
+        self.workspace = workspace
+        self.read_only = read_only
+
+    def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
+        """The bytes of a regular file.
+
+        Args:
+            relative: Workspace-relative path.
+            limit: The most bytes accepted; ``None`` for any number.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            PathRefused: The path leaves the workspace or is no regular file.
+            DocumentError: The file is larger than ``limit``, or cannot be read.
+        """
+        *parents, name = self._parts(relative)
+        try:
+            with descriptors.open_folder(self.workspace.root, parents) as folder:
+                descriptor = descriptors.open_file(name, folder, os.O_RDONLY, relative)
+                try:
+                    return descriptors.read_all(descriptor, limit, relative)
+                finally:
+                    os.close(descriptor)
+        except FileNotFoundError:
+            raise
+        except NotADirectoryError as error:
+            raise _missing(relative) from error
+        except OSError as error:
+            raise DocumentError(
+                f"cannot be read ({error.strerror})", where=shown(relative), cure="check its permissions"
+            ) from error
+
+    def replace(self, relative: str, data: bytes) -> None:
+        """Make a file hold exactly ``data``: readers see the old content or the new, never a part.
+
+        The file's mode is kept; missing folders are made.
+
+        Raises:
+            PathRefused: The path leaves the workspace or is no regular file.
+            WriteFailed: The data did not reach the disk.
+            ReadOnly: The workspace cannot be written.
+        """
+        with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
+            self._replace_in(folder, name, data, relative)
+
+    def create(self, relative: str, data: bytes) -> bool:
+        """Make a new file, complete from the first moment it can be seen.
+
+        Returns:
+            ``False`` when the name is taken; nothing is changed then.
+
+        Raises:
+            PathRefused: The path leaves the workspace.
+            WriteFailed: The data did not reach the disk.
+            ReadOnly: The workspace cannot be written.
+        """
+        with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
+            return self._create_in(folder, name, data)
+
+    def append(self, relative: str, data: bytes) -> None:
+        """Add ``data`` at the end of a file, all of it or nothing; on a line of its own.
+
+        A file whose last line is unfinished gets its line end first. If an editor puts another file in place
+        meanwhile, the data is added to that one.
+
+        Raises:
+            PathRefused: The path leaves the workspace or is no regular file.
+            WriteFailed: The data did not reach the disk.
+            ReadOnly: The workspace cannot be written.
+        """
+        if not data:
+            return
+        with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
+            for _ in range(_APPEND_ATTEMPTS):
+                if self._create_in(folder, name, data) or self._append_in(folder, name, data, relative):
+                    return
+            raise WriteFailed(
+                "is being replaced again and again by another program",
+                where=shown(relative),
+                cure="close the editor that holds it and try again",
+            )
+
+    def update(self, relative: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
+        """Read, change and replace a file as one step no other engine can come between.
+
+        Args:
+            relative: Workspace-relative path.
+            change: Given the content (``None`` when there is no file), gives the new content (``None`` for
+                no file).
+
+        Returns:
+            What the file holds now.
+
+        Raises:
+            PathRefused, WriteFailed, ReadOnly, DocumentError: As ``read`` and ``replace``.
+        """
+        with self._writing(relative):
+            try:
+                old = self.read(relative)
+            except FileNotFoundError:
+                old = None
+            new = change(old)
+            if new is None:
+                if old is not None:
+                    self.remove(relative)
+            elif new != old:
+                self.replace(relative, new)
+            return new
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file or folder. Symlinks are moved, not followed.
+
+        Raises:
+            FileNotFoundError: There is no ``source``.
+            PathRefused: A path leaves the workspace.
+            WriteFailed: ``target`` exists, or the rename failed.
+            ReadOnly: The workspace cannot be written.
+        """
+        with (
+            self._writing(source),
+            self._existing(source) as (source_folder, source_name),
+            self._folder(self._entry(target)) as (target_folder, target_name),
+        ):
+            if descriptors.status(target_name, target_folder) is not None:
+                raise WriteFailed(
+                    "cannot take this name: it exists",
+                    where=shown(target),
+                    cure="choose another name or move the other file away",
+                )
+            reach("move:rename")
+            os.rename(source_name, target_name, src_dir_fd=source_folder, dst_dir_fd=target_folder)
+            reach("move:folder-fsync")
+            os.fsync(target_folder)
+            os.fsync(source_folder)
+
+    def remove(self, relative: str) -> None:
+        """Delete a file. A symlink is deleted, not followed.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            PathRefused: The path leaves the workspace or is a folder.
+            WriteFailed: The file could not be deleted.
+            ReadOnly: The workspace cannot be written.
+        """
+        with self._writing(relative), self._existing(relative) as (folder, name):
+            found = descriptors.status(name, folder)
+            if found is not None and stat.S_ISDIR(found.st_mode):
+                raise PathRefused("is a folder", where=shown(relative))
+            reach("remove:unlink")
+            os.unlink(name, dir_fd=folder)
+            reach("remove:folder-fsync")
+            os.fsync(folder)
+
+    @contextlib.contextmanager
+    def lock(self, timeout: float = 30) -> Iterator[None]:
+        """Hold the workspace's lock: one writer at a time, across threads and processes.
+
+        The thread that holds it may take it again.
+
+        Args:
+            timeout: Seconds to wait for another holder.
+
+        Raises:
+            WriteFailed: Another process kept it longer than ``timeout``.
+            ReadOnly: The workspace cannot be written.
+        """
+        self._refuse_read_only(LOCK_NAME)
+        from filelock import Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+
+        folder = self.workspace.scratch
+        if folder.is_symlink():
+            folder = self.workspace.resolve(folder.name)
+        lock = _lock_at(folder / LOCK_NAME.rpartition("/")[2])
+        with _reported(LOCK_NAME):
+            if not lock.is_locked:
+                reach("lock:acquire")
+                with descriptors.open_folder(
+                    self.workspace.root, folder.relative_to(self.workspace.root).parts, create=True
+                ):
+                    pass
+            try:
+                lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
+            except Timeout as error:
+                raise WriteFailed(
+                    f"another program has held the workspace's lock for {timeout:g} s",
+                    where=LOCK_NAME,
+                    cure="wait for it to finish, or end it",
+                ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _replace_in(self, folder: int, name: str, data: bytes, relative: str) -> None:
+        old = descriptors.status(name, folder)
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            raise PathRefused("is no regular file", where=shown(relative))
+        with descriptors.temporary(folder, name, data, old) as temp:
+            reach("replace:rename")
+            os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+        reach("replace:folder-fsync")
+        os.fsync(folder)
+
+    @staticmethod
+    def _create_in(folder: int, name: str, data: bytes) -> bool:
+        if descriptors.status(name, folder) is not None:
+            return False
+        with descriptors.temporary(folder, name, data, None) as temp:
+            reach("create:link")
+            try:
+                os.link(temp, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+                    raise
+                # A file system without hard links; the workspace lock keeps other engines away meanwhile.
+                os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+        reach("create:folder-fsync")
+        os.fsync(folder)
+        return True
+
+    @staticmethod
+    def _append_in(folder: int, name: str, data: bytes, relative: str) -> bool:
+        """Add to a file that exists; ``False`` when another one has taken its place meanwhile."""
+        reach("append:open")
+        try:
+            descriptor = descriptors.open_file(name, folder, os.O_RDWR | os.O_APPEND, relative)
+        except FileNotFoundError:
+            return False
+        try:
+            before = os.fstat(descriptor).st_size
+            if before and os.pread(descriptor, 1, before - 1) != b"\n":
+                data = b"\n" + data
+            try:
+                reach("append:write")
+                descriptors.write_all(descriptor, data)
+                reach("append:fsync")
+                os.fsync(descriptor)
+            except BaseException:
+                # A program that does not know our lock may have added more; its bytes are not ours to cut.
+                if os.fstat(descriptor).st_size <= before + len(data):
+                    os.ftruncate(descriptor, before)
+                raise
+            return _is_same(os.fstat(descriptor), descriptors.status(name, folder))
+        finally:
+            os.close(descriptor)
+
+    def _parts(self, relative: str) -> tuple[str, ...]:
+        real = self.workspace.resolve(relative)
+        parts = real.relative_to(self.workspace.root).parts
+        if not parts:
+            raise PathRefused("is the workspace itself", where=shown(relative))
+        return parts
+
+    def _entry(self, relative: str) -> tuple[str, ...]:
+        *parents, name = split_relative(relative)
+        if not parents:
+            return (name,)
+        return (*self._parts("/".join(parents)), name)
+
+    @contextlib.contextmanager
+    def _writing(self, relative: str) -> Iterator[None]:
+        self._refuse_read_only(relative)
+        split_relative(relative)
+        with _reported(relative), self.lock():
+            yield
+
+    @contextlib.contextmanager
+    def _folder(self, parts: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+        """The open folder of a file to be written, made if it is missing, and the file's name in it."""
+        with descriptors.open_folder(self.workspace.root, parts[:-1], create=True) as folder:
+            yield folder, parts[-1]
+
+    @contextlib.contextmanager
+    def _existing(self, relative: str) -> Iterator[tuple[int, str]]:
+        """The open folder of something that exists, and its name in it."""
+        *parents, name = self._entry(relative)
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(descriptors.open_folder(self.workspace.root, parents))
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise _missing(relative) from error
+            if descriptors.status(name, folder) is None:
+                raise _missing(relative)
+            yield folder, name
+
+    def _refuse_read_only(self, relative: str) -> None:
+        if self.read_only:
+            raise ReadOnly("the workspace is open for reading only", where=shown(relative))
+
+
+def sweep_temps(workspace: Workspace) -> int:
+    """Remove temporary files that a killed process left more than an hour ago.
+
+    Returns:
+        How many were removed.
+    """
+    removed = 0
+    horizon = time.time() - _STALE_TEMP_S
+    for folder, folders, names in os.walk(workspace.root):
+        in_git = ".git" in folders
+        folders[:] = [name for name in folders if name != ".git"]
+        left = [Path(folder, name) for name in names if name.startswith(TEMP_PREFIX)]
+        if in_git:
+            left += Path(folder, ".git").glob(f"{INDEX_PREFIX}*")
+        for path in left:
+            with contextlib.suppress(OSError):
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode) and found.st_mtime < horizon:
+                    path.unlink()
+                    removed += 1
+    return removed
+
+
+def _is_same(mine: os.stat_result, found: os.stat_result | None) -> bool:
+    return found is not None and (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
+
+
+def _missing(relative: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), relative)
+
+
+def _lock_at(path: Path) -> FileLock:
+    from filelock import FileLock  # noqa: PLC0415 — 15 ms that reading never needs
+
+    with _locks_guard:
+        if path not in _locks:
+            _locks[path] = FileLock(path)
+        return _locks[path]
+
+
+@contextlib.contextmanager
+def _reported(relative: str) -> Iterator[None]:
+    """Turn what the system says about a write into what a person can act on."""
+    try:
+        yield
+    except AutopoiesisError:
+        raise
+    except FileNotFoundError as error:
+        if error.filename == relative:
+            raise
+        raise WriteFailed("its folder disappeared", where=shown(relative), cure="try again") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno in _READ_ONLY:
+            raise ReadOnly(
+                f"cannot be written ({reason})",
+                where=shown(relative),
+                cure="check the permissions of its folder",
+            ) from error
+        cure = _CURES.get(error.errno or 0, "the old content is intact")
+        raise WriteFailed(f"was not written ({reason})", where=shown(relative), cure=cure) from error

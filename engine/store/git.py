@@ -1,0 +1,211 @@
+"""Runs git for the engine so that nothing the repository says can run a program (design 6.5, G5, G6).
+
+A repository that was cloned or unpacked brings its own configuration, hooks and attributes. Commands are
+started without a shell, with hooks, file-system monitor, signing and pager off, with every content filter
+that the configuration names switched off by its exact name, without external diff and text conversion, and
+with no look into submodules. Path arguments are literal; no path can become an option or a pattern.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping as AbcMapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import RepositoryError
+
+TIMEOUT_S = 60.0
+
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "core.editor": "true",
+    "core.fsync": "committed,reference",
+    "core.quotePath": "false",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "log.showSignature": "false",
+    "merge.verifySignatures": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "user.useConfigOnly": "true",
+    "i18n.commitEncoding": "utf-8",
+    "i18n.logOutputEncoding": "utf-8",
+    "advice.detachedHead": "false",
+    "color.ui": "false",
+    "submodule.recurse": "false",
+    "diff.ignoreSubmodules": "all",
+    "protocol.ext.allow": "never",
+}
+_FLAGS = {
+    "status": ("--ignore-submodules=all",),
+    "diff": ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"),
+    "diff-tree": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    "log": ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--ignore-submodules=all"),
+    "show": ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature"),
+    "blame": ("--no-textconv",),
+}
+_FILTERING = frozenset(
+    {"status", "diff", "update-index", "add", "checkout", "restore", "reset", "revert", "worktree", "merge",
+     "cherry-pick", "stash", "switch", "blame", "archive"}
+)  # fmt: skip
+_OWN_VARIABLES = frozenset(
+    {
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """What a command answered.
+
+    Attributes:
+        code: Exit code.
+        output: Standard output.
+        message: The last line of standard error without ``fatal:`` or ``error:``.
+    """
+
+    code: int
+    output: bytes
+    message: str
+
+    @property
+    def text(self) -> str:
+        """Standard output as text, without the final line end."""
+        return self.output.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+class Git:
+    """Runs git in one folder, which must itself be the top of its repository.
+
+    Args:
+        root: The folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @staticmethod
+    def program() -> str | None:
+        """The git program, ``None`` when there is none."""
+        return shutil.which("git")
+
+    def run(
+        self,
+        *arguments: str,
+        paths: Sequence[str] = (),
+        stdin: bytes | None = None,
+        environment: AbcMapping[str, str] | None = None,
+        reading: bool = True,
+        accept: Sequence[int] = (0,),
+    ) -> GitResult:
+        """Run one git command.
+
+        Args:
+            arguments: Subcommand and options.
+            paths: Paths put after ``--``, taken literally.
+            stdin: What the command reads.
+            environment: More variables for the command.
+            reading: The command changes nothing, and must not take optional locks.
+            accept: Exit codes that are no failure.
+
+        Raises:
+            RepositoryError: Git is missing, timed out, or answered with another exit code.
+        """
+        program = self.program()
+        if program is None:
+            raise RepositoryError("git is not installed", cure="install git to keep the memory's history")
+        command, *options = arguments
+        settings = _SETTINGS.copy()
+        if command in _FILTERING:
+            settings |= self._filters_off(program)
+        literal = () if command == "check-ignore" else ("--literal-pathspecs",)
+        line = [program, "--no-pager", *literal, command, *_FLAGS.get(command, ()), *options]
+        if paths:
+            line += ["--", *paths]
+        variables = self._environment(settings, environment, reading)
+        if command == "init":
+            # What does not exist yet cannot be named.
+            del variables["GIT_WORK_TREE"]
+        result = self._start(line, variables, stdin)
+        if result.code not in accept:
+            what = f"git {command} failed" + (f": {result.message}" if result.message else "")
+            raise RepositoryError(what, where=str(self.root))
+        return result
+
+    def _filters_off(self, program: str) -> dict[str, str]:
+        """Settings that switch off every content filter the configuration defines, whatever its name."""
+        environment = self._environment(_SETTINGS, None, reading=True)
+        listed = self._start([program, "config", "--list", "--name-only", "-z"], environment, None)
+        settings: dict[str, str] = {}
+        for raw in listed.output.split(b"\0"):
+            name = raw.decode("utf-8", "surrogateescape")
+            section, _, variable = name.rpartition(".")
+            if section.startswith("filter.") and variable in ("clean", "smudge", "process"):
+                settings[name] = ""
+                settings[f"{section}.required"] = "false"
+        return settings
+
+    def _environment(
+        self, settings: AbcMapping[str, str], more: AbcMapping[str, str] | None, reading: bool
+    ) -> dict[str, str]:
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or name in _OWN_VARIABLES
+        }
+        variables |= {
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "true",
+            "GIT_PAGER": "cat",
+            "GIT_EDITOR": "true",
+            "GIT_WORK_TREE": str(self.root),
+            "GIT_CEILING_DIRECTORIES": str(self.root.parent),
+            "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ADVICE": "0",
+            "LC_ALL": "C",
+            "LANGUAGE": "",
+        }
+        if reading:
+            variables["GIT_OPTIONAL_LOCKS"] = "0"
+        variables["GIT_CONFIG_COUNT"] = str(len(settings))
+        for index, (name, value) in enumerate(settings.items()):
+            variables[f"GIT_CONFIG_KEY_{index}"] = name
+            variables[f"GIT_CONFIG_VALUE_{index}"] = value
+        return variables | dict(more or {})
+
+    def _start(self, line: list[str], environment: dict[str, str], stdin: bytes | None) -> GitResult:
+        try:
+            done = subprocess.run(
+                line,
+                cwd=self.root,
+                env=environment,
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RepositoryError(
+                f"git did not answer within {TIMEOUT_S:g} s", where=str(self.root), cure="try again"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise RepositoryError(f"git could not be started ({error})", where=str(self.root)) from error
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        fatal = [text for text in lines if text.startswith(("fatal:", "error:"))] or lines[-1:]
+        message = fatal[0].removeprefix("fatal:").removeprefix("error:").strip() if fatal else ""
+        return GitResult(done.returncode, done.stdout, message)

@@ -1,0 +1,68 @@
+"""What the repository's own folder says without starting git: the branch and the newest commit."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_ELSEWHERE = "refs/heads/.invalid"
+
+
+def repository_folder(root: Path) -> Path:
+    """The repository's own folder of a work tree: ``.git``, or where a ``.git`` file points."""
+    place = root / ".git"
+    with contextlib.suppress(OSError):
+        if place.is_file():
+            text = place.read_text("utf-8", "replace").strip()
+            if text.startswith("gitdir: "):
+                return (root / text.removeprefix("gitdir: ")).resolve()
+    return place
+
+
+def head(folder: Path) -> str:
+    """What HEAD names: ``refs/heads/…`` on a branch, an object name when detached, empty when unreadable."""
+    return _first_line(folder / "HEAD").removeprefix("ref: ").strip()
+
+
+def is_readable(reference: str) -> bool:
+    """Whether branches are kept in files here; in a reftable repository only git can tell."""
+    return reference != _ELSEWHERE
+
+
+def reference_file(folder: Path, reference: str) -> Path:
+    """The file of a branch, which exists unless the branch is new or packed."""
+    return _common(folder) / reference
+
+
+def revision(folder: Path, reference: str) -> str | None:
+    """The object name of a branch's newest commit; ``None`` before the first."""
+    value = _first_line(reference_file(folder, reference))
+    return value if REVISION.fullmatch(value) else _packed(_common(folder), reference)
+
+
+def _common(folder: Path) -> Path:
+    """The folder that holds branches: another one when this is a linked work tree."""
+    other = _first_line(folder / "commondir")
+    return (folder / other).resolve() if other else folder
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096).decode("utf-8", "replace").partition("\n")[0].strip()
+    except OSError:
+        return ""
+
+
+def _packed(common: Path, reference: str) -> str | None:
+    try:
+        text = (common / "packed-refs").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    for line in text.splitlines():
+        name, _, target = line.partition(" ")
+        if target == reference and REVISION.fullmatch(name):
+            return name
+    return None

@@ -1,0 +1,111 @@
+"""Finds the YAML header of a Markdown file without changing or misreading a byte of it.
+
+python-frontmatter's handler machinery does the splitting; what surrounds it here are the cases it gets wrong:
+a byte order mark, a leading ``---`` that is a rule, a ``---`` inside the body, and positions in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from frontmatter.default_handlers import BaseHandler
+
+from engine.store import yamltext
+
+BOM = b"\xef\xbb\xbf"
+_SAMPLE = 4096
+_WINDOW = 4 * yamltext.MAX_HEADER_BYTES
+_FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_FIRST_KEY = re.compile(r"""(?:[\w][\w .-]*|"[^"\n]*"|'[^'\n]*')\s*:(?:\s|$)|\{""")
+
+
+class HeaderHandler(BaseHandler):
+    """python-frontmatter's view of a memory file: three hyphens exactly, and YAML without types."""
+
+    FM_BOUNDARY = _FENCE
+    START_DELIMITER = END_DELIMITER = "---"
+
+    def load(self, fm: str) -> yamltext.Mapping:
+        """The header between the fences; its first line is line 2 of the file."""
+        return yamltext.parse(fm, first_line=2)
+
+
+_HANDLER = HeaderHandler()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where the header of a file is.
+
+    Attributes:
+        bom: Whether a UTF-8 byte order mark precedes everything.
+        newline: The line end of the file's first line.
+        start: Byte offset of the first character after the opening fence's line.
+        end: Byte offset of the closing fence.
+        body: Byte offset of the body.
+        text: The header as text with its own line ends; ``None`` when the file has none.
+        mapping: The header's fields.
+        error: Why a text that is clearly meant as a header is none.
+    """
+
+    bom: bool
+    newline: str
+    start: int = 0
+    end: int = 0
+    body: int = 0
+    text: str | None = None
+    mapping: yamltext.Mapping | None = None
+    error: yamltext.YamlError | None = None
+
+
+def locate(data: bytes) -> Located:
+    """Find the header of a file. Never raises; what is wrong stands in ``error``."""
+    bom = data.startswith(BOM)
+    skip = len(BOM) if bom else 0
+    first_end = data.find(b"\n", 0, _WINDOW)
+    newline = "\r\n" if first_end > 0 and data[first_end - 1 : first_end] == b"\r" else "\n"
+    none = Located(bom, newline, skip, skip, skip)
+    window = data[skip : skip + _WINDOW]
+    if not window.startswith(b"---"):
+        return none
+    is_cut = len(data) - skip > _WINDOW
+    start_of_text = window[:_SAMPLE].decode("latin-1").partition("\n")[2]
+    if is_cut:
+        window = window[: window.rfind(b"\n") + 1]
+    # Latin-1 keeps one character per byte, so that positions in the split are positions in the file.
+    text = window.decode("latin-1")
+    if not _HANDLER.detect(text):
+        return none
+    try:
+        raw, rest = _HANDLER.split(text)
+    except ValueError:
+        return replace(none, error=_not_closed(is_cut)) if _looks_like_header(start_of_text) else none
+    # Both parts begin with the line end of the fence before them.
+    raw, rest = raw.partition("\n")[2], rest.partition("\n")[2]
+    start = skip + text.index("\n") + 1
+    try:
+        header = raw.encode("latin-1").decode("utf-8")
+        mapping = _HANDLER.load(header)
+    except UnicodeDecodeError as error:
+        line = 2 + raw.count("\n", 0, error.start)
+        broken = yamltext.YamlError("the header is not UTF-8 text", line=line, cure="save the file as UTF-8")
+        return replace(none, error=broken) if _looks_like_header(raw) else none
+    except yamltext.YamlError as broken:
+        return replace(none, error=broken) if _looks_like_header(header) else none
+    body = skip + len(text) - len(rest)
+    return Located(bom, newline, start, start + len(raw), body, header, mapping)
+
+
+def _not_closed(is_cut: bool) -> yamltext.YamlError:
+    what = f"is larger than {yamltext.MAX_HEADER_BYTES // 1024} KB" if is_cut else "is never closed"
+    return yamltext.YamlError(f"the header {what}", line=1, cure="end it with a line of three hyphens")
+
+
+def _looks_like_header(text: str) -> bool:
+    """Whether the first line with content is a ``key:``; else the leading hyphens are a rule."""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            return _FIRST_KEY.match(stripped) is not None
+    return False

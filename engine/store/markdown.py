@@ -1,0 +1,89 @@
+"""The headings of a Markdown text and the sections they open."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownSection:
+    """A heading with the text below it.
+
+    Attributes:
+        level: 1 to 6; 0 for text before the first heading.
+        title: The heading's text; empty for level 0.
+        start_line: 1-based line of the heading, or of the first line for level 0.
+        end_line: 1-based last line, inclusive.
+        text: The lines below the heading.
+        path: The titles of the enclosing headings and its own, outermost first.
+    """
+
+    level: int
+    title: str
+    start_line: int
+    end_line: int
+    text: str
+    path: tuple[str, ...] = ()
+
+
+def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[MarkdownSection]:
+    """The sections of a text in file order. A ``#`` inside a fenced code block opens none.
+
+    Args:
+        body: Markdown with ``\\n`` line ends.
+        first_line: The line of the file on which ``body`` starts.
+        nested: Whether a section reaches over its subsections; otherwise it ends at the next heading, and the
+            sections together are the whole text.
+    """
+    lines = body.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    heads = _headings(lines)
+    result: list[MarkdownSection] = []
+    before = heads[0][0] if heads else len(lines)
+    if any(line.strip() for line in lines[:before]):
+        text = "\n".join(lines[:before])
+        result.append(MarkdownSection(0, "", first_line, first_line + before - 1, text))
+    trail: list[tuple[int, str]] = []
+    for position, (index, level, title) in enumerate(heads):
+        following = (i for i, other, _ in heads[position + 1 :] if not nested or other <= level)
+        end = next(following, len(lines))
+        while trail and trail[-1][0] >= level:
+            trail.pop()
+        trail.append((level, title))
+        result.append(
+            MarkdownSection(
+                level,
+                title,
+                first_line + index,
+                first_line + end - 1,
+                "\n".join(lines[index + 1 : end]),
+                tuple(name for _, name in trail),
+            )
+        )
+    return result
+
+
+def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Index, level and title of every heading outside fenced code."""
+    found: list[tuple[int, int, str]] = []
+    fence = ""
+    for index, line in enumerate(lines):
+        opening = _FENCE.match(line)
+        if fence:
+            if (
+                opening
+                and opening[1][0] == fence[0]
+                and len(opening[1]) >= len(fence)
+                and not opening[2].strip()
+            ):
+                fence = ""
+        elif opening:
+            fence = opening[1]
+        elif heading := _HEADING.fullmatch(line):
+            found.append((index, len(heading[1]), (heading[2] or "").strip()))
+    return found

@@ -1,0 +1,300 @@
+"""Where things are in a workspace (spec 3.1, design 2), and which paths may be touched at all.
+
+A path that comes from a file, a model or a request is text from outside. It becomes a ``Path`` only through
+``Workspace.resolve``, which keeps it inside the workspace whatever symlinks there are.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import PathRefused, WorkspaceError
+
+CONFIG_NAME = "memory-config.yaml"
+TEMP_PREFIX = ".tmp-"
+INDEX_PREFIX = "autopoiesis-index-"
+
+_NAME_BYTES = 255
+_PATH_BYTES = 4096
+
+_CATEGORY_FOLDERS = {
+    "identity": "identity",
+    "memory": "memory",
+    "journal": "journal",
+    "projects": "project",
+    "people": "person",
+    "procedures": "procedure",
+    "reference": "reference",
+    "files": "knowledge",
+}
+_CATEGORY_FILES = frozenset({"facts.md", "decisions.md", "questions.md", "playbooks.md", "tasks.md"})
+_TEXT_SUFFIXES = (".md", ".txt")
+_CONVERSATION_SUFFIXES = (".md", ".txt", ".jsonl")
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder that holds one agent's memory.
+
+    Attributes:
+        root: Absolute and free of symlinks.
+    """
+
+    root: Path
+
+    @staticmethod
+    def open(root: Path | str) -> Workspace:
+        """The workspace in ``root``.
+
+        Raises:
+            WorkspaceError: There is no such folder, or it holds no ``memory-config.yaml``.
+        """
+        folder = Path(root).expanduser()
+        cure = f"run: autopoiesis init {root}"
+        try:
+            real = folder.resolve(strict=True)
+            is_workspace = (real / CONFIG_NAME).is_file()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise WorkspaceError("the folder cannot be opened", where=str(root), cure=cure) from error
+        if not is_workspace:
+            raise WorkspaceError(f"not a workspace: it holds no {CONFIG_NAME}", where=str(root), cure=cure)
+        return Workspace(real)
+
+    def resolve(self, relative: str) -> Path:
+        """The real place of a workspace-relative path; the file itself need not exist.
+
+        Symlinks are followed as long as they stay inside the workspace; the answer contains none.
+
+        Raises:
+            PathRefused: The path is absolute, contains ``..`` or NUL, enters ``.git``, is longer than a file
+                system takes, or leads out of the workspace.
+        """
+        parts = split_relative(relative)
+        try:
+            real = Path(os.path.realpath(self.root.joinpath(*parts)))
+        except (OSError, RuntimeError, ValueError) as error:
+            raise PathRefused("cannot be followed to a file", where=shown(relative)) from error
+        if _is_loop(real):
+            raise PathRefused("is part of a loop of symlinks", where=shown(relative))
+        if real != self.root and self.root not in real.parents:
+            raise PathRefused(
+                "a symlink leads out of the workspace",
+                where=shown(relative),
+                cure="replace the symlink by the file itself",
+            )
+        if _enters_git(real.relative_to(self.root).parts):
+            raise PathRefused("a symlink leads into the repository's own folder", where=shown(relative))
+        return real
+
+    def relative(self, path: Path) -> str:
+        """The workspace-relative form of a path, with forward slashes.
+
+        Raises:
+            PathRefused: The path lies outside the workspace, or is the workspace itself.
+        """
+        plain = Path(os.path.normpath(path if path.is_absolute() else self.root / path))
+        if self.root not in plain.parents:
+            try:
+                plain = Path(os.path.realpath(plain))
+            except (OSError, RuntimeError, ValueError) as error:
+                raise PathRefused("cannot be followed to a file", where=shown(str(path))) from error
+        if self.root not in plain.parents:
+            raise PathRefused("lies outside the workspace", where=shown(str(path)))
+        return plain.relative_to(self.root).as_posix()
+
+    @property
+    def config(self) -> Path:
+        """``memory-config.yaml``."""
+        return self.root / CONFIG_NAME
+
+    @property
+    def raw(self) -> Path:
+        """Immutable records: nothing under it is ever rewritten or deleted."""
+        return self.root / "raw"
+
+    @property
+    def transcripts(self) -> Path:
+        """Captured sessions, ``YYYY/MM/DD/HHMM-{session_id}-{slug}.md``."""
+        return self.raw / "conversations"
+
+    @property
+    def conversations(self) -> Path:
+        """Working conversations waiting for harvest."""
+        return self.root / "conversations"
+
+    @property
+    def knowledge(self) -> Path:
+        """Everything derived."""
+        return self.root / "knowledge"
+
+    @property
+    def identity(self) -> Path:
+        """Who the agent is, and for whom."""
+        return self.knowledge / "identity"
+
+    @property
+    def memory(self) -> Path:
+        """The folder of MEMORY.md."""
+        return self.knowledge / "memory"
+
+    @property
+    def journal(self) -> Path:
+        """One file a day."""
+        return self.knowledge / "journal"
+
+    @property
+    def projects(self) -> Path:
+        """One folder a project, and ``_active.md``."""
+        return self.knowledge / "projects"
+
+    @property
+    def topics(self) -> Path:
+        """The situational playbooks."""
+        return self.root / "topics"
+
+    @property
+    def logs(self) -> Path:
+        """Append-only JSONL, one file a month and kind."""
+        return self.root / "logs"
+
+    @property
+    def scratch(self) -> Path:
+        """Ignored by git; may be emptied at any moment."""
+        return self.root / "scratch"
+
+    @property
+    def database(self) -> Path:
+        """The search index; a cache."""
+        return self.root / "memory.db"
+
+    @property
+    def digest(self) -> Path:
+        """The projection of the category files; its presence switches the ``{knowledge}`` block on."""
+        return self.knowledge / "digest.md"
+
+    @property
+    def ledger(self) -> Path:
+        """What became of every harvested conversation."""
+        return self.knowledge / "ledger.json"
+
+    @property
+    def presets(self) -> Path:
+        """System prompt presets."""
+        return self.root / "presets"
+
+    @property
+    def attachments(self) -> Path:
+        """Binary content that transcripts refer to."""
+        return self.root / "attachments"
+
+    @property
+    def archive(self) -> Path:
+        """Cold storage: searched, never loaded by itself."""
+        return self.root / "archive"
+
+
+def split_relative(relative: str) -> tuple[str, ...]:
+    """The components of a workspace-relative path.
+
+    Raises:
+        PathRefused: The path is empty, absolute, contains ``..`` or NUL, enters ``.git``, or is too long.
+    """
+    if relative.startswith("/"):
+        raise PathRefused(
+            "is an absolute path", where=shown(relative), cure="give it relative to the workspace"
+        )
+    if "\0" in relative:
+        raise PathRefused("contains a NUL character", where=shown(relative))
+    parts = tuple(part for part in relative.split("/") if part not in ("", "."))
+    if not parts:
+        raise PathRefused("is an empty path", where=shown(relative))
+    if ".." in parts:
+        raise PathRefused(
+            "contains '..'", where=shown(relative), cure="name the file by its place in the workspace"
+        )
+    try:
+        encoded = [os.fsencode(part) for part in parts]
+    except UnicodeEncodeError as error:
+        raise PathRefused("contains characters no file name can hold", where=shown(relative)) from error
+    if max(map(len, encoded)) > _NAME_BYTES or sum(map(len, encoded)) + len(encoded) > _PATH_BYTES:
+        raise PathRefused("is longer than a file system takes", where=shown(relative))
+    if _enters_git(parts):
+        raise PathRefused("leads into the repository's own folder", where=shown(relative))
+    return parts
+
+
+def _is_loop(real: Path) -> bool:
+    """Whether a followed path still holds a symlink: one that leads back to itself."""
+    try:
+        return stat.S_ISLNK(real.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        return error.errno == errno.ELOOP
+
+
+def _enters_git(parts: tuple[str, ...]) -> bool:
+    # macOS and Windows volumes ignore case, and git itself refuses these spellings for the same reason.
+    return any(part.rstrip(". ").lower() == ".git" for part in parts)
+
+
+def shown(path: str) -> str:
+    """A path as one printable line: control characters escaped, the middle of a very long one left out."""
+    clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in path)
+    return clean if len(clean) <= 240 else f"{clean[:118]}…{clean[-118:]}"
+
+
+def category_of(relative: str) -> str | None:
+    """The search category a file belongs to by its path (spec 7.2), ``None`` when it is not searched.
+
+    ``knowledge`` is said of the category files (``facts.md`` …), of notes about files and of
+    ``knowledge/<name>/KNOWLEDGE.md`` entries. Files in ``archive/`` keep the category they had.
+    """
+    parts = tuple(part for part in relative.split("/") if part)
+    if not parts or any(part.startswith(".") for part in parts):
+        return None
+    name = parts[-1].lower()
+    if parts[:2] == ("knowledge", "archive"):
+        return category_of("/".join(parts[1:]))
+    if parts[0] == "archive" and len(parts) > 2:
+        if parts[1] in ("raw", "conversations", "topics", "knowledge"):
+            return category_of("/".join(parts[1:]))
+        return category_of("/".join(("knowledge", *parts[1:])))
+    if parts[:2] == ("raw", "conversations") or parts[0] == "conversations":
+        return "conversation" if name.endswith(_CONVERSATION_SUFFIXES) else None
+    if not name.endswith(_TEXT_SUFFIXES):
+        return None
+    if parts[0] == "topics":
+        return "topic" if name.endswith(".md") else None
+    if parts[0] != "knowledge":
+        return None
+    if len(parts) == 2:
+        return "knowledge" if parts[1] in _CATEGORY_FILES else None
+    if parts[1] in _CATEGORY_FOLDERS:
+        return _CATEGORY_FOLDERS[parts[1]]
+    return "knowledge" if parts[-1] == "KNOWLEDGE.md" else None
+
+
+def slugify(text: str, limit: int = 48) -> str:
+    """A file-name slug: lower-case letters and digits of any script, joined by single hyphens.
+
+    Never empty, never hidden, never an option; at most ``limit`` characters and at most 200 bytes.
+    """
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+    words = re.sub(r"[\W_]+", "-", folded).strip("-")
+    slug = words[: max(limit, 1)]
+    while len(slug.encode("utf-8", "replace")) > 200:
+        slug = slug[:-1]
+    return slug.strip("-") or "untitled"
+
+
+def valid_session_id(text: str) -> bool:
+    """Whether a text is fit to be a session id: letters, digits, ``.``, ``_``, ``-``, at most 128 of them."""
+    return _SESSION_ID.fullmatch(text) is not None and ".." not in text

@@ -1,0 +1,347 @@
+"""The workspace's git repository (spec 3): its state, its history, and commits of named files.
+
+Reading the branch and the newest revision costs two small file reads, so that a screen can ask often. Every
+git command runs through ``engine.store.git``, which lets nothing of the repository run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import RepositoryError
+from engine.store import git_folder, git_lock
+from engine.store.commits import commit
+from engine.store.git import Git
+from engine.store.paths import Workspace, shown, split_relative
+
+RepositoryKind = Literal[
+    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
+    "bisecting", "conflicts", "locked", "broken",
+]  # fmt: skip
+
+Guard = Callable[[str, bytes], str]
+"""Looks at a file's path and bytes before they are committed; a text refuses it and says why."""
+
+_IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
+    ("rebase-merge", "rebasing", "a rebase"),
+    ("rebase-apply", "rebasing", "a rebase"),
+    ("MERGE_HEAD", "merging", "a merge"),
+    ("CHERRY_PICK_HEAD", "picking", "a cherry-pick"),
+    ("REVERT_HEAD", "reverting", "a revert"),
+    ("BISECT_LOG", "bisecting", "a bisect"),
+)
+_IDENTITY_CURE = (
+    'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
+)
+_LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryState:
+    """What the repository is busy with.
+
+    Attributes:
+        kind: ``ok`` when commits can be made.
+        branch: The branch; empty when there is none.
+        dirty: Files that differ from the newest commit, new ones included.
+        ahead: Commits the upstream branch lacks; 0 without an upstream.
+        behind: Commits of the upstream branch not yet here.
+        why: Why it is not ``ok``, in one clause.
+        cure: What to do about it.
+    """
+
+    kind: RepositoryKind
+    branch: str = ""
+    dirty: int = 0
+    ahead: int = 0
+    behind: int = 0
+    why: str = ""
+    cure: str = ""
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether a commit would be accepted."""
+        return self.kind == "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit.
+
+    Attributes:
+        revision: Its full object name.
+        at: When it was committed, UTC.
+        author: Who wrote it.
+        subject: The first line of its message.
+        body: The rest of its message.
+    """
+
+    revision: str
+    at: datetime
+    author: str
+    subject: str
+    body: str = ""
+
+
+class Repository:
+    """The repository whose top folder is the workspace.
+
+    Args:
+        workspace: The workspace.
+        guard: Asked about every file before it is committed.
+    """
+
+    def __init__(self, workspace: Workspace, *, guard: Guard | None = None) -> None:
+        self.workspace = workspace
+        self.git = Git(workspace.root)
+        self._guard = guard
+        self._subjects: dict[str, str] = {}
+
+    def init(self) -> None:
+        """Make the repository, with the branch ``main``; one that exists is left as it is.
+
+        Raises:
+            RepositoryError: Git is missing or cannot write here.
+        """
+        if not (self.workspace.root / ".git").exists():
+            self.git.run("init", "--quiet", "--template=", "--initial-branch=main", reading=False)
+
+    def state(self, *, count: bool = True) -> RepositoryState:
+        """What the repository is busy with, and whether a commit can be made.
+
+        Args:
+            count: Also count the files that differ, which reads every file's status.
+        """
+        blocked = self._blocked()
+        if blocked is not None and blocked.kind in ("none", "no-git"):
+            return blocked
+        branch, dirty, ahead, behind, conflicts = self.branch(), 0, 0, 0, False
+        try:
+            if count:
+                listing = self.git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
+                dirty, ahead, behind, conflicts = _read_status(listing.output)
+            elif blocked is None:
+                conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
+            blocked = blocked or (None if conflicts else self._without_identity())
+        except RepositoryError as error:
+            return RepositoryState("broken", branch, why=error.what, cure="look at it with: git status")
+        if blocked is None and conflicts:
+            blocked = RepositoryState(
+                "conflicts", why="files with conflicts are waiting", cure="resolve them and git add them"
+            )
+        if blocked is None:
+            return RepositoryState("ok", branch, dirty, ahead, behind)
+        return RepositoryState(blocked.kind, branch, dirty, ahead, behind, blocked.why, blocked.cure)
+
+    def commit(self, paths: Sequence[str], message: str) -> str | None:
+        """Commit the named files as they are on disk, and nothing else; what others have staged stays staged.
+
+        A named file that is gone is committed as deleted. Files that git ignores are left out. The bytes are
+        committed as they are, without line-end conversion or filters.
+
+        Args:
+            paths: Workspace-relative paths of files.
+            message: The commit's message; its first line is the subject.
+
+        Returns:
+            The new revision; ``None`` when nothing differs from the newest commit.
+
+        Raises:
+            RepositoryError: The state forbids it; a path is a symlink, holds conflict markers or is refused
+                by the guard; another program moved the branch meanwhile; git failed.
+            PathRefused: A path leaves the workspace.
+            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+        """
+        with contextlib.suppress(OSError):
+            git_lock.clear_stale(self._folder(), self.workspace.root)
+        state = self.state(count=False)
+        if not state.can_commit:
+            raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
+        try:
+            return commit(self.git, self.workspace, paths, message, self.revision(), self._guard)
+        except OSError as error:
+            raise RepositoryError(
+                f"the commit failed ({error.strerror or error})",
+                where=str(self.workspace.root),
+                cure="nothing was lost; try again",
+            ) from error
+
+    @property
+    def has_commits(self) -> bool:
+        """Whether there is a commit on the current branch."""
+        return self.revision() is not None
+
+    def branch(self) -> str:
+        """The current branch; empty when there is none. Two file reads at most."""
+        name = git_folder.head(self._folder())
+        return (
+            name.removeprefix("refs/heads/")
+            if name.startswith("refs/") and git_folder.is_readable(name)
+            else ""
+        )
+
+    def revision(self) -> str | None:
+        """The newest commit's object name without starting git; ``None`` before the first commit."""
+        folder = self._folder()
+        name = git_folder.head(folder)
+        if not name.startswith("refs/"):
+            return name if git_folder.REVISION.fullmatch(name) else None
+        return git_folder.revision(folder, name) if git_folder.is_readable(name) else self._resolved("HEAD")
+
+    def head(self) -> tuple[str, str] | None:
+        """The newest commit's object name and subject; ``None`` before the first commit.
+
+        Starts git only when the revision is a new one.
+        """
+        revision = self.revision()
+        if revision is None:
+            return None
+        if revision not in self._subjects:
+            self._subjects = {revision: self.git.run("log", "-1", "--format=%s", revision).text}
+        return revision, self._subjects[revision]
+
+    def resolve(self, revision: str) -> str | None:
+        """The object name of the commit that a revision, tag, branch or date means; ``None`` when none does.
+
+        A date (``2026-02-16`` or ISO 8601 with a time) means the last commit until then; a bare date includes
+        its whole day, UTC.
+        """
+        found = self._resolved(revision)
+        if found is not None:
+            return found
+        moment = _moment(revision)
+        if moment is None or not self.has_commits:
+            return None
+        return self.git.run("rev-list", "-1", f"--before={int(moment.timestamp())}", "HEAD").text or None
+
+    def show(self, revision: str, path: str) -> bytes:
+        """A file's bytes as of a revision, unconverted.
+
+        Raises:
+            FileNotFoundError: The commit holds no such file.
+            RepositoryError: There is no such revision.
+            PathRefused: The path leaves the workspace.
+        """
+        name = "/".join(split_relative(path))
+        found = self._known(revision)
+        answer = self.git.run("cat-file", "blob", f"{found}:{name}", accept=(0, 128))
+        if answer.code:
+            raise FileNotFoundError(f"{shown(path)} is not in {shown(revision)}")
+        return answer.output
+
+    def files(self, revision: str, under: str = "") -> list[str]:
+        """The paths of all regular files a commit holds, optionally below a folder.
+
+        Raises:
+            RepositoryError: There is no such revision.
+        """
+        paths = ["/".join(split_relative(under))] if under else []
+        listed = self.git.run("ls-tree", "-r", "-z", "--full-tree", self._known(revision), paths=paths)
+        return [
+            path.decode("utf-8", "surrogateescape")
+            for entry, _, path in (line.partition(b"\t") for line in listed.output.split(b"\0") if line)
+            if entry.startswith(b"100")
+        ]
+
+    def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
+        """The newest commits, newest first; with ``path`` those that changed it.
+
+        Raises:
+            RepositoryError: Git failed, or there is no such revision.
+        """
+        if not self.has_commits:
+            return []
+        paths = ["/".join(split_relative(path))] if path else []
+        start = self._known(revision)
+        listed = self.git.run(
+            "log", "-z", f"--max-count={max(limit, 0)}", f"--format={_LOG_FORMAT}", start, paths=paths
+        )
+        commits = []
+        for entry in listed.text.split("\0"):
+            fields = entry.split("\n", 4)
+            if len(fields) == 5:
+                at = datetime.fromisoformat(fields[1]).astimezone(UTC)
+                commits.append(Commit(fields[0], at, fields[2], fields[3], fields[4].strip()))
+        return commits
+
+    def _folder(self) -> Path:
+        """The repository's own folder, also of a linked work tree."""
+        return git_folder.repository_folder(self.workspace.root)
+
+    def _blocked(self) -> RepositoryState | None:
+        """What forbids a commit, as far as files tell."""
+        root = self.workspace.root
+        if self.git.program() is None:
+            return RepositoryState("no-git", why="git is not installed", cure="install git to keep a history")
+        if not (root / ".git").exists():
+            return RepositoryState("none", why="the workspace is no git repository", cure="run: git init")
+        folder = self._folder()
+        for name, kind, what in _IN_PROGRESS:
+            if (folder / name).exists():
+                return RepositoryState(kind, why=f"{what} is in progress", cure="finish or abort it with git")
+        if git_folder.REVISION.fullmatch(git_folder.head(folder)):
+            return RepositoryState("detached", why="HEAD is on no branch", cure="run: git switch main")
+        age = git_lock.age_s(folder)
+        if age is not None:
+            return RepositoryState(
+                "locked",
+                why=f"another git is at work, or died: .git/index.lock is {int(age)} s old",
+                cure="wait for it; if no git is running, delete .git/index.lock",
+            )
+        return None
+
+    def _without_identity(self) -> RepositoryState | None:
+        for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            if self.git.run("var", variable, accept=(0, 1, 128)).code:
+                return RepositoryState(
+                    "no-identity", why="git does not know who you are", cure=_IDENTITY_CURE
+                )
+        return None
+
+    def _resolved(self, revision: str) -> str | None:
+        if not revision or "\0" in revision:
+            return None
+        wanted = f"{revision}^{{commit}}"
+        answer = self.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, accept=(0, 1, 128, 129)
+        )
+        found = answer.text.strip().splitlines()
+        return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
+
+    def _known(self, revision: str) -> str:
+        found = self._resolved(revision)
+        if found is None:
+            raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
+        return found
+
+
+def _read_status(output: bytes) -> tuple[int, int, int, bool]:
+    """Changed files, ahead, behind, and whether there are conflicts."""
+    dirty = ahead = behind = 0
+    conflicts = False
+    entries = iter(output.decode("utf-8", "surrogateescape").split("\0"))
+    for entry in entries:
+        if entry.startswith("# branch.ab "):
+            plus, minus = entry.split()[2:4]
+            ahead, behind = int(plus), -int(minus)
+        elif entry[:2] in ("1 ", "2 ", "u ", "? "):
+            dirty += 1
+            conflicts = conflicts or entry.startswith("u ")
+            if entry.startswith("2 "):
+                next(entries, None)
+    return dirty, ahead, behind, conflicts
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if len(text.strip()) == 10:
+        moment = moment.replace(hour=23, minute=59, second=59)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,208 @@
+"""What each kind of memory file must say in its header (spec 2.2, 2.3; knowledge entries)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal
+
+from engine.errors import Problem
+from engine.store.paths import category_of, valid_session_id
+from engine.store.yamltext import Mapping, Sequence
+
+if TYPE_CHECKING:
+    from engine.store.documents import Document
+
+MEMORY_FILE = "knowledge/memory/MEMORY.md"
+MEMORY_WARN_LINES = 180
+MEMORY_MAX_LINES = 200
+MEMORY_MAX_BYTES = 25 * 1024
+
+Check = Callable[[object], str]
+"""Given a header value, says what is wrong with it; empty when nothing is."""
+
+
+def _text(value: object) -> str:
+    return "" if isinstance(value, str) and value.strip() else "must be a text"
+
+
+def _moment(value: object) -> str:
+    message = "must be a date or an ISO 8601 time such as 2026-02-16T18:00:00Z"
+    if not isinstance(value, str):
+        return message
+    try:
+        # The full form is tried first: a date alone is valid as well.
+        datetime.fromisoformat(value.strip())
+    except ValueError:
+        return message
+    return ""
+
+
+def _day(value: object) -> str:
+    message = "must be a date such as 2026-02-16"
+    if not isinstance(value, str):
+        return message
+    try:
+        date.fromisoformat(value.strip())
+    except ValueError:
+        return message
+    return ""
+
+
+def _count(value: object) -> str:
+    plain = isinstance(value, str) and re.fullmatch(r"[0-9][0-9_,]*", value.strip())
+    return "" if plain else "must be a whole number"
+
+
+def _session(value: object) -> str:
+    if isinstance(value, str) and valid_session_id(value):
+        return ""
+    return "must be letters, digits, '.', '_' and '-', at most 128 of them"
+
+
+def _texts(value: object) -> str:
+    if value == "" or (isinstance(value, Sequence) and all(isinstance(item, str) for item in value)):
+        return ""
+    return "must be a list of texts, such as [one, two]"
+
+
+def _changes(value: object) -> str:
+    message = "must be a list of mappings with 'path' and 'action'"
+    if value == "":
+        return ""
+    if not isinstance(value, Sequence):
+        return message
+    for item in value:
+        if not isinstance(item, Mapping) or not isinstance(item.get("path"), str) or "action" not in item:
+            return message
+    return ""
+
+
+def _one_of(*allowed: str) -> Check:
+    def check(value: object) -> str:
+        return "" if value in allowed else f"must be one of {', '.join(allowed)}"
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The fields of one kind of file. Fields not named here are the writer's own and are left alone."""
+
+    required: dict[str, Check]
+    optional: dict[str, Check]
+
+
+_COMMON: dict[str, Check] = {"updated": _moment, "tags": _texts}
+
+SCHEMAS: dict[str, Schema] = {
+    "identity": Schema({"role": _one_of("soul", "user", "rules", "tools")}, _COMMON),
+    "memory": Schema({}, {**_COMMON, "line_count": _count}),
+    "journal": Schema({"date": _day}, {**_COMMON, "sessions": _texts}),
+    "project_index": Schema({}, _COMMON),
+    "project_context": Schema({"project": _text}, _COMMON),
+    "person": Schema({"name": _text}, {**_COMMON, "relationship": _text}),
+    "topic": Schema({}, {}),
+    "procedure": Schema({}, _COMMON),
+    "reference": Schema({}, _COMMON),
+}
+
+_CONVERSATION = Schema(
+    {"session_id": _session, "started": _moment},
+    {
+        "ended": _moment,
+        "model": _text,
+        "channel": _text,
+        "topic": _text,
+        "tags": _texts,
+        "tokens_in": _count,
+        "tokens_out": _count,
+        "knowledge_changes": _changes,
+    },
+)
+_ENTRY = Schema({"name": _text, "description": _text}, {**_COMMON, "version": _text})
+
+
+def validate(document: Document) -> tuple[Problem, ...]:
+    """Everything wrong with a document's header, and with MEMORY.md's size, each with its line.
+
+    A topic's own fields are checked where topics are loaded. What ``parse`` found is included.
+    """
+    problems = list(document.problems)
+    if document.path == MEMORY_FILE:
+        problems += _size(document)
+    schema = _schema_of(document, problems)
+    if schema is not None:
+        problems += _fields(document, schema)
+    return tuple(problems)
+
+
+def _schema_of(document: Document, problems: list[Problem]) -> Schema | None:
+    is_broken = not document.has_header and any(p.severity == "error" for p in document.problems)
+    if is_broken:
+        return None
+    category = category_of(document.path)
+    if document.path.rsplit("/", 1)[-1] == "KNOWLEDGE.md" and category == "knowledge":
+        return _ENTRY
+    if category == "conversation" and (document.path.startswith("raw/") or "session_id" in document.header):
+        return _CONVERSATION
+    kind = document.header.get("type")
+    if kind is None:
+        if category == "topic":
+            problems.append(
+                Problem(document.path, 1, "the header has no 'type'", "add the line 'type: topic'", "warning")
+            )
+        return None
+    if isinstance(kind, str) and kind in SCHEMAS:
+        return SCHEMAS[kind]
+    problems.append(
+        Problem(
+            document.path,
+            document.header.line_of("type"),
+            f"'type' is unknown: {kind}" if isinstance(kind, str) else "'type' must be a text",
+            f"use one of {', '.join(SCHEMAS)}",
+            "warning",
+        )
+    )
+    return None
+
+
+def _fields(document: Document, schema: Schema) -> list[Problem]:
+    header = document.header
+    problems: list[Problem] = []
+    for key, check in {**schema.required, **schema.optional}.items():
+        if key in header:
+            is_missing = header[key] == "" and key in schema.required
+            wrong = "is empty" if is_missing else check(header[key]) if header[key] != "" else ""
+            if wrong:
+                problems.append(_problem(document, header.line_of(key), f"'{key}' {wrong}", "correct it"))
+        elif key in schema.required:
+            line = 1 if document.has_header else 0
+            problems.append(
+                _problem(document, line, f"the header has no '{key}'", f"add a line '{key}: …' to the header")
+            )
+    return problems
+
+
+def _size(document: Document) -> list[Problem]:
+    lines = document.raw.count(b"\n") + (not document.raw.endswith(b"\n") and bool(document.raw))
+    size = len(document.raw)
+    cure = "condense it or move detail to other files"
+    if lines > MEMORY_MAX_LINES:
+        what = f"has {lines} lines; agents read no further than {MEMORY_MAX_LINES}"
+        return [_problem(document, MEMORY_MAX_LINES + 1, what, cure)]
+    if size > MEMORY_MAX_BYTES:
+        what = f"has {size} bytes; agents read no further than {MEMORY_MAX_BYTES}"
+        return [_problem(document, 0, what, cure)]
+    if lines >= MEMORY_WARN_LINES:
+        what = f"has {lines} of at most {MEMORY_MAX_LINES} lines"
+        return [_problem(document, 0, what, cure, "warning")]
+    return []
+
+
+def _problem(
+    document: Document, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
+) -> Problem:
+    return Problem(document.path, line, what, cure, severity)

@@ -1,0 +1,203 @@
+"""What files there are, and what became of them between two looks: the truth behind file events."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+ChangeKind = Literal["added", "changed", "removed"]
+EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*")
+"""Names never looked at; one that starts with a slash is meant at the top of a watched folder only."""
+
+_RACY_NS = 20_000_000
+_Signature = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that is new, different or gone.
+
+    Attributes:
+        path: Absolute path.
+        kind: ``added``, ``changed`` or ``removed``.
+    """
+
+    path: Path
+    kind: ChangeKind
+
+
+@dataclass(slots=True)
+class _Folder:
+    files: dict[str, _Signature] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+
+class Tree:
+    """Remembers modification time, size and inode of every regular file below some folders.
+
+    Symlinks to files count as the file; symlinks to folders are not entered.
+
+    Args:
+        roots: Absolute folders; one that does not exist yet is empty.
+        exclude: As ``EXCLUDED``.
+        stopped: Asked between folders; ``True`` ends a look early.
+    """
+
+    def __init__(
+        self, roots: Iterable[Path], exclude: Sequence[str] = EXCLUDED, stopped: Callable[[], bool] = bool
+    ) -> None:
+        self.roots = tuple(dict.fromkeys(str(root) for root in roots))
+        self._anywhere = _pattern([name for name in exclude if not name.startswith("/")])
+        self._top = _pattern([name[1:] for name in exclude if name.startswith("/")])
+        self._stopped = stopped
+        self._folders: dict[str, _Folder] = {}
+        self._racy: set[str] = set()
+        self.new_folders: list[str] = []
+
+    @property
+    def files(self) -> int:
+        """How many files are known."""
+        return sum(len(folder.files) for folder in self._folders.values())
+
+    def look_everywhere(self, hints: Iterable[str] = ()) -> list[Change]:
+        """Look at every folder; what differs from the last look, in the order of the paths.
+
+        Args:
+            hints: Absolute paths for which events were reported.
+        """
+        return self._look_in(self.roots, set(hints), deep=True)
+
+    def look_at(self, paths: Iterable[str]) -> list[Change]:
+        """Look where events were reported: at the folders that hold these paths, and at new folders inside.
+
+        Args:
+            paths: Absolute paths of files or folders, existing or not.
+        """
+        named: set[str] = set()
+        places: set[str] = set()
+        for path in paths:
+            root = self._root_of(path)
+            if root is None or self._is_excluded(path, root):
+                continue
+            named.add(path)
+            if path in self._folders:
+                places.add(path)
+            parent = path if path == root else os.path.dirname(path)  # noqa: PTH120 — plain strings, thousands at once
+            while parent not in self._folders and parent != root:
+                parent = os.path.dirname(parent)  # noqa: PTH120 — as above
+            places.add(parent)
+        return self._look_in(sorted(places), named, deep=False)
+
+    def _look_in(self, places: Iterable[str], named: set[str], *, deep: bool) -> list[Change]:
+        racy = self._racy & named
+        before = {path: self._signature(path) for path in racy}
+        changes: list[Change] = []
+        for place in places:
+            self._look(place, changes, deep=deep)
+        told = {str(change.path) for change in changes}
+        for path in racy - told:
+            # Written again within one tick of the clock: the event is all there is to tell.
+            if before[path] is not None and before[path] == self._signature(path):
+                changes.append(Change(Path(path), "changed"))
+        return sorted(changes, key=lambda change: str(change.path))
+
+    def _look(self, start: str, changes: list[Change], *, deep: bool) -> None:
+        waiting = [start]
+        while waiting and not self._stopped():
+            folder = waiting.pop()
+            found = self._read(folder)
+            if found is None:
+                self._forget(folder, changes)
+                continue
+            known = self._folders.get(folder)
+            if known is None:
+                known = _Folder()
+                self.new_folders.append(folder)
+            self._compare(folder, known, found, changes)
+            for name in known.folders - found.folders:
+                self._forget(f"{folder}/{name}", changes)
+            fresh = (
+                found.folders if deep else {n for n in found.folders if f"{folder}/{n}" not in self._folders}
+            )
+            self._folders[folder] = found
+            waiting += [f"{folder}/{name}" for name in sorted(fresh, reverse=True)]
+
+    def _compare(self, folder: str, known: _Folder, found: _Folder, changes: list[Change]) -> None:
+        for name, signature in found.files.items():
+            old = known.files.get(name)
+            if old != signature:
+                changes.append(Change(Path(folder, name), "added" if old is None else "changed"))
+        for name in known.files.keys() - found.files.keys():
+            changes.append(Change(Path(folder, name), "removed"))
+            self._racy.discard(f"{folder}/{name}")
+
+    def _read(self, folder: str) -> _Folder | None:
+        """What a folder holds now; ``None`` when it is gone; what is known when it cannot be read."""
+        found = _Folder()
+        is_top = folder in self.roots
+        horizon = time.time_ns() - _RACY_NS
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if self._anywhere(name) or (is_top and self._top(name)):
+                        continue
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            found.folders.add(name)
+                            continue
+                        status = entry.stat()
+                    except OSError:
+                        continue
+                    if stat.S_ISREG(status.st_mode):
+                        found.files[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
+                        self._note_racy(f"{folder}/{name}", status.st_mtime_ns > horizon)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            return self._folders.get(folder, found)
+        return found
+
+    def _note_racy(self, path: str, is_racy: bool) -> None:
+        if is_racy:
+            self._racy.add(path)
+        elif self._racy:
+            self._racy.discard(path)
+
+    def _forget(self, start: str, changes: list[Change]) -> None:
+        waiting = [start]
+        while waiting:
+            folder = waiting.pop()
+            known = self._folders.pop(folder, None)
+            if known is None:
+                continue
+            for name in sorted(known.files):
+                changes.append(Change(Path(folder, name), "removed"))
+                self._racy.discard(f"{folder}/{name}")
+            waiting += [f"{folder}/{name}" for name in sorted(known.folders)]
+
+    def _signature(self, path: str) -> _Signature | None:
+        folder, _, name = path.rpartition("/")
+        known = self._folders.get(folder)
+        return known.files.get(name) if known else None
+
+    def _root_of(self, path: str) -> str | None:
+        return next((root for root in self.roots if path == root or path.startswith(f"{root}/")), None)
+
+    def _is_excluded(self, path: str, root: str) -> bool:
+        names = path[len(root) + 1 :].split("/") if len(path) > len(root) else []
+        return any(map(self._anywhere, names)) or bool(names and self._top(names[0]))
+
+
+def _pattern(globs: Sequence[str]) -> Callable[[str], bool]:
+    if not globs:
+        return lambda _: False
+    matcher = re.compile("|".join(fnmatch.translate(glob) for glob in globs))
+    return lambda name: matcher.match(name) is not None

@@ -1,0 +1,177 @@
+"""Reads typed values out of a header, in which every scalar is a string, and says what is wrong there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from collections.abc import Mapping as AbcMapping
+from typing import Literal
+
+from engine.errors import Problem
+from engine.store.yamltext import Mapping, Sequence
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for tables that read better as a text."""
+    return frozenset(text.split())
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant, empty when none is close."""
+    import difflib  # noqa: PLC0415 — 3 ms, for wrong values only
+
+    plain = word.strip().lower().replace("-", "_").replace(" ", "_")
+    by_plain = {name.lower(): name for name in known}
+    if plain in by_plain:
+        return by_plain[plain]
+    found = difflib.get_close_matches(plain, by_plain, n=1, cutoff=0.6)
+    return by_plain[found[0]] if found else ""
+
+
+def shown(value: object) -> str:
+    """A value as it is quoted in a problem."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, Sequence):
+        return "a list"
+    text = str(value)
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+
+
+class Fields:
+    """One mapping of a file's header, read field by field.
+
+    Args:
+        mapping: The fields.
+        path: The file, for problems.
+        problems: Where problems are added.
+    """
+
+    def __init__(self, mapping: Mapping, path: str, problems: list[Problem]) -> None:
+        self.mapping = mapping
+        self.path = path
+        self._problems = problems
+
+    def line(self, key: str) -> int:
+        """The 1-based line of a key, or of the mapping where it has none."""
+        return self.mapping.line_of(key, self.mapping.line)
+
+    def say(
+        self, line: int, what: str, cure: str = "", severity: Literal["error", "warning"] = "error"
+    ) -> None:
+        """Add a problem."""
+        self._problems.append(Problem(self.path, line, what, cure, severity))
+
+    def text(self, key: str) -> str:
+        """A text, white space around it removed; empty when absent or not a text."""
+        value = self.mapping.get(key, "")
+        if isinstance(value, str):
+            return value.strip()
+        self.say(self.line(key), f"{key} must be one text, not {shown(value)}", f"write {key}: 'text'")
+        return ""
+
+    def texts(self, *keys: str) -> list[tuple[str, int]]:
+        """The texts of one or several lists, each with its line. A single text is a list of one."""
+        found: list[tuple[str, int]] = []
+        for key in keys:
+            value = self.mapping.get(key, "")
+            if isinstance(value, str):
+                found += [(value.strip(), self.line(key))] if value.strip() else []
+            elif isinstance(value, Sequence):
+                found += self._items(key, value)
+            else:
+                self.say(
+                    self.line(key),
+                    f"{key} must be a list of texts, not a mapping",
+                    f"write {key}: [one, two]",
+                )
+        return found
+
+    def _items(self, key: str, items: Sequence) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        for index, item in enumerate(items):
+            line = items.line_of_item(index)
+            if isinstance(item, str) and item.strip():
+                found.append((item.strip(), line))
+            elif isinstance(item, str):
+                self.say(line, f"{key} has an empty item", "remove it", "warning")
+            else:
+                cure = (
+                    "put it in quotes if it contains ': '"
+                    if isinstance(item, Mapping)
+                    else "flatten the list"
+                )
+                self.say(line, f"an item of {key} is {shown(item)} instead of a text", cure)
+        return found
+
+    def number(self, key: str, least: float, most: float, example: str) -> float | None:
+        """A number within limits; ``None`` when absent or wrong."""
+        value = self.mapping.get(key, "")
+        if value == "":
+            return None
+        number = math.nan
+        if isinstance(value, str):
+            try:
+                number = float(value.strip())
+            except ValueError:
+                number = math.nan
+        if math.isfinite(number) and least <= number <= most:
+            return number
+        cure = f"write {key}: {example}"
+        if isinstance(value, str) and _is_comma_number(value):
+            cure = f"write {key}: {value.strip().replace(',', '.')}"
+        limits = (
+            f"a number from {least:g} to {most:g}"
+            if math.isfinite(most)
+            else f"a number of at least {least:g}"
+        )
+        self.say(self.line(key), f"{key} must be {limits}, not {shown(value)}", cure)
+        return None
+
+    def choice(self, key: str, allowed: Iterable[str], default: str, meant: AbcMapping[str, str]) -> str:
+        """One of a few words, the default when absent or wrong.
+
+        Args:
+            key: The field.
+            allowed: The words.
+            default: What counts meanwhile.
+            meant: Words that people write instead, with the one they mean.
+        """
+        value = self.mapping.get(key, "")
+        if value == "":
+            return default
+        names = list(allowed)
+        if isinstance(value, str):
+            word = value.strip().lower()
+            if word in names:
+                return word
+            guess = meant.get(word) or near(word, names)
+        else:
+            guess = ""
+        cure = f"did you mean {guess}?" if guess else f"write one of {', '.join(names)}"
+        self.say(
+            self.line(key), f"{key} {shown(value)} is unknown, {default} is used until it is corrected", cure
+        )
+        return default
+
+    def unknown(self, known: Iterable[str], meant: AbcMapping[str, str], *, only_near: bool = False) -> None:
+        """Warn of keys that mean nothing here.
+
+        Args:
+            known: The keys that do.
+            meant: Keys that people write instead, with the one they mean.
+            only_near: Leave keys alone that resemble no known one: they are the writer's own.
+        """
+        names = list(known)
+        for key in self.mapping:
+            if key in names:
+                continue
+            guess = meant.get(key.lower()) or near(key, names)
+            if guess or not only_near:
+                cure = f"did you mean {guess}?" if guess else f"remove it, or use one of {', '.join(names)}"
+                self.say(self.line(key), f"{key} has no meaning here", cure, "warning")
+
+
+def _is_comma_number(text: str) -> bool:
+    whole, comma, digits = text.strip().partition(",")
+    return bool(comma) and whole.isdecimal() and digits.isdecimal()

@@ -1,0 +1,102 @@
+"""Which topics a person switched on or off by hand, kept in ``topics/.state.yaml``.
+
+The file is part of the workspace, unlike ``scratch/``: a topic that was switched off stays off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.store import yamltext
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+STATE_FILE = "topics/.state.yaml"
+_KEY = "forced"
+_MAX_BYTES = 1024 * 1024
+_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_COMMENT = (
+    "# Topics switched on or off by hand. Written by the workbench and by: autopoiesis topics activate\n"
+)
+_CURE = "correct it, or delete it to leave every topic to its triggers"
+
+
+def read(files: Files) -> tuple[dict[str, bool], tuple[Problem, ...]]:
+    """The state by topic name, and what is wrong with the file. Names of unknown topics are kept."""
+    try:
+        data = files.read(STATE_FILE, limit=_MAX_BYTES)
+    except FileNotFoundError:
+        return {}, ()
+    except AutopoiesisError as error:
+        return {}, (Problem(STATE_FILE, 0, error.what, error.cure or _CURE),)
+    return _parsed(data)
+
+
+def write(files: Files, name: str, on: bool | None) -> dict[str, bool]:
+    """Sets the state of one topic, ``None`` for none, leaving all others as the file has them now.
+
+    Returns:
+        The state by topic name.
+
+    Raises:
+        TopicError: The file cannot be read, and so not be changed without losing what it says.
+        WriteFailed, ReadOnly: The file cannot be written.
+    """
+    state: dict[str, bool] = {}
+
+    def change(old: bytes | None) -> bytes | None:
+        known, problems = _parsed(old) if old is not None else ({}, ())
+        if problems:
+            first = problems[0]
+            where = f"{STATE_FILE}:{first.line}" if first.line else STATE_FILE
+            raise TopicError(first.what, where=where, cure=first.cure)
+        state.update(known)
+        state.pop(name, None)
+        if on is not None:
+            state[name] = on
+        if not state:
+            return None
+        lines = [f"  {_quoted(topic)}: {'on' if state[topic] else 'off'}\n" for topic in sorted(state)]
+        return f"{_COMMENT}{_KEY}:\n{''.join(lines)}".encode("utf-8", "replace")
+
+    files.update(STATE_FILE, change)
+    return state
+
+
+def _parsed(data: bytes) -> tuple[dict[str, bool], tuple[Problem, ...]]:
+    try:
+        tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=_MAX_BYTES)
+    except UnicodeDecodeError:
+        return {}, (Problem(STATE_FILE, 0, "is not UTF-8 text", _CURE),)
+    except yamltext.YamlError as error:
+        return {}, (Problem(STATE_FILE, error.line, error.what, _CURE),)
+    section = tree.get(_KEY, "")
+    if section == "":
+        return {}, ()
+    if not isinstance(section, yamltext.Mapping):
+        return {}, (
+            Problem(STATE_FILE, tree.line_of(_KEY), f"{_KEY} must be lines of 'topic: on' or 'off'", _CURE),
+        )
+    state: dict[str, bool] = {}
+    problems: list[Problem] = []
+    for name, value in section.items():
+        known = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+        if known is None:
+            what = f"the state of {name!r} must be on or off"
+            problems.append(Problem(STATE_FILE, section.line_of(name), what, _CURE))
+        else:
+            state[name] = known
+    return state, tuple(problems)
+
+
+def _quoted(text: str) -> str:
+    """A text as a double-quoted YAML scalar on one line."""
+    return '"' + "".join(_escaped(character) for character in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"

@@ -1,0 +1,279 @@
+"""All topics of a workspace, read anew as their files change (spec 2.2, design 1).
+
+While a file is broken, the version read before stays in use and a problem says so: an editor that saves
+halfway through a thought must not switch a playbook off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.store import documents
+from engine.topics import forced
+from engine.topics.fields import near
+from engine.topics.loader import is_broken, load_topic
+from engine.topics.patterncheck import trigger_problems
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
+    from engine.topics.model import Topic
+
+FOLDER = "topics"
+MAX_TOPIC_BYTES = 1024 * 1024
+_STAYS = "until then the version read before stays in use"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDelta:
+    """What a refresh found.
+
+    Attributes:
+        changed: Names of topics that are new or differ from before, sorted. Being switched on or off by
+            hand is a difference.
+        removed: Names of topics that are gone, sorted.
+        problems: What is wrong with the files that were read.
+    """
+
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One file: the last good topic in it, and what is wrong with it now."""
+
+    topic: Topic | None
+    problems: tuple[Problem, ...]
+
+
+class TopicLibrary:
+    """The topics of a workspace.
+
+    Safe to use from several threads: a reader sees the topics before a refresh or after it.
+
+    Args:
+        workspace: Where.
+        files: How its files are read and written.
+        check_patterns: Whether patterns and schedules are looked into as topics are read. A process that
+            answers one message and ends can do without.
+    """
+
+    def __init__(self, workspace: Workspace, files: Files, *, check_patterns: bool = True) -> None:
+        self._workspace = workspace
+        self._files = files
+        self._check_patterns = check_patterns
+        self._lock = threading.RLock()
+        self._entries: dict[str, _Entry] = {}
+        self._forced: dict[str, bool] = {}
+        self._state_problems: tuple[Problem, ...] = ()
+        self._topics: tuple[Topic, ...] = ()
+        self._problems: tuple[Problem, ...] = ()
+        self._version = _digest(())
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """All topics, sorted by name."""
+        return self._topics
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything wrong with the files in ``topics/``, by file and line."""
+        return self._problems
+
+    @property
+    def version(self) -> str:
+        """A digest of all topics' files; what is derived from the topics is stale when it differs."""
+        return self._version
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of that name, ``None`` when there is none."""
+        return next((topic for topic in self._topics if topic.name == name), None)
+
+    def load(self) -> TopicsDelta:
+        """Read everything."""
+        return self.refresh(None)
+
+    def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
+        """Read files again.
+
+        Args:
+            paths: Workspace-relative paths of files that may have changed, appeared or gone, inside
+                ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
+        """
+        with self._lock:
+            before = {topic.name: topic for topic in self._topics}
+            read = self._read_all() if paths is None else self._read_some(paths)
+            clashes = self._assemble()
+            after = {topic.name: topic for topic in self._topics}
+            changed = (
+                name
+                for name, topic in after.items()
+                if before.get(name) != topic or before[name].digest != topic.digest
+            )
+            return TopicsDelta(
+                changed=tuple(sorted(changed)),
+                removed=tuple(sorted(before.keys() - after.keys())),
+                problems=tuple(
+                    problem for problem in self._problems if problem.path in read or problem in clashes
+                ),
+            )
+
+    def force(self, name: str, on: bool | None) -> Topic:
+        """Switch a topic on or off by hand, or (``None``) leave it to its triggers again.
+
+        The choice is kept in ``topics/.state.yaml`` and outlives the process.
+
+        Returns:
+            The topic as it is now.
+
+        Raises:
+            TopicError: There is no such topic, or the state file cannot be read.
+            WriteFailed, ReadOnly: The state file cannot be written; nothing is changed.
+        """
+        with self._lock:
+            known = [topic.name for topic in self._topics]
+            if name not in known:
+                guess = near(name, known)
+                cure = f"did you mean {guess}?" if guess else "see: autopoiesis topics list"
+                raise TopicError(f"there is no topic {name!r}", where=f"{FOLDER}/", cure=cure)
+            self._forced = forced.write(self._files, name, on)
+            self._state_problems = ()
+            self._assemble()
+            topic = self.get(name)
+            assert topic is not None
+            return topic
+
+    def _read_all(self) -> set[str]:
+        self._read_state()
+        found, closed = _topic_files(self._workspace)
+        gone = self._entries.keys() - set(found)
+        for path in gone:
+            if not path.startswith(tuple(f"{folder}/" for folder in closed)):
+                del self._entries[path]
+        for path in found:
+            self._read(path)
+        for folder in closed:
+            problem = Problem(folder, 0, "this folder cannot be read", "check its permissions")
+            self._entries[folder] = _Entry(None, (problem,))
+        return {forced.STATE_FILE, *found, *closed}
+
+    def _read_some(self, paths: Iterable[str]) -> set[str]:
+        read: set[str] = set()
+        for path in dict.fromkeys(paths):
+            if path == forced.STATE_FILE:
+                self._read_state()
+                read.add(path)
+            elif path == FOLDER:
+                return self._read_all()
+            elif path.startswith(f"{FOLDER}/") and _is_topic_path(path):
+                if self._is_folder(path):
+                    return self._read_all()
+                self._read(path)
+                read.add(path)
+        return read
+
+    def _is_folder(self, path: str) -> bool:
+        inside = any(entry.startswith(f"{path}/") for entry in self._entries)
+        return inside or self._workspace.root.joinpath(path).is_dir()
+
+    def _read_state(self) -> None:
+        self._forced, self._state_problems = forced.read(self._files)
+
+    def _read(self, path: str) -> None:
+        """Reads one file into its entry; an entry whose file is gone goes as well."""
+        known = self._entries.get(path)
+        good = known.topic if known else None
+        if not path.endswith(".md"):
+            what, cure = "is not Markdown, so it is no topic", "name it *.md, or move it out of topics/"
+            self._entries[path] = _Entry(None, (Problem(path, 0, what, cure, "warning"),))
+            return
+        try:
+            data = self._files.read(path, limit=MAX_TOPIC_BYTES)
+        except FileNotFoundError:
+            self._entries.pop(path, None)
+            return
+        except AutopoiesisError as error:
+            problem = Problem(path, 0, f"cannot be read: {error.what}", error.cure)
+            self._entries[path] = _Entry(good, (_kept(problem) if good else problem,))
+            return
+        document = documents.parse(data, path)
+        topic, problems = load_topic(document, self._workspace)
+        if topic is None and good is not None and is_broken(document):
+            first, *others = problems
+            self._entries[path] = _Entry(good, (_kept(first), *others))
+            return
+        if topic is not None and self._check_patterns:
+            problems = (*problems, *trigger_problems(topic))
+        self._entries[path] = _Entry(topic, problems)
+
+    def _assemble(self) -> tuple[Problem, ...]:
+        """Makes topics, problems and version from the entries; gives the clashes of names."""
+        taken: dict[str, Topic] = {}
+        clashes: list[Problem] = []
+        for path in sorted(self._entries):
+            topic = self._entries[path].topic
+            if topic is None:
+                continue
+            key = unicodedata.normalize("NFC", topic.name).casefold()
+            first = taken.setdefault(key, topic)
+            if first is not topic:
+                what = f"topic {topic.name!r} has the same name as {first.path}, so this file is not used"
+                clashes.append(Problem(path, 0, what, "rename one of the two files"))
+        topics = sorted(taken.values(), key=lambda topic: topic.name)
+        self._topics = tuple(replace(topic, forced=self._forced.get(topic.name)) for topic in topics)
+        found = [problem for entry in self._entries.values() for problem in entry.problems]
+        self._problems = tuple(
+            sorted(
+                (*found, *clashes, *self._state_problems),
+                key=lambda problem: (problem.path, problem.line, problem.what),
+            )
+        )
+        self._version = _digest(self._topics)
+        return tuple(clashes)
+
+
+def _kept(problem: Problem) -> Problem:
+    return replace(problem, cure=f"{problem.cure}; {_STAYS}" if problem.cure else _STAYS)
+
+
+def _digest(topics: Iterable[Topic]) -> str:
+    lines = "\n".join(f"{topic.path} {topic.digest}" for topic in topics)
+    return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _is_topic_path(path: str) -> bool:
+    """Whether a path can be a topic's file; hidden files and editors' leftovers cannot."""
+    parts = PurePosixPath(path).parts
+    name = parts[-1]
+    is_hidden = any(part.startswith(".") for part in parts)
+    is_leftover = name.endswith(("~", ".swp", ".tmp", ".bak", ".orig")) or name.startswith("#")
+    return not is_hidden and not is_leftover and name.lower() != "readme.md"
+
+
+def _topic_files(workspace: Workspace) -> tuple[list[str], list[str]]:
+    """The files in ``topics/`` and its folders, and the folders that cannot be read.
+
+    Folders behind symlinks are not entered.
+    """
+    found: list[str] = []
+    closed: list[str] = []
+
+    def note(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed.append(Path(error.filename).relative_to(workspace.root).as_posix())
+
+    for folder, folders, names in os.walk(workspace.topics, onerror=note):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        relative = Path(folder).relative_to(workspace.root).as_posix()
+        found += [path for name in sorted(names) if _is_topic_path(path := f"{relative}/{name}")]
+    return sorted(found), closed

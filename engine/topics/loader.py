@@ -1,0 +1,292 @@
+"""A topic's file as a ``Topic``, and everything that is wrong with it (spec 2.2, 2.3 and 4.4).
+
+A wrong value costs that value, a wrong trigger that trigger; only a header that cannot be read costs the
+topic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, cast, get_args
+
+from engine.errors import PathRefused, Problem
+from engine.store import documents
+from engine.store.paths import split_relative
+from engine.store.yamltext import Mapping
+from engine.topics.fields import Fields, shown
+from engine.topics.model import Activation, Priority, Topic
+from engine.topics.subscriptions import existing
+from engine.topics.triggers import SETTINGS, read_triggers
+
+if TYPE_CHECKING:
+    from engine.store.documents import Document, MarkdownSection
+    from engine.store.paths import Workspace
+
+MAX_DESCRIPTION = 200
+
+_KEYS = (
+    "type",
+    "updated",
+    "tags",
+    "description",
+    "triggers",
+    "subscriptions",
+    "activation",
+    "priority",
+    "max_context_kb",
+    "similarity_threshold",
+    "examples",
+)
+_MEANT_KEYS = {
+    "trigger": "triggers",
+    "subscription": "subscriptions",
+    "subscribe": "subscriptions",
+    "files": "subscriptions",
+    "threshold": "similarity_threshold",
+    "max_context": "max_context_kb",
+    "example": "examples",
+    "prio": "priority",
+    "summary": "description",
+}
+_MEANT_ACTIVATION = {
+    "automatic": "auto",
+    "always": "auto",
+    "gate": "gated",
+    "llm": "gated",
+    "hand": "manual",
+    "off": "manual",
+    "never": "manual",
+}
+_MEANT_PRIORITY = {
+    "normal": "medium",
+    "mid": "medium",
+    "urgent": "critical",
+    "highest": "critical",
+    "lowest": "low",
+}
+_MISPLACED = re.compile(rb"^[ \t]+((?:" + "|".join(SETTINGS).encode() + rb")[ \t]*:)")
+_DASH = re.compile(rb"^([ \t]*)-[ \t]")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_LIST_MARK = re.compile(r"^(?:[-*+>]|\d+[.)])\s+")
+
+
+def load_topic(
+    document: Document, workspace: Workspace | None = None
+) -> tuple[Topic | None, tuple[Problem, ...]]:
+    """The topic a document holds.
+
+    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``.
+
+    Args:
+        document: The file. Its stem is the topic's name.
+        workspace: Where subscriptions are looked up; without it only their form is checked.
+
+    Returns:
+        The topic and the problems found. ``None`` in place of the topic when the header is missing or
+        broken, or says that the file is something else; one of the problems says so then.
+    """
+    readable, misplaced = _readable(document)
+    if readable is None:
+        return None, _why_not(document)
+    header = readable.header
+    problems = [_as_top_level(document.path, key, line) for key, line in misplaced]
+    problems += [problem for problem in readable.problems if problem.severity == "warning"]
+    fields = Fields(header, document.path, problems)
+    if not _is_topic(fields):
+        return None, tuple(problems)
+    fields.unknown(_KEYS, _MEANT_KEYS, only_near=True)
+    found = read_triggers(header.get("triggers", ""), fields.line("triggers"), document.path, problems)
+    fields = _with_settings(fields, found.settings, problems)
+    outline = _Outline(readable)
+    topic = Topic(
+        name=PurePosixPath(document.path).stem,
+        path=document.path,
+        title=outline.title or PurePosixPath(document.path).stem,
+        description=" ".join(fields.text("description").split()) or _first_sentence(outline.instructions),
+        instructions=outline.instructions,
+        context_notes=outline.context_notes,
+        triggers=found.triggers,
+        subscriptions=_subscriptions(fields, workspace),
+        activation=cast(
+            Activation, fields.choice("activation", get_args(Activation), "gated", _MEANT_ACTIVATION)
+        ),
+        priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _MEANT_PRIORITY)),
+        max_context_kb=fields.number("max_context_kb", 0.001, math.inf, "4"),
+        similarity_threshold=fields.number("similarity_threshold", 0, 1, "0.2"),
+        examples=tuple(dict.fromkeys(text for text, _ in fields.texts("examples"))),
+        digest=hashlib.sha256(document.raw).hexdigest(),
+    )
+    _warn_of_gaps(fields, topic, outline)
+    return topic, tuple(sorted(problems, key=lambda problem: problem.line))
+
+
+def is_broken(document: Document) -> bool:
+    """Whether a file cannot be read as what it was meant to be, so that an earlier version should stay in
+    use.
+
+    An empty file counts: some editors empty a file before they write it.
+    """
+    readable, _ = _readable(document)
+    if readable is not None:
+        return False
+    return not document.raw.strip() or any(problem.severity == "error" for problem in document.problems)
+
+
+def _readable(document: Document) -> tuple[Document | None, list[tuple[str, int]]]:
+    """The document with a header, and the settings that had to be moved to its left margin to read it.
+
+    The specification's own example indents ``similarity_threshold`` and ``activation`` like the triggers
+    above them. YAML has no reading for that, but the meaning is plain.
+    """
+    if document.has_header:
+        return document, []
+    if not any(problem.severity == "error" for problem in document.problems):
+        return None, []
+    lines = document.raw.splitlines(keepends=True)
+    moved: list[tuple[str, int]] = []
+    indent: bytes | None = None
+    for number, line in enumerate(lines[1:], start=1):
+        if line.strip() == b"---":
+            break
+        dash = _DASH.match(line)
+        if dash:
+            indent = dash[1]
+        found = _MISPLACED.match(line)
+        if found and indent is not None and line.startswith(indent + found[1]):
+            lines[number] = line[len(indent) :]
+            moved.append((found[1].rstrip(b" \t:").decode(), number + 1))
+    if not moved:
+        return None, []
+    repaired = documents.parse(b"".join(lines), document.path)
+    return (repaired, moved) if repaired.has_header else (None, [])
+
+
+def _as_top_level(path: str, key: str, line: int) -> Problem:
+    what = f"{key} is indented like a trigger, which YAML cannot read; it is taken as a setting of the topic"
+    return Problem(path, line, what, f"write {key} at the left margin", "warning")
+
+
+def _why_not(document: Document) -> tuple[Problem, ...]:
+    errors = [problem for problem in document.problems if problem.severity == "error"]
+    if not errors:
+        what = "is empty" if not document.raw.strip() else "has no header, so it is no topic"
+        cure = "begin it with the lines ---, type: topic, ---, or move it out of topics/"
+        return (Problem(document.path, 1, what, cure),)
+    first = errors[0]
+    cure = first.cure
+    if "escape" in first.what:
+        cure = r"write expressions in single quotes, as in match: '\bmail\b'"
+    return (replace(first, what=f"the header cannot be read: {first.what}", cure=cure), *errors[1:])
+
+
+def _is_topic(fields: Fields) -> bool:
+    kind = fields.mapping.get("type", "")
+    if isinstance(kind, str) and kind.strip().lower() == "topic":
+        return True
+    if kind == "" and "triggers" in fields.mapping:
+        fields.say(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
+        return True
+    what = f"type is {shown(kind)}, not topic" if kind else "the header has no type, so this is no topic"
+    fields.say(fields.line("type"), what, "write type: topic, or move the file out of topics/")
+    return False
+
+
+def _with_settings(fields: Fields, settings: Mapping | None, problems: list[Problem]) -> Fields:
+    """The header with the settings from among the triggers, where it has none of its own."""
+    if settings is None:
+        return fields
+    merged = Mapping(line=fields.mapping.line)
+    for key, value in fields.mapping.items():
+        merged.add(key, value, fields.mapping.line_of(key))
+    for key, value in settings.items():
+        if key in merged:
+            cure = f"keep one of the two; the {key} at the left margin counts"
+            fields.say(settings.line_of(key), f"{key} stands among the triggers as well", cure, "warning")
+        else:
+            merged.add(key, value, settings.line_of(key))
+    return Fields(merged, fields.path, problems)
+
+
+def _subscriptions(fields: Fields, workspace: Workspace | None) -> tuple[str, ...]:
+    """The subscriptions that may be read, each as a plain relative path."""
+    kept: dict[str, None] = {}
+    for text, line in fields.texts("subscriptions"):
+        try:
+            path = "/".join(split_relative(text))
+        except PathRefused as error:
+            what = f"subscription {shown(text)} is refused: it {error.what}"
+            fields.say(line, what, error.cure or "name a file of the workspace by its relative path")
+            continue
+        if path in kept:
+            fields.say(line, f"subscription {path} is listed twice", "remove one", "warning")
+        elif existing(path, line, fields, workspace):
+            kept[path] = None
+    return tuple(kept)
+
+
+def _warn_of_gaps(fields: Fields, topic: Topic, outline: _Outline) -> None:
+    if not topic.triggers and not topic.examples and topic.activation != "manual":
+        fields.say(
+            fields.line("triggers"),
+            "has neither working triggers nor examples, so only its instructions can call it",
+            "add a trigger, or examples of messages that should activate it",
+            "warning",
+        )
+    if not topic.instructions:
+        fields.say(outline.line, "has no instructions", "write below the header what to do", "warning")
+    for section in outline.unused:
+        fields.say(
+            section.start_line,
+            f"section '{section.title}' does not enter the prompt: only Instructions and Context Notes do",
+            "move its text below one of them, as a heading with ###",
+            "warning",
+        )
+
+
+class _Outline:
+    """The body of a topic by its headings."""
+
+    def __init__(self, document: Document) -> None:
+        sections = documents.sections(document.body, document.body_line, nested=True)
+        self.line = document.body_line
+        titles = [section for section in sections if section.level == 1]
+        self.title = titles[0].title if titles else ""
+        parts = [section for section in sections if section.level == 2]
+        instructions = _named(parts, "instructions")
+        notes = _named(parts, "context notes")
+        self.context_notes = notes.text.strip() if notes else ""
+        self.unused: list[MarkdownSection] = []
+        if instructions:
+            self.instructions = instructions.text.strip()
+            self.unused = [part for part in parts if part not in (instructions, notes) and part.text.strip()]
+        else:
+            without = [section for section in (titles[:1] and titles[0], notes) if section]
+            self.instructions = _rest(document, without, notes).strip()
+
+
+def _named(sections: list[MarkdownSection], title: str) -> MarkdownSection | None:
+    return next((section for section in sections if section.title.casefold() == title), None)
+
+
+def _rest(document: Document, without: list[MarkdownSection], notes: MarkdownSection | None) -> str:
+    """The body without the line of its title and without its notes."""
+    lines = document.body.split("\n")
+    dropped: set[int] = set()
+    for section in without:
+        start = section.start_line - document.body_line
+        end = section.end_line - document.body_line + 1 if section is notes else start + 1
+        dropped.update(range(start, end))
+    return "\n".join(line for index, line in enumerate(lines) if index not in dropped)
+
+
+def _first_sentence(text: str) -> str:
+    for line in text.splitlines():
+        plain = _LIST_MARK.sub("", line.strip())
+        if plain and not plain.startswith(("#", "```", "~~~")):
+            sentence = _SENTENCE.split(plain, maxsplit=1)[0].rstrip(":").strip()
+            return sentence if len(sentence) <= MAX_DESCRIPTION else f"{sentence[: MAX_DESCRIPTION - 1]}…"
+    return ""

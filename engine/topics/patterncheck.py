@@ -1,0 +1,237 @@
+"""What is wrong with the patterns and schedules of triggers, found before a message is (robustness R1).
+
+``trigger_problems`` without ``probe`` costs microseconds a pattern and runs whenever a topic is read. With
+``probe`` every pattern is also compiled and tried on ordinary messages and on texts made to slow it down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Literal
+
+from engine.errors import Problem
+from engine.topics.ambiguity import Pump, find_pump, is_empty_match, loops
+from engine.topics.expressions import (
+    ExpressionError,
+    compile_expression,
+    listed_words,
+    plain,
+    refuse_large,
+    tree,
+)
+from engine.topics.model import Topic, Trigger
+
+PROBE_CHARACTERS = 2_000
+"""Length of the texts that try to slow a pattern down."""
+
+PROBE_TIMEOUT_S = 0.1
+"""Processor time a pattern may take on one of them."""
+
+_MOST_PROBES = 8
+_NEARLY_ALL = 0.8
+_ORDINARY = (
+    "ok",
+    "Thanks, that works!",
+    "Can you move the meeting with Anna to Thursday afternoon?",
+    "what time is it in Tokyo",
+    "The invoice from May is still open, please send a reminder.",
+    "How do I center a div?",
+    "Bitte fass mir die offenen Punkte von gestern zusammen.",
+    "remind me to buy milk",
+    "git rebase failed with a conflict in README.md",
+    "J'aimerais réserver une table pour deux",
+    "Draft a reply: we accept the offer.",
+    "tests are red again :(",
+    "Summarise the last three pages of the report",
+    "book a flight from Vienna to Oslo",
+    "why did the job stop at 03:00?",
+)
+_NESTED = re.compile(
+    r"\((?:\?:)?(?P<atom>\\[a-zA-Z]|\\?[^\\()\[\]|*+?{}.^$]|\.|\[[^\[\]]+\])(?P<one>[+*])\)(?P<two>[+*])"
+)
+_OPTIONAL_TAIL = re.compile(
+    r"\((?:\?:)?(?P<body>\\[a-zA-Z]|\[[^\[\]]+\])\+(?P<tail>\\[a-zA-Z]|\\?[^\\()\[\]|*+?{}.^$])[?*]\)(?P<two>[+*])"
+)
+_TWICE = re.compile(r"\((?P<open>\?:)?(?P<choices>[^()|]+(?:\|[^()|]+)+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with one pattern or schedule."""
+
+    what: str
+    cure: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+
+def trigger_problems(topic: Topic, *, probe: bool = False) -> tuple[Problem, ...]:
+    """What is wrong with the patterns and schedules of a topic's triggers.
+
+    Args:
+        topic: The topic.
+        probe: Also compile and try every pattern; some milliseconds each, more for slow ones.
+    """
+    return tuple(
+        Problem(topic.path, trigger.line, finding.what, finding.cure, finding.severity)
+        for trigger in topic.triggers
+        for finding in _findings(trigger, probe)
+    )
+
+
+def _findings(trigger: Trigger, probe: bool) -> tuple[Finding, ...]:
+    if trigger.type == "pattern":
+        return pattern_findings(trigger.match, probe=probe)
+    if trigger.type == "cron":
+        finding = schedule_finding(trigger.schedule)
+        return (finding,) if finding else ()
+    return ()
+
+
+@lru_cache(maxsize=4096)
+def pattern_findings(match: str, *, probe: bool = False) -> tuple[Finding, ...]:
+    """What is wrong with one pattern, worst first.
+
+    - It does not compile, with the position.
+    - It can take exponential time, with a text that shows it and a better form where there is a simple one.
+    - It matches the empty text, or (with ``probe``) nearly every message.
+    - With ``probe``: it takes more than ``PROBE_TIMEOUT_S`` on a text of ``PROBE_CHARACTERS`` characters.
+    """
+    expression = plain(match)
+    if not probe and all(listed_words(expression) or [""]):
+        return ()
+    parsed = tree(expression)
+    try:
+        refuse_large(expression)
+        # What the standard library reads, regex reads as well; only the probe spends the time to make sure.
+        compiled = compile_expression(match) if probe or parsed is None else None
+    except ExpressionError as error:
+        return (_invalid(match, error),)
+    findings: list[Finding] = []
+    pump = find_pump(parsed) if parsed is not None else None
+    if pump is not None:
+        findings.append(_exponential(expression, parsed, pump))
+    elif probe and parsed is not None:
+        slow = _slow_text(compiled, parsed)
+        if slow:
+            findings.append(_slow(slow))
+    if parsed is None or is_empty_match(parsed):
+        compiled = compiled or compile_expression(match)
+        if _matches(compiled, ""):
+            findings.append(_everything("the empty text, and so every message"))
+            return tuple(findings)
+    if probe:
+        matched = sum(_matches(compiled, message) for message in _ORDINARY)
+        if matched >= _NEARLY_ALL * len(_ORDINARY):
+            findings.append(_everything(f"{matched} of {len(_ORDINARY)} unrelated messages"))
+    return tuple(findings)
+
+
+def schedule_finding(schedule: str) -> Finding | None:
+    """What is wrong with a cron expression of five fields (minute, hour, day, month, weekday; UTC)."""
+    cure = "write five fields: minute hour day month weekday, such as '0 8 * * 1-5'"
+    fields = schedule.split()
+    if len(fields) != 5:
+        return Finding(f"schedule {schedule!r} has {len(fields)} fields instead of five", cure)
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415 — only where a topic has a schedule
+
+    try:
+        next(CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC)))
+    except CronSimError as error:
+        return Finding(f"schedule {schedule!r} is not valid ({error})", cure)
+    except StopIteration:
+        return Finding(f"schedule {schedule!r} never comes due", "correct its day and month")
+    return None
+
+
+def _invalid(match: str, error: ExpressionError) -> Finding:
+    place = ""
+    if 0 <= error.position <= len(match):
+        rest = match[error.position : error.position + 12]
+        place = f" at character {error.position + 1}" + (f", before {rest!r}" if rest else ", its end")
+    cure = error.cure or "correct the pattern; put a backslash before a sign that is meant literally"
+    return Finding(f"pattern does not compile: {error.what}{place}", cure)
+
+
+def _exponential(expression: str, parsed: Any, pump: Pump) -> Finding:
+    repeated = (pump.text * 12)[:12]
+    sample = f"{pump.before}{repeated}…{_stopper(parsed)}"
+    better = _better_form(expression)
+    cure = (
+        f"rewrite it as {better}"
+        if better
+        else "rewrite it so that each repetition must begin with something the one before cannot end with, "
+        "or make the inner one possessive, as in (?:a++)+"
+    )
+    return Finding(f"pattern can take exponential time on texts such as {sample!r}", cure)
+
+
+def _slow(text: str) -> Finding:
+    milliseconds = round(PROBE_TIMEOUT_S * 1000)
+    return Finding(
+        f"pattern takes more than {milliseconds} ms on {len(text):,} characters such as {text[:16] + '…'!r}",
+        "limit its repetitions, as in .{0,80}, or let none follow another that matches the same text",
+        "warning",
+    )
+
+
+def _everything(what: str) -> Finding:
+    return Finding(f"pattern matches {what}", "name words that only the messages meant contain", "warning")
+
+
+def _better_form(expression: str) -> str:
+    """The expression without its ambiguity, for the shapes people write most; empty where unknown."""
+    better = _NESTED.sub(
+        lambda found: found["atom"] + ("+" if found["one"] == found["two"] == "+" else "*"), expression
+    )
+    better = _TWICE.sub(_without_repeated_choices, better)
+    better = _OPTIONAL_TAIL.sub(
+        lambda found: (
+            f"(?:{found['body']}+{found['tail']})*{found['body']}"
+            + ("*" if found["two"] == "*" else f"+{found['tail']}?")
+        ),
+        better,
+    )
+    if better == expression:
+        return ""
+    parsed = tree(better)
+    return better if parsed is not None and find_pump(parsed) is None else ""
+
+
+def _without_repeated_choices(found: re.Match[str]) -> str:
+    choices = list(dict.fromkeys(found["choices"].split("|")))
+    return f"({found['open'] or ''}{'|'.join(choices)})"
+
+
+def _stopper(parsed: Any) -> str:
+    """A character that is likely to make the match fail after the loop."""
+    written = "".join(before + text for before, text in loops(parsed))
+    return next((sign for sign in "!#~\x01" if sign not in written), "!")
+
+
+def _slow_text(compiled: Any, parsed: Any) -> str:
+    """A text made for the pattern's own loops on which it takes too long; empty when there is none."""
+    for text in _probes(parsed):
+        try:
+            compiled.search(text, timeout=PROBE_TIMEOUT_S, concurrent=True)
+        except TimeoutError:
+            return text
+    return ""
+
+
+def _probes(parsed: Any) -> Iterator[str]:
+    stopper = _stopper(parsed)
+    for count, (before, text) in enumerate(loops(parsed)):
+        if count == _MOST_PROBES:
+            return
+        yield (before + text * (PROBE_CHARACTERS // len(text)))[: PROBE_CHARACTERS - 1] + stopper
+
+
+def _matches(compiled: Any, text: str) -> bool:
+    try:
+        return compiled.search(text, timeout=PROBE_TIMEOUT_S, concurrent=True) is not None
+    except TimeoutError:
+        return False

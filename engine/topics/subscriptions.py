@@ -1,0 +1,103 @@
+"""Whether the files a topic subscribes to are there, and what was meant where they are not (spec 2.2)."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engine.errors import PathRefused
+from engine.topics.fields import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.store.paths import Workspace
+    from engine.topics.fields import Fields
+
+_MOST_FILES = 5_000
+_GLOB_SIGNS = frozenset("*?[")
+
+
+def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) -> bool:
+    """Checks one subscription and says what is wrong with it.
+
+    Args:
+        path: Workspace-relative, already known to be of an allowed form.
+        line: Its line in the topic's file.
+        fields: Where problems are said.
+        workspace: Where to look; ``None`` to check the form only.
+
+    Returns:
+        Whether to keep it. A file that is merely missing is kept: it may come.
+    """
+    is_glob = bool(_GLOB_SIGNS & set(path))
+    if workspace is None:
+        if is_glob:
+            _say_glob(path, line, fields, ())
+        return not is_glob
+    try:
+        real = workspace.resolve(path)
+    except PathRefused as error:
+        what = f"subscription {shown(path)} is refused: {error.what}"
+        fields.say(line, what, error.cure or "name a file of the workspace by its relative path")
+        return False
+    if real.is_file():
+        return True
+    if is_glob:
+        _say_glob(path, line, fields, tuple(islice(_matching(path, workspace), 20)))
+        return False
+    if real.is_dir():
+        inside = sorted(f"{path}/{entry.name}" for entry in real.iterdir() if entry.suffix == ".md")
+        cure = f"name its files one by one: {_listed(inside)}" if inside else "name files one by one"
+        fields.say(line, f"subscription {shown(path)} is a folder", cure, "warning")
+        return False
+    if real.exists():
+        fields.say(line, f"subscription {shown(path)} is no regular file", "name a text file")
+        return False
+    likely = _nearest(path, workspace)
+    cure = f"did you mean {likely}?" if likely else "create the file or remove the line"
+    fields.say(line, f"subscription {shown(path)} does not exist", cure, "warning")
+    return True
+
+
+def _say_glob(path: str, line: int, fields: Fields, matching: tuple[str, ...]) -> None:
+    cure = (
+        f"name the files one by one: {_listed(list(matching))}" if matching else "name the files one by one"
+    )
+    fields.say(line, f"subscription {shown(path)} is a glob, which is not followed", cure, "warning")
+
+
+def _listed(paths: list[str]) -> str:
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
+
+def _matching(glob: str, workspace: Workspace) -> Iterator[str]:
+    return (path for path in _files(workspace) if PurePosixPath(path).match(glob))
+
+
+def _nearest(path: str, workspace: Workspace) -> str:
+    import difflib  # noqa: PLC0415 — 3 ms, for missing files only
+
+    wanted = PurePosixPath(path)
+    by_name: dict[str, list[str]] = {}
+    for known in sorted(_files(workspace)):
+        by_name.setdefault(PurePosixPath(known).stem.casefold(), []).append(known)
+    for stem in difflib.get_close_matches(wanted.stem.casefold(), by_name, n=1, cutoff=0.7):
+        in_folder = [known for known in by_name[stem] if PurePosixPath(known).parent == wanted.parent]
+        return (in_folder or by_name[stem])[0]
+    return ""
+
+
+def _files(workspace: Workspace) -> Iterator[str]:
+    """The Markdown files a topic can subscribe to, at most ``_MOST_FILES``."""
+    return islice(_walk(workspace), _MOST_FILES)
+
+
+def _walk(workspace: Workspace) -> Iterator[str]:
+    for top in (workspace.knowledge, workspace.presets, workspace.topics):
+        for folder, folders, names in os.walk(top):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            relative = PurePosixPath(os.path.relpath(folder, workspace.root))
+            yield from (str(relative / name) for name in sorted(names) if name.endswith(".md"))

@@ -1,0 +1,352 @@
+"""The ``triggers`` of a topic's header as values (spec 4.4). One wrong trigger never spoils the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from engine.errors import Problem
+from engine.store.yamltext import Mapping, Sequence
+from engine.topics.fields import Fields, near, shown, word_set
+from engine.topics.model import Scope, Trigger, TriggerType
+
+SETTINGS = ("similarity_threshold", "activation")
+"""Settings of the topic that the specification's example places among the triggers."""
+
+_TYPES = get_args(TriggerType)
+_SCOPES = get_args(Scope)
+_COMMON = ("type", "scope", "correction_hint")
+_MEANT_TYPES = {
+    "regex": "pattern",
+    "regexp": "pattern",
+    "re": "pattern",
+    "keyword": "keywords",
+    "words": "keywords",
+    "path": "glob",
+    "paths": "glob",
+    "file": "glob",
+    "files": "glob",
+    "lang": "language",
+    "link": "url",
+    "links": "url",
+    "host": "url",
+    "schedule": "cron",
+    "timer": "cron",
+    "hook": "webhook",
+    "event": "webhook",
+    "name": "mention",
+    "names": "mention",
+    "person": "mention",
+    "people": "mention",
+    "mood": "sentiment",
+    "urgency": "sentiment",
+}
+_MEANT_SCOPES = {
+    "in": "input",
+    "user": "input",
+    "out": "output",
+    "agent": "output",
+    "all": "both",
+    "any": "both",
+}
+_MEANT_KEYS = {
+    "regex": "match",
+    "hint": "correction_hint",
+    "correction": "correction_hint",
+    "direction": "scope",
+}
+_LANGUAGE_CODES = word_set(
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
+    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
+    "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
+    "lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu "
+    "rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr "
+    "ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+_LANGUAGE_NAMES = {
+    "english": "en",
+    "german": "de",
+    "deutsch": "de",
+    "french": "fr",
+    "français": "fr",
+    "spanish": "es",
+    "español": "es",
+    "italian": "it",
+    "portuguese": "pt",
+    "dutch": "nl",
+    "swedish": "sv",
+    "danish": "da",
+    "norwegian": "no",
+    "finnish": "fi",
+    "polish": "pl",
+    "czech": "cs",
+    "turkish": "tr",
+    "romanian": "ro",
+    "hungarian": "hu",
+    "indonesian": "id",
+    "russian": "ru",
+    "ukrainian": "uk",
+    "greek": "el",
+    "hebrew": "he",
+    "arabic": "ar",
+    "hindi": "hi",
+    "chinese": "zh",
+    "japanese": "ja",
+    "korean": "ko",
+    "thai": "th",
+    "vietnamese": "vi",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerList:
+    """What stands under ``triggers``.
+
+    Attributes:
+        triggers: Those that work.
+        settings: Topic settings that stand among them, as fields; ``None`` when there are none.
+    """
+
+    triggers: tuple[Trigger, ...] = ()
+    settings: Mapping | None = None
+
+
+def read_triggers(value: object, line: int, path: str, problems: list[Problem]) -> TriggerList:
+    """The triggers of a header.
+
+    Args:
+        value: What stands under the key.
+        line: Line of the key.
+        path: The file, for problems.
+        problems: Where problems are added.
+    """
+    if value == "":
+        return TriggerList()
+    if isinstance(value, Mapping):
+        problems.append(
+            Problem(path, line, "triggers must be a list", "put '- ' before its first key", "warning")
+        )
+        single = Sequence(line=value.line)
+        single.add(value, value.line)
+        value = single
+    if not isinstance(value, Sequence):
+        what = f"triggers must be a list, not {shown(value)}"
+        problems.append(Problem(path, line, what, "write each trigger as '- type: …' on a line of its own"))
+        return TriggerList()
+    triggers: list[Trigger] = []
+    settings = Mapping(line=value.line)
+    for index, item in enumerate(value):
+        at = value.line_of_item(index)
+        if not isinstance(item, Mapping):
+            cure = "write '- type: pattern' and below it 'match: …'"
+            problems.append(Problem(path, at, f"this trigger is {shown(item)}, not a mapping", cure))
+            continue
+        own = Mapping(line=item.line)
+        for key, entry in item.items():
+            (settings if key in SETTINGS else own).add(key, entry, item.line_of(key, at))
+        if own:
+            trigger = _read(Fields(own, path, problems), at)
+            if trigger is not None:
+                triggers.append(trigger)
+    return TriggerList(tuple(triggers), settings or None)
+
+
+def _read(fields: Fields, line: int) -> Trigger | None:
+    kind = fields.mapping.get("type", "")
+    if kind == "":
+        guess = next((name for key, name in _TELLING.items() if key in fields.mapping), "")
+        cure = f"add type: {guess}" if guess else f"add a type: {', '.join(_TYPES)}"
+        fields.say(line, "this trigger has no type", cure)
+        return None
+    word = kind.strip().lower() if isinstance(kind, str) else ""
+    if word not in _TYPES:
+        guess = _MEANT_TYPES.get(word) or (near(word, _TYPES) if word else "")
+        cure = f"did you mean {guess}?" if guess else f"write one of {', '.join(_TYPES)}"
+        fields.say(fields.line("type"), f"trigger type {shown(kind)} is unknown", cure)
+        return None
+    reader, keys = _READERS[cast(TriggerType, word)]
+    fields.unknown((*_COMMON, *keys), _MEANT_KEYS)
+    scope = cast(Scope, fields.choice("scope", _SCOPES, "input", _MEANT_SCOPES))
+    hint = " ".join(fields.text("correction_hint").split())
+    if hint and scope == "input":
+        fields.say(
+            fields.line("correction_hint"),
+            "correction_hint is told about what the agent writes, but this trigger watches input only",
+            "add scope: output",
+            "warning",
+        )
+    made = reader(fields, line)
+    if made is None:
+        return None
+    return Trigger(
+        type=cast(TriggerType, word),
+        scope=scope,
+        match=made.match,
+        words=made.words,
+        source=made.source,
+        event=made.event,
+        schedule=made.schedule,
+        correction_hint=hint,
+        line=line,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    match: str = ""
+    words: tuple[str, ...] = ()
+    source: str = ""
+    event: str = ""
+    schedule: str = ""
+
+
+def _missing(fields: Fields, line: int, what: str, example: str) -> None:
+    fields.say(line, f"this trigger has no {what}", f"add {example}")
+
+
+def _pattern(fields: Fields, line: int) -> _Made | None:
+    value = fields.mapping.get("match", "")
+    if isinstance(value, Sequence):
+        fields.say(
+            fields.line("match"),
+            "match is a list",
+            "use type: keywords for a list of words, or put the expression in single quotes",
+        )
+        return None
+    match = fields.text("match")
+    if not match:
+        if "match" not in fields.mapping or value == "":
+            _missing(fields, line, "match", "match: 'word|other word'")
+        return None
+    if "\b" in match:
+        fields.say(
+            fields.line("match"),
+            r"match is in double quotes, where \b is a backspace character; it is read as the word boundary",
+            f"put it in single quotes: '{match.replace(chr(8), chr(92) + 'b')}'",
+            "warning",
+        )
+    return _Made(match=match)
+
+
+def _keywords(fields: Fields, line: int) -> _Made | None:
+    words = _words(fields, "words", "keywords", "match")
+    if not words:
+        _missing(fields, line, "words", "words: [deploy, roll back]")
+        return None
+    return _Made(words=words)
+
+
+def _glob(fields: Fields, line: int) -> _Made | None:
+    globs = [text for text, _ in fields.texts("match", "paths")]
+    if not globs:
+        _missing(fields, line, "match", "match: '*.py'")
+        return None
+    return _Made(match=globs[0] if len(globs) == 1 else f"{{{','.join(globs)}}}")
+
+
+def _code(fields: Fields, line: int) -> _Made | None:
+    return _any_or(fields, "languages", "language")
+
+
+def _language(fields: Fields, line: int) -> _Made | None:
+    codes: list[str] = []
+    found = [
+        (word.strip(), at) for text, at in fields.texts("languages", "language") for word in text.split(",")
+    ]
+    for word, at in found:
+        if not word:
+            continue
+        plain, _, region = word.lower().replace("_", "-").partition("-")
+        if plain in _LANGUAGE_CODES:
+            if region:
+                fields.say(
+                    at, f"regions are not told apart, {word} counts as {plain}", f"write {plain}", "warning"
+                )
+            codes.append(plain)
+            continue
+        guess = _LANGUAGE_NAMES.get(word.lower()) or _LANGUAGE_NAMES.get(near(word, _LANGUAGE_NAMES), "")
+        cure = f"did you mean {guess}?" if guess else "write a two-letter ISO 639-1 code such as de"
+        fields.say(at, f"language {shown(word)} is unknown", cure)
+    if not found:
+        _missing(fields, line, "languages", "languages: [de]")
+    return _Made(words=tuple(dict.fromkeys(codes))) if codes else None
+
+
+def _mention(fields: Fields, line: int) -> _Made | None:
+    names = _words(fields, "names", "name", "match")
+    if not names:
+        _missing(fields, line, "names", "names: [David, '@silas']")
+        return None
+    return _Made(words=names)
+
+
+def _url(fields: Fields, line: int) -> _Made | None:
+    return _any_or(fields, "hosts", "globs", "match")
+
+
+def _sentiment(fields: Fields, line: int) -> _Made:
+    return _Made(words=_words(fields, "words", "match"))
+
+
+def _webhook(fields: Fields, line: int) -> _Made | None:
+    source = fields.text("source")
+    if not source:
+        _missing(fields, line, "source", "source: email")
+        return None
+    if source.lower() == "cron":
+        fields.say(fields.line("source"), "cron is no webhook source", "use type: cron with a schedule")
+        return None
+    return _Made(source=source, event=fields.text("event"))
+
+
+def _cron(fields: Fields, line: int) -> _Made | None:
+    schedule = " ".join(fields.text("schedule").split())
+    if not schedule:
+        _missing(fields, line, "schedule", "schedule: '0 8 * * *'")
+        return None
+    return _Made(schedule=schedule)
+
+
+def _any_or(fields: Fields, *keys: str) -> _Made | None:
+    """Words that narrow a trigger; without any it is not narrowed, but wrong ones must not widen it."""
+    words = _words(fields, *keys)
+    is_wrong = not words and any(fields.mapping.get(key, "") != "" for key in keys)
+    return None if is_wrong else _Made(words=words)
+
+
+def _words(fields: Fields, *keys: str) -> tuple[str, ...]:
+    """The words of a list. Written as one text, they are separated by commas."""
+    words: list[str] = []
+    for key in keys:
+        found = [text for text, _ in fields.texts(key)]
+        if isinstance(fields.mapping.get(key), str):
+            found = [word.strip() for text in found for word in text.split(",")]
+        words += [" ".join(word.split()) for word in found if word]
+    return tuple(dict.fromkeys(words))
+
+
+_READERS: dict[TriggerType, tuple[Callable[[Fields, int], _Made | None], tuple[str, ...]]] = {
+    "pattern": (_pattern, ("match",)),
+    "keywords": (_keywords, ("words", "keywords", "match")),
+    "glob": (_glob, ("match", "paths")),
+    "code": (_code, ("languages", "language")),
+    "language": (_language, ("languages", "language")),
+    "mention": (_mention, ("names", "name", "match")),
+    "url": (_url, ("hosts", "globs", "match")),
+    "sentiment": (_sentiment, ("words", "match")),
+    "webhook": (_webhook, ("source", "event")),
+    "cron": (_cron, ("schedule",)),
+}
+_TELLING = {
+    "match": "pattern",
+    "words": "keywords",
+    "keywords": "keywords",
+    "paths": "glob",
+    "languages": "language",
+    "names": "mention",
+    "hosts": "url",
+    "globs": "url",
+    "source": "webhook",
+    "schedule": "cron",
+}

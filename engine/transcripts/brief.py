@@ -1,0 +1,31 @@
+"""One-line summaries of tool calls and results: short, and cut visibly (spec 2.1)."""
+
+from __future__ import annotations
+
+import re
+
+LIMIT = 200
+"""Characters of a summary or result kept in a transcript."""
+
+# Terminal colours and cursor movements, window titles, and what is left of them.
+_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
+_WINDOW = 16 * 1024
+
+
+def one_line(text: str, limit: int = LIMIT) -> str:
+    """A text on one line: white space collapsed, terminal sequences dropped, an ellipsis where it was cut.
+
+    Args:
+        text: Any text.
+        limit: The most characters kept, the ellipsis included.
+    """
+    window = text[: max(_WINDOW, 4 * limit)]
+    line = " ".join(_TERMINAL.sub("", window).split())
+    if len(line) > limit:
+        return f"{line[: limit - 1].rstrip(' ')}…"
+    return f"{line[: limit - 1]}…" if len(window) < len(text) and text[len(window) :].strip() else line
+
+
+def count(number: int, noun: str) -> str:
+    """``1 line``, ``2 lines``."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

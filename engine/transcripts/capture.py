@@ -1,0 +1,405 @@
+"""Writes a session to its transcript while it happens (spec 8.2, 9.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from engine.errors import TranscriptError
+from engine.store.documents import edit_header
+from engine.store.files import Files
+from engine.store.paths import valid_session_id
+from engine.transcripts.brief import one_line
+from engine.transcripts.format import KEY_PREFIX, parse, render, render_blocks, render_turn, strip_injected
+from engine.transcripts.places import FOLDER, find_session, session_of, session_path
+from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Role, Text, ToolCall, Transcript, Turn
+
+_KIND = re.compile(r"[A-Za-z0-9_.-]*")
+_ROLES = ("user", "agent", "system")
+_TITLE_LIMIT = 80
+_NAME_LIMIT = 80
+_CHANGES_BYTES = 8 * 1024
+_REPEAT_MINUTES = 1
+
+
+def utc_now() -> datetime:
+    """The time of the machine, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    path: str
+    data: bytes
+    transcript: Transcript
+
+
+class ConversationCapture:
+    """Appends to transcripts; safe to call from many processes, and after a kill at any moment.
+
+    All state is in the transcript: each call finds the session's file again. A call is one locked append, or
+    one atomic replacement for ``start`` and ``end``, so a reader sees an entry whole or not at all.
+
+    Whoever was interrupted cannot know whether the entry was written, so every call may be repeated:
+
+    - ``start`` and ``end`` recognise what they did before.
+    - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` behind its entry, invisible where
+      Markdown is rendered and no part of the turn. A second call with the key changes nothing, however much
+      later it comes.
+    - Without a key, a message that repeats the last entry word for word, by the same role and within a
+      minute, is taken for a repetition (a retry, or a hook that is registered twice). Tool calls without a
+      key are always written: agents do run the same command twice.
+
+    Args:
+        files: The workspace's write path.
+        clock: Gives the time in UTC.
+        folder: Where transcripts go, workspace-relative.
+    """
+
+    def __init__(
+        self, files: Files, *, clock: Callable[[], datetime] = utc_now, folder: str = FOLDER
+    ) -> None:
+        self._files = files
+        self._clock = clock
+        self._folder = folder
+        self._paths: dict[str, str] = {}
+
+    def start(
+        self,
+        session_id: str,
+        *,
+        model: str = "",
+        channel: str = "",
+        title: str = "",
+        started: datetime | None = None,
+    ) -> str:
+        """Begin a session's transcript; one that exists is left as it is.
+
+        Args:
+            session_id: Letters, digits, ``.``, ``_`` and ``-``.
+            model: The language model.
+            channel: Where the session takes place, such as ``cli``.
+            title: What it is about; gives the file's slug, which never changes.
+            started: When it began; now by default.
+
+        Returns:
+            The transcript's workspace-relative path.
+
+        Raises:
+            TranscriptError: The session id cannot be used in a file name.
+            WriteFailed, ReadOnly: As ``Files.create``.
+        """
+        _check_id(session_id)
+        topic = one_line(strip_injected(title), _TITLE_LIMIT)
+        at = (started or self._clock()).astimezone(UTC)
+        header: dict[str, object] = {"session_id": session_id, "started": _iso(at)}
+        header |= {
+            key: one_line(value)
+            for key, value in (("model", model), ("channel", channel), ("topic", topic))
+            if value
+        }
+        header["tags"] = []
+        empty = Transcript("", session_id, _iso(at), "", topic or "Session", header, ())
+        data = render(empty).encode("utf-8")
+        with self._files.lock():
+            found = self.find(session_id)
+            if found is not None:
+                return found
+            path = session_path(session_id, at, topic, self._folder)
+            # The name can be taken by a session whose id differs in case only, where the file system ignores
+            # it.
+            for number in range(2, 100):
+                if self._files.create(path, data):
+                    self._paths[session_id] = path
+                    return path
+                path = f"{session_path(session_id, at, topic, self._folder)[:-3]}-{number}.md"
+        raise TranscriptError(
+            "its file name is taken again and again", where=path, cure="use another session id"
+        )
+
+    def message(
+        self,
+        session_id: str,
+        role: Role,
+        content: str,
+        *,
+        kind: str = "",
+        at: datetime | None = None,
+        key: str = "",
+        attachments: Sequence[str] = (),
+    ) -> bool:
+        """Append a message. Injected blocks are taken out first (design 3.13).
+
+        What an agent says after tool calls that opened a turn is part of that turn.
+
+        Args:
+            session_id: A session that was started and has not ended.
+            role: Who speaks.
+            content: Markdown.
+            kind: A short word for the brackets in the heading; empty for dialogue.
+            at: When; now by default.
+            key: Identifies the call, see the class.
+            attachments: Paths of binary content the message refers to.
+
+        Returns:
+            Whether anything was written: not for a repetition, nor for a message with nothing left in it.
+
+        Raises:
+            TranscriptError: There is no such session, it has ended, or role or kind cannot be written.
+            WriteFailed, ReadOnly: As ``Files.append``.
+        """
+        if role not in _ROLES:
+            raise TranscriptError(
+                f"no such role: {one_line(role, 40)}", cure=f"use one of {', '.join(_ROLES)}"
+            )
+        if not _KIND.fullmatch(kind):
+            raise TranscriptError(
+                f"a turn cannot be of kind {one_line(kind, 40)}", cure="use letters, digits, '.', '_' and '-'"
+            )
+        text = strip_injected(content.replace("\r\n", "\n"))
+        blocks: tuple[Block, ...] = tuple(Attachment(one_line(path)) for path in attachments)
+        if text.strip():
+            blocks = (Text(text), *blocks)
+        if not blocks:
+            return False
+        now = (at or self._clock()).astimezone(UTC)
+        turn = Turn(role, f"{now:%H:%M}", blocks, kind)
+        return self._append(session_id, turn, key, _continues_tools, repeats=_repeats)
+
+    def tool_call(
+        self,
+        session_id: str,
+        tool: str,
+        args_summary: str,
+        result_summary: str = "",
+        at: datetime | None = None,
+        *,
+        key: str = "",
+    ) -> bool:
+        """Append a tool call to the agent's turn; opens one if somebody else spoke last.
+
+        Args:
+            session_id: A session that was started and has not ended.
+            tool: The tool's name.
+            args_summary: What it was asked; made one line of at most 200 characters.
+            result_summary: What came of it; the same.
+            at: When; now by default.
+            key: Identifies the call, see the class.
+
+        Returns:
+            Whether it was written: not when the key was seen before.
+
+        Raises:
+            TranscriptError: There is no such session, or it has ended.
+            WriteFailed, ReadOnly: As ``Files.append``.
+        """
+        now = (at or self._clock()).astimezone(UTC)
+        call = ToolCall(
+            one_line(tool, _NAME_LIMIT),
+            one_line(strip_injected(args_summary)),
+            one_line(strip_injected(result_summary)),
+        )
+        turn = Turn("agent", f"{now:%H:%M}", (call,))
+        return self._append(session_id, turn, key, _same_speaker)
+
+    def knowledge_change(
+        self,
+        session_id: str,
+        action: str,
+        path: str,
+        summary: str = "",
+        at: datetime | None = None,
+        *,
+        key: str = "",
+    ) -> bool:
+        """Append a memory operation, in a turn ``agent [memory]``.
+
+        Args:
+            session_id: A session that was started and has not ended.
+            action: What was done, such as ``updated``.
+            path: The file, workspace-relative.
+            summary: What changed; made one line of at most 200 characters.
+            at: When; now by default.
+            key: Identifies the call, see the class.
+
+        Returns:
+            Whether it was written: not when the key was seen before.
+
+        Raises:
+            TranscriptError: There is no such session, or it has ended.
+            WriteFailed, ReadOnly: As ``Files.append``.
+        """
+        now = (at or self._clock()).astimezone(UTC)
+        change = KnowledgeChange(
+            one_line(action, _NAME_LIMIT), one_line(path, 1000), one_line(strip_injected(summary))
+        )
+        turn = Turn("agent", f"{now:%H:%M}", (change,), "memory")
+        return self._append(session_id, turn, key, _same_speaker)
+
+    def end(
+        self,
+        session_id: str,
+        *,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        tags: Iterable[str] = (),
+        knowledge_changes: Iterable[KnowledgeChange | Mapping[str, str]] = (),
+        at: datetime | None = None,
+    ) -> str:
+        """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
+
+        Args:
+            session_id: A session that was started.
+            tokens_in: All tokens sent in the session.
+            tokens_out: All tokens received.
+            tags: What to file it under; left as they are when there are none.
+            knowledge_changes: The files changed; by default what the transcript's memory turns say.
+            at: When it ended; now by default.
+
+        Returns:
+            The transcript's workspace-relative path.
+
+        Raises:
+            TranscriptError: There is no such session, or it has ended with other values.
+            DocumentError: Its header is broken.
+            WriteFailed, ReadOnly: As ``Files.replace``.
+        """
+        labels = [one_line(tag, _NAME_LIMIT) for tag in tags]
+        with self._files.lock():
+            session = self._read(session_id)
+            fields: dict[str, object] = {}
+            if labels:
+                fields["tags"] = labels
+            if tokens_in:
+                fields["tokens_in"] = tokens_in
+            if tokens_out:
+                fields["tokens_out"] = tokens_out
+            changes = [_as_change(change) for change in knowledge_changes] or _changes_in(session.transcript)
+            fields |= _bounded(changes)
+            if session.transcript.ended:
+                if any(
+                    session.transcript.header.get(key) != _as_read(value) for key, value in fields.items()
+                ):
+                    raise _ended(session.path)
+                return session.path
+            ended = {"ended": _iso((at or self._clock()).astimezone(UTC))}
+            self._files.replace(session.path, edit_header(session.data, {**ended, **fields}, session.path))
+            return session.path
+
+    def find(self, session_id: str) -> str | None:
+        """The path of a session's transcript, ``None`` when it was never started."""
+        known = self._paths.get(session_id)
+        if known is not None and session_of(self._files.workspace.root / known) == session_id:
+            return known
+        found = find_session(self._files.workspace, session_id, self._folder)
+        if found is not None:
+            self._paths[session_id] = found
+        return found
+
+    def _append(
+        self,
+        session_id: str,
+        turn: Turn,
+        key: str,
+        continues: Callable[[Turn, Turn], bool],
+        *,
+        repeats: Callable[[Turn, Turn], bool] | None = None,
+    ) -> bool:
+        marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
+        with self._files.lock():
+            session = self._read(session_id)
+            if session.transcript.ended:
+                raise _ended(session.path)
+            last = session.transcript.turns[-1] if session.transcript.turns else None
+            if key:
+                if f"\n{marker}".encode() in session.data:
+                    return False
+            elif repeats is not None and last is not None and repeats(last, turn):
+                return False
+            if last is not None and continues(last, turn):
+                entry = render_blocks(turn.blocks, last.blocks[-1] if last.blocks else None)
+            else:
+                entry = render_turn(turn)
+                if not session.data.endswith(b"\n\n"):
+                    entry = f"\n{entry}"
+            self._files.append(session.path, (entry + (marker if key else "")).encode("utf-8"))
+            return True
+
+    def _read(self, session_id: str) -> _Session:
+        _check_id(session_id)
+        path = self.find(session_id)
+        if path is None:
+            raise TranscriptError(
+                "no transcript of this session", where=session_id, cure="start the session first"
+            )
+        data = self._files.read(path, limit=None)
+        return _Session(path, data, parse(data, path))
+
+
+def _check_id(session_id: str) -> None:
+    if not valid_session_id(session_id):
+        raise TranscriptError(
+            "cannot be used as a session id",
+            where=one_line(session_id, 60) or "(empty)",
+            cure="use letters, digits, '.', '_' and '-', at most 128 of them",
+        )
+
+
+def _ended(path: str) -> TranscriptError:
+    return TranscriptError("the session has ended", where=path, cure="start a session with another id")
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _same_speaker(last: Turn, turn: Turn) -> bool:
+    return last.role == turn.role and last.kind == turn.kind
+
+
+def _continues_tools(last: Turn, turn: Turn) -> bool:
+    is_open = bool(last.blocks) and not any(isinstance(block, Text) for block in last.blocks)
+    return turn.role == "agent" and is_open and _same_speaker(last, turn)
+
+
+def _repeats(last: Turn, turn: Turn) -> bool:
+    if not _same_speaker(last, turn) or last.blocks[-len(turn.blocks) :] != turn.blocks or not last.time:
+        return False
+    apart = abs(_minutes(turn.time) - _minutes(last.time))
+    return min(apart, 24 * 60 - apart) <= _REPEAT_MINUTES
+
+
+def _minutes(time: str) -> int:
+    return int(time[:2]) * 60 + int(time[3:])
+
+
+def _as_change(change: KnowledgeChange | Mapping[str, str]) -> dict[str, str]:
+    if isinstance(change, KnowledgeChange):
+        change = {"path": change.path, "action": change.action, "summary": change.summary}
+    return {key: one_line(str(value)) for key, value in change.items() if value}
+
+
+def _changes_in(transcript: Transcript) -> list[dict[str, str]]:
+    blocks = (block for turn in transcript.turns for block in turn.blocks)
+    return [_as_change(block) for block in blocks if isinstance(block, KnowledgeChange)]
+
+
+def _bounded(changes: Sequence[dict[str, str]]) -> dict[str, object]:
+    """As many changes as a header takes; the rest is counted, and stands in the turns."""
+    kept: list[dict[str, str]] = []
+    size = 0
+    for change in changes:
+        size += 24 + sum(
+            len(key) + len(value.encode("utf-8", "replace")) + 8 for key, value in change.items()
+        )
+        if size > _CHANGES_BYTES:
+            return {"knowledge_changes": kept, "knowledge_changes_left_out": len(changes) - len(kept)}
+        kept.append(change)
+    return {"knowledge_changes": kept} if kept else {}
+
+
+def _as_read(value: object) -> object:
+    return str(value) if isinstance(value, int) else value

@@ -1,0 +1,149 @@
+"""How text that would be misread stands in a transcript, readable and undone exactly (robustness P1, P7).
+
+Two escapes, both a backslash. In front of a line it says "this line is content": a turn heading, a tool line,
+a fence that never closes, a blank line at the edge of a text. In front of ``u{…}`` it stands for one
+character no text file should hold raw: control characters (a terminal would obey them), carriage returns,
+surrogates. A backslash that already stands in such a place is doubled, or gets one more, so nothing is
+ambiguous.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_CODE = r"u\{(?:1?[0-9a-f]|5d|7f|[89][0-9a-f]|d[89a-f][0-9a-f]{2})\}"
+_RAW = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+# The lookbehinds make a run of backslashes one match: without them a long run costs quadratic time.
+_ENCODE = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}])|(\\+)(?={_CODE}))")
+_ENCODE_LINE = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}\n])|(\\+)(?={_CODE}))")
+_ENCODE_NAME = re.compile(rf"(?<!\\)(?:(\\*)([{_RAW}\n\]])|(\\+)(?={_CODE}))")
+_DECODE = re.compile(rf"(?<!\\)(\\+)({_CODE})")
+_MAY_NEED = re.compile(rf"[{_RAW}]|\\u\{{")
+
+# Patterns for whole lines start with the line end before them: the engine then leaps from line to line, an
+# order of magnitude faster than asking at every character whether a line starts there.
+_FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})(.*)")
+_HEADING = (
+    r"##[ \t]+(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::[0-5][0-9])?[ \t]*(?:—|–|--?)|—)"
+    r"[ \t]*(?P<role>(?ai:user|agent|assistant|system))(?:[ \t]+\[(?P<kind>[A-Za-z0-9 _.-]*)\])?[ \t]*$"
+)
+SPECIAL = rf"(?:{_HEADING}|> \[(?:tool|attachment|knowledge):|<!-- (?:-->|key:)| {{0,3}}(?:`{{3}}|~{{3}}))"
+"""How a line starts that means something to the parser."""
+
+HEADING = re.compile(_HEADING)
+ESCAPED_LINE = re.compile(rf"\\+(?:[ \t]*$|{SPECIAL})")
+_SPECIAL_LINE = re.compile(rf"\n(?=\\+[ \t]*$|\\*{SPECIAL})", re.MULTILINE)
+
+
+def encode(text: str) -> str:
+    """Replace characters that may not stand raw in a text of several lines."""
+    return _ENCODE.sub(_encoded, text) if _MAY_NEED.search(text) else text
+
+
+def encode_line(text: str) -> str:
+    """As ``encode``, for a field within a line: line ends are replaced too."""
+    return _ENCODE_LINE.sub(_encoded, text)
+
+
+def encode_name(text: str) -> str:
+    """As ``encode_line``, for a field in square brackets: the closing bracket is replaced too."""
+    return _ENCODE_NAME.sub(_encoded, text)
+
+
+def decode(text: str) -> str:
+    """Undo the ``encode`` functions."""
+    return _DECODE.sub(_decoded, text) if "\\u{" in text else text
+
+
+def _encoded(match: re.Match[str]) -> str:
+    before, raw, literal = match.groups()
+    return literal * 2 if literal else f"{before * 2}\\u{{{ord(raw):x}}}"
+
+
+def _decoded(match: re.Match[str]) -> str:
+    slashes, code = match.groups()
+    kept = "\\" * (len(slashes) // 2)
+    return kept + (chr(int(code[2:-1], 16)) if len(slashes) % 2 else code)
+
+
+class Fences:
+    """The fenced code blocks of a text. A fence never closed is none: it would swallow what follows."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: list[tuple[int, int, str, str]] = []
+        if "```" in text or "~~~" in text:
+            for match in _FENCE.finditer("\n" + text):
+                self._lines.append((match.start(), match.end() - 1, match[1], match[2].strip(" \t")))
+        longest = {"`": 0, "~": 0}
+        self._later = [longest] * len(self._lines)
+        for index in range(len(self._lines) - 1, -1, -1):
+            self._later[index] = longest
+            _, _, run, info = self._lines[index]
+            if not info and len(run) > longest[run[0]]:
+                longest = {**longest, run[0]: len(run)}
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Start and end of each fenced block, its first and its last line included."""
+        index = 0
+        while index < len(self._lines):
+            closing = self._closing(index)
+            if closing is not None:
+                yield self._lines[index][0], self._lines[closing][1]
+                index = closing
+            index += 1
+
+    def any_open(self) -> bool:
+        """Whether some fence is never closed."""
+        return any(True for _ in outside(self.blocks(), self._lines, lambda line: line[0]))
+
+    def _closing(self, index: int) -> int | None:
+        _, _, run, info = self._lines[index]
+        if (run[0] == "`" and "`" in info) or self._later[index][run[0]] < len(run):
+            return None
+        for later in range(index + 1, len(self._lines)):
+            _, _, other, rest = self._lines[later]
+            if other[0] == run[0] and len(other) >= len(run) and not rest:
+                return later
+        return None
+
+
+def outside(
+    spans: Iterable[tuple[int, int]], places: Iterable[T], start_of: Callable[[T], int]
+) -> Iterator[T]:
+    """Those of ``places`` that lie in none of ``spans``; both in order."""
+    remaining = iter(spans)
+    span = next(remaining, None)
+    for place in places:
+        start = start_of(place)
+        while span is not None and span[1] <= start:
+            span = next(remaining, None)
+        if span is None or start < span[0]:
+            yield place
+
+
+def escape_text(text: str) -> str:
+    """A text as it stands under a heading: nothing in it can be taken for anything else."""
+    text = encode(text)
+    lines = _SPECIAL_LINE.finditer("\n" + text)
+    protected = {
+        match.start() for match in outside(Fences(text).blocks(), lines, lambda match: match.start())
+    }
+    first, last = text.partition("\n")[0], text.rfind("\n") + 1
+    if not first.strip(" \t"):
+        protected.add(0)
+    if last and not text[last:].strip(" \t"):
+        protected.add(last)
+    return _insert(text, sorted(protected))
+
+
+def _insert(text: str, places: Sequence[int]) -> str:
+    if not places:
+        return text
+    pieces = [text[: places[0]]]
+    for place, following in zip(places, [*places[1:], len(text)], strict=True):
+        pieces += ("\\", text[place:following])
+    return "".join(pieces)

@@ -1,0 +1,229 @@
+"""The transcript format (spec 2.1): a header, a title, and one ``## HH:MM — role`` heading per turn.
+
+The reader takes what people and other programs write: hyphens for the dash, ``9:05`` for the hour, CRLF, a
+byte order mark, no header at all. The writer gives back what it was given: for every turn,
+``parse(render(...))`` yields an equal one, whatever text is in it (``engine.transcripts.escape`` says how).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from engine.store.header import BOM, locate
+from engine.transcripts.entries import parse_entry, render_entry
+from engine.transcripts.escape import ESCAPED_LINE, HEADING, Fences, decode, encode_line, escape_text, outside
+from engine.transcripts.header_text import render_header
+from engine.transcripts.injected import strip_injected
+from engine.transcripts.turn import Block, Role, Text, Transcript, Turn
+
+__all__ = ["parse", "parse_turns", "render", "render_blocks", "render_turn", "strip_injected"]
+
+SEPARATOR = "<!-- -->"
+"""Stands between two texts of one turn that would otherwise read as one."""
+
+KEY_PREFIX = "<!-- key:"
+"""Starts the line that records which call wrote an entry (``engine.transcripts.capture``)."""
+
+_ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
+_TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+_TITLE = re.compile(r"\n#[ \t]+(.*)")
+_MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
+
+
+def parse(data: bytes, path: str) -> Transcript:
+    """Read a transcript. Never raises, and leaves no text out.
+
+    Text above the first turn other than the title becomes a ``system`` turn without a time; so does the whole
+    of a file without turns. Bytes that are not UTF-8 come back as surrogates (``surrogateescape``).
+
+    Args:
+        data: The bytes of the file.
+        path: The transcript's path, workspace-relative.
+    """
+    found = locate(data)
+    start = max(found.body, len(BOM) if found.bom else 0)
+    body = data[start:].decode("utf-8", "surrogateescape")
+    if found.newline == "\r\n":
+        body = body.replace("\r\n", "\n")
+    title, turns = parse_turns(body, 1 + data.count(b"\n", 0, start))
+    header: dict[str, object] = dict(found.mapping or {})
+    return Transcript(
+        path=path,
+        session_id=_scalar(header, "session_id"),
+        started=_scalar(header, "started"),
+        ended=_scalar(header, "ended"),
+        title=title,
+        header=header,
+        turns=turns,
+    )
+
+
+def render(transcript: Transcript) -> str:
+    """The whole file: header, title, turns. Rendering what was parsed from it gives the same text."""
+    parts = [render_header(transcript.header)] if transcript.header else []
+    title = _one_line(transcript.title)
+    if title:
+        parts.append(f"# {title}\n")
+    parts += [render_turn(turn) for turn in transcript.turns]
+    return "\n".join(parts)
+
+
+def render_turn(turn: Turn) -> str:
+    """One turn with its heading; starts at the heading, ends with a line end."""
+    time = _TIME.fullmatch(turn.time)
+    when = f"{int(time[1]):02}:{time[2]} — " if time else "— "
+    kind = re.sub(r"[^A-Za-z0-9_.-]+", "-", turn.kind)
+    heading = f"## {when}{turn.role}" + (f" [{kind}]" if kind else "")
+    return f"{heading}\n{render_blocks(turn.blocks)}"
+
+
+def render_blocks(blocks: tuple[Block, ...], previous: Block | None = None) -> str:
+    """Blocks as they stand below a heading, or below ``previous``, the last block already there."""
+    parts: list[str] = []
+    for block in blocks:
+        if isinstance(block, Text):
+            if isinstance(previous, Text):
+                parts.append(f"\n{SEPARATOR}\n")
+            if previous is not None:
+                parts.append("\n")
+            parts.append(f"{escape_text(block.text)}\n")
+        else:
+            if isinstance(previous, Text):
+                parts.append("\n")
+            parts.append(f"{render_entry(block)}\n")
+        previous = block
+    return "".join(parts)
+
+
+def parse_turns(body: str, first_line: int = 1) -> tuple[str, tuple[Turn, ...]]:
+    """The title and the turns of a transcript's body.
+
+    Args:
+        body: Text with ``\\n`` line ends.
+        first_line: The line of the file on which ``body`` starts.
+    """
+    title, above = "", _Draft("system", "", "", 0)
+    drafts = [above]
+    text = _Gatherer(body)
+    line, counted = first_line, 0
+    for mark in _marks(body):
+        if mark.meaning == "escape":
+            text.drop(mark.start)
+            continue
+        text.flush(drafts[-1], mark.start)
+        if isinstance(mark.meaning, re.Match):
+            line += body.count("\n", counted, mark.start)
+            counted = mark.start
+            drafts.append(_heading(mark.meaning, line))
+        elif not isinstance(mark.meaning, str):
+            drafts[-1].blocks.append(mark.meaning)
+        text.restart(mark.end + 1)
+    text.flush(drafts[-1], len(body))
+    if above.blocks and isinstance(above.blocks[0], Text):
+        title, rest = _title(above.blocks[0].text)
+        # Text without a single turn is kept whole: what looks like a title may be a comment in a log.
+        if title and (len(drafts) > 1 or not rest):
+            above.blocks[:1] = [Text(rest)] if rest else []
+    kept = drafts if above.blocks else drafts[1:]
+    return title, tuple(draft.turn() for draft in kept)
+
+
+@dataclass(slots=True)
+class _Draft:
+    role: Role
+    time: str
+    kind: str
+    line: int
+    blocks: list[Block] = field(default_factory=list)
+
+    def turn(self) -> Turn:
+        return Turn(self.role, self.time, tuple(self.blocks), self.kind, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A line that means something: the match of a heading, an entry, ``"separator"`` or ``"escape"``."""
+
+    meaning: re.Match[str] | Block | str
+    start: int
+    end: int
+
+
+class _Gatherer:
+    """Collects the text between two marks, without blank lines at its edges and without escapes."""
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+        self._start = 0
+        self._dropped: list[int] = []
+
+    def restart(self, start: int) -> None:
+        self._start = start
+        self._dropped.clear()
+
+    def drop(self, place: int) -> None:
+        self._dropped.append(place)
+
+    def flush(self, draft: _Draft, end: int) -> None:
+        body, start = self._body, self._start
+        raw = body[start:end]
+        kept = raw.strip(" \t\n")
+        if kept:
+            first = raw.rfind("\n", 0, raw.index(kept[0])) + 1
+            last = raw.find("\n", len(raw.rstrip(" \t\n")))
+            stop = start + (last if last >= 0 else len(raw))
+            pieces: list[str] = []
+            place = start + first
+            for dropped in self._dropped:
+                pieces.append(body[place:dropped])
+                place = dropped + 1
+            pieces.append(body[place:stop])
+            draft.blocks.append(Text(decode("".join(pieces))))
+        self.restart(end)
+
+
+def _marks(body: str) -> Iterator[_Mark]:
+    """The marks of a body in order; whatever stands inside fenced code is none."""
+    lines = _MARK.finditer("\n" + body)
+    for match in outside(Fences(body).blocks(), lines, lambda match: match.start()):
+        line = match[0][1:]
+        meaning = _meaning(line)
+        if meaning is not None:
+            yield _Mark(meaning, match.start(), match.end() - 1)
+
+
+def _meaning(line: str) -> re.Match[str] | Block | str | None:
+    if line[0] == "#":
+        return HEADING.fullmatch(line)
+    if line[0] == ">":
+        return parse_entry(line)
+    if line[0] == "\\":
+        return "escape" if ESCAPED_LINE.match(line) else None
+    return "separator" if line == SEPARATOR or line.startswith(KEY_PREFIX) else None
+
+
+def _heading(match: re.Match[str], line: int) -> _Draft:
+    time = f"{int(match['hour']):02}:{match['minute']}" if match["hour"] else ""
+    return _Draft(_ROLES[match["role"].lower()], time, (match["kind"] or "").strip(" "), line)
+
+
+def _title(text: str) -> tuple[str, str]:
+    """The first heading of a text and the text without it."""
+    headings = _TITLE.finditer("\n" + text)
+    for match in outside(Fences(text).blocks(), headings, lambda match: match.start()):
+        title = match[1].strip(" \t")
+        if title:
+            before, after = text[: match.start()].rstrip(" \t\n"), text[match.end() - 1 :].strip("\n")
+            return title, f"{before}\n\n{after}" if before and after else before or after
+    return "", text
+
+
+def _one_line(text: str) -> str:
+    return encode_line(" ".join(text.split()))
+
+
+def _scalar(header: Mapping[str, object], key: str) -> str:
+    value = header.get(key)
+    return value if isinstance(value, str) else ""

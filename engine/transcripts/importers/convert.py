@@ -1,0 +1,85 @@
+"""Session logs as turns without a transcript: to look at one, or to follow it while it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.transcripts.importers import claude_code, codex
+from engine.transcripts.importers.lines import opened, read_lines
+from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.importers.session import START, SessionReader
+from engine.transcripts.turn import Transcript, Turn
+
+_LOOK_AT = 50
+
+
+def kind_of(stream: BinaryIO) -> Kind | None:
+    """Whose log a file is, by its first lines; ``None`` while they do not tell."""
+    for number, line in enumerate(read_lines(stream)):
+        for record in line.records:
+            if codex.looks_like(record):
+                return "codex"
+            if claude_code.looks_like(record):
+                return "claude-code"
+        if number == _LOOK_AT:
+            break
+    return None
+
+
+def read_log(path: Path, name: str) -> Transcript:
+    """A whole session log as a transcript; without turns when it is of no known kind.
+
+    Args:
+        path: The log.
+        name: The path the transcript is given.
+
+    Raises:
+        ImportFailed: The log cannot be read.
+    """
+    with opened(path) as stream:
+        kind = kind_of(stream)
+        if kind is None:
+            return Transcript(name, "", "", "", "", {}, ())
+        log = SessionLog(kind, path, stream)
+        reading = log.read(START)
+        reader = reading.reader
+        last = reader.turns.current
+        turns = (*reading.final, last) if last is not None else reading.final
+        started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
+        header: dict[str, object] = {"session_id": log.session_id(), "started": started}
+        header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
+        title = reader.topic or reader.question.strip().partition("\n")[0]
+        return Transcript(name, log.session_id(), started, "", title, header, turns)
+
+
+class LogFollower:
+    """Takes in a log piece by piece, and keeps its place.
+
+    Args:
+        kind: Whose log it is.
+        path: Where it is.
+        stream: The log, open; needed only now.
+
+    Attributes:
+        offset: Byte offset after the last line taken in.
+    """
+
+    def __init__(self, kind: Kind, path: Path, stream: BinaryIO) -> None:
+        self.offset = 0
+        self._finished: list[Turn] = []
+        self._reader: SessionReader = SessionLog(kind, path, stream).reader(self._finished.append, START)
+
+    def follow(self, stream: BinaryIO) -> tuple[list[Turn], Turn | None]:
+        """Take in what was added.
+
+        Returns:
+            The turns that have become final, and the one that may still grow.
+        """
+        for line in read_lines(stream, self.offset):
+            for place, record in enumerate(line.records):
+                self._reader.feed(record, line.start, place)
+            self.offset = line.end
+        finished = self._finished.copy()
+        self._finished.clear()
+        return finished, self._reader.turns.current

@@ -1,0 +1,122 @@
+"""Reads JSON lines from a file that may be huge, broken, or still being written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from engine.errors import ImportFailed
+
+Record = dict[str, Any]
+
+LINE_LIMIT = 8 * 1024 * 1024
+"""Bytes of the longest line read; a longer one is skipped and counted."""
+
+_CHUNK = 1024 * 1024
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a source.
+
+    Attributes:
+        start: Byte offset of its first byte.
+        end: Byte offset after its line end.
+        records: The JSON objects on it: one, or more where two writers collided.
+        odd: Whether something on it could not be read.
+    """
+
+    start: int
+    end: int
+    records: tuple[Record, ...]
+    odd: bool
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A regular file, open for reading; a pipe or device is refused instead of waited for.
+
+    Raises:
+        ImportFailed: It is no regular file, or cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise ImportFailed(
+            f"cannot be opened ({error.strerror})", where=str(path), cure="check the path and its permissions"
+        ) from error
+    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ImportFailed("is no regular file", where=str(path), cure="name a session's .jsonl file")
+        yield stream
+
+
+def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
+    """The lines from an offset on, each as soon as it is read; at most ``limit`` bytes are held.
+
+    A last line without a line end is given when it is whole JSON, and otherwise waits for the rest of it: the
+    next reading starts at the ``end`` of the last line given.
+
+    Args:
+        stream: An unbuffered binary file.
+        start: Offset of the beginning of a line.
+        limit: Bytes of the longest line read.
+    """
+    stream.seek(start)
+    held: list[bytes] = []
+    size = 0
+    while chunk := stream.read(_CHUNK):
+        place = 0
+        while (newline := chunk.find(b"\n", place)) >= 0:
+            size += newline - place
+            whole = None if size > limit else b"".join((*held, chunk[place:newline]))
+            yield _line(start, start + size + 1, whole)
+            start += size + 1
+            held.clear()
+            size, place = 0, newline + 1
+        size += len(chunk) - place
+        if size <= limit:
+            held.append(chunk[place:])
+        else:
+            held.clear()
+    if held:
+        last = _line(start, start + size, b"".join(held))
+        if not last.odd and last.records:
+            yield last
+
+
+def _line(start: int, end: int, data: bytes | None) -> Line:
+    if data is None:
+        return Line(start, end, (), True)
+    if not data.strip():
+        return Line(start, end, (), False)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        records = tuple(_each(data.decode("utf-8", "surrogateescape")))
+        return Line(start, end, records, True)
+    if isinstance(value, dict):
+        return Line(start, end, (value,), False)
+    return Line(start, end, (), True)
+
+
+def _each(text: str) -> Iterator[Record]:
+    """The JSON objects at the beginning of a text that is not one object."""
+    place = 0
+    while place < len(text):
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(value, dict):
+            yield value
+        place = end
+        while place < len(text) and text[place].isspace():
+            place += 1

@@ -1,0 +1,162 @@
+"""Imports session logs into transcripts: incrementally, and any number of times with the same outcome.
+
+The transcript is a function of the log. Its last turn is written anew at each import, because a call in it
+may have got its result meanwhile; everything before is final. So nothing depends on when, or how often, or
+after which crash an import runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import ImportFailed
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.importers import claude_code, codex
+from engine.transcripts.importers.drafts import Status, first_import, next_import
+from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.places import find_session, session_files, session_of
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What became of one session log.
+
+    Attributes:
+        source: The log.
+        target: The transcript, workspace-relative; empty when there is none.
+        session_id: The session's id; empty when the log does not say.
+        turns_new: Turns that were not in the transcript before.
+        turns_total: Turns in the transcript now.
+        odd_lines: Lines of the log that could not be read, or only in part.
+        status: ``new``, ``grown``, ``unchanged``, ``skipped``, or ``replaced`` when the log was cut or
+        rewritten
+            since the last import: the transcript then keeps what it has and gets what it lacks.
+        why: One clause, where the status does not say it all.
+    """
+
+    source: Path
+    target: str
+    session_id: str
+    turns_new: int
+    turns_total: int
+    odd_lines: int
+    status: Status
+    why: str = ""
+
+
+def discover(kind: Kind, home: Path | None = None) -> list[Path]:
+    """The session logs of an agent on this machine.
+
+    Args:
+        kind: Whose.
+        home: The agent's folder; where it is by default when ``None``.
+    """
+    return claude_code.discover(home) if kind == "claude-code" else codex.discover(home)
+
+
+def import_all(
+    kind: Kind,
+    workspace: Workspace,
+    files: Files,
+    *,
+    sources: Iterable[Path] | None = None,
+    home: Path | None = None,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[ImportResult]:
+    """Import every session log of an agent, one result each; a log that cannot be read stops nothing.
+
+    Args:
+        kind: Whose logs.
+        workspace: Where transcripts go.
+        files: Its write path.
+        sources: The logs; all there are by default.
+        home: The agent's folder; where it is by default when ``None``.
+        dry_run: Write nothing.
+        clock: Seconds since the epoch.
+
+    Raises:
+        WriteFailed, ReadOnly: A transcript could not be written.
+    """
+    known = {session_of(path): workspace.relative(path) for path in session_files(workspace)}
+    for source in discover(kind, home) if sources is None else sources:
+        try:
+            result = import_file(kind, source, workspace, files, dry_run=dry_run, clock=clock, find=known.get)
+        except ImportFailed as error:
+            yield ImportResult(source, "", "", 0, 0, 0, "skipped", error.what)
+            continue
+        if result.target:
+            known.setdefault(result.session_id, result.target)
+        yield result
+
+
+def import_file(
+    kind: Kind,
+    source: Path,
+    workspace: Workspace,
+    files: Files,
+    *,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+    find: Callable[[str], str | None] | None = None,
+) -> ImportResult:
+    """Import one session log into its transcript; what is there already stays as it is, byte for byte.
+
+    Args:
+        kind: Whose log it is.
+        source: The log.
+        workspace: Where the transcript goes.
+        files: Its write path.
+        dry_run: Write nothing.
+        clock: Seconds since the epoch; a session silent for ``IDLE_S`` is given its end.
+        find: Gives the transcript of a session id; looked for in the workspace by default.
+
+    Raises:
+        ImportFailed: The log cannot be read.
+        WriteFailed, ReadOnly: The transcript could not be written.
+    """
+
+    def search(session_id: str) -> str | None:
+        return find_session(workspace, session_id)
+
+    look_up = find or search
+    with opened(source) as stream:
+        log = SessionLog(kind, source, stream)
+        session_id = log.session_id()
+        for _ in range(_ATTEMPTS):
+            target = look_up(session_id) if session_id else None
+            old = None if target is None else _content(files, target)
+            draft = first_import(log, session_id, clock) if old is None else next_import(log, old, clock)
+            path = target if target is not None and old is not None else draft.target
+            if dry_run or draft.data == old or _write(files, path, old, draft.data):
+                new = draft.turns - draft.turns_before
+                return ImportResult(
+                    source, path, session_id, new, draft.turns, draft.odd, draft.status, draft.why
+                )
+            look_up = search
+    raise ImportFailed(
+        "its transcript is being changed again and again", where=str(source), cure="import it later"
+    )
+
+
+def _content(files: Files, target: str) -> bytes | None:
+    try:
+        return files.read(target, limit=None)
+    except FileNotFoundError:
+        return None
+
+
+def _write(files: Files, target: str, old: bytes | None, new: bytes | None) -> bool:
+    """Put the new content in place of the old; not when somebody else has written meanwhile."""
+    if new is None:
+        return True
+    if old is None:
+        return files.create(target, new)
+    return files.update(target, lambda found: new if found == old else found) == new

@@ -1,0 +1,88 @@
+"""What an import remembers, in the header of the transcript it wrote.
+
+Text and memory reach the disk in one atomic replacement, so no crash can come between them; and a transcript
+that is copied, restored or pulled from elsewhere brings its memory along.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.transcripts.importers.session import Checkpoint
+
+SOURCE_FIELD = "imported_from"
+STATE_FIELD = "import_state"
+
+_EDGE = 4096
+_COUNTS = tuple(each.name for each in fields(Checkpoint) if each.name != "reply")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportState:
+    """How far a source was read, and what stands in the transcript for it.
+
+    Attributes:
+        read: Bytes of the source taken in.
+        turns: Turns in the transcript.
+        odd: Lines of the source that could not be read whole.
+        source: Fingerprint of the bytes read.
+        text: Fingerprint of the transcript below its header.
+        kept: Bytes of the transcript below its header that are final.
+        checkpoint: Where reading goes on.
+    """
+
+    read: int
+    turns: int
+    odd: int
+    source: str
+    text: str
+    kept: int
+    checkpoint: Checkpoint
+
+    def written(self) -> str:
+        """One line of ``name=value``, without what is zero."""
+        own = {key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept")}
+        since = {f"from_{key.name}": getattr(self.checkpoint, key.name) for key in fields(Checkpoint)}
+        return " ".join(f"{key}={value}" for key, value in {**own, **since}.items() if value)
+
+
+def read_state(value: object) -> ImportState | None:
+    """The state written in a header; ``None`` when there is none or it makes no sense."""
+    if not isinstance(value, str):
+        return None
+    found = dict(part.partition("=")[::2] for part in value.split())
+    try:
+        since = Checkpoint(
+            **{name: int(found.get(f"from_{name}", 0)) for name in _COUNTS}, reply=found.get("from_reply", "")
+        )
+        numbers = {key: int(found.get(key, 0)) for key in ("read", "turns", "odd", "kept")}
+        state = ImportState(**numbers, source=found["source"], text=found["text"], checkpoint=since)
+    except (KeyError, ValueError):
+        return None
+    return state if 0 <= since.offset <= state.read and state.kept >= 0 else None
+
+
+def fingerprint(stream: BinaryIO, length: int) -> str:
+    """Identifies the first ``length`` bytes of a file by its edges: a log only ever grows at its end."""
+    digest = hashlib.sha256(str(length).encode())
+    for start in (0, max(length - _EDGE, 0)):
+        stream.seek(start)
+        digest.update(stream.read(min(_EDGE, length - start)))
+    return digest.hexdigest()[:16]
+
+
+def text_fingerprint(body: bytes) -> str:
+    """Identifies the transcript's text."""
+    return hashlib.sha256(body).hexdigest()[:16]
+
+
+def shown_source(path: Path) -> str:
+    """A source's path as it stands in a header, the home folder as ``~``."""
+    absolute = path.absolute()
+    try:
+        return f"~/{absolute.relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):
+        return absolute.as_posix()

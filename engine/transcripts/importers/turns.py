@@ -1,0 +1,90 @@
+"""Builds turns from the records of a session log (spec 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from engine.transcripts.injected import strip_injected
+from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
+
+
+@dataclass(slots=True)
+class _Draft:
+    role: Role
+    time: str
+    kind: str
+    blocks: list[Block] = field(default_factory=list)
+
+    def turn(self) -> Turn:
+        return Turn(self.role, self.time, tuple(self.blocks), self.kind)
+
+
+class TurnBuilder:
+    """Puts what was said and done in order. Whatever the agent does in a row is one turn.
+
+    Args:
+        finished: Called with each turn that can no longer change.
+        opened: Called when a turn begins, after the one before it was finished.
+    """
+
+    def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], None]) -> None:
+        self._finished = finished
+        self._opened = opened
+        self._draft: _Draft | None = None
+        self._waiting: dict[str, tuple[int, ToolCall]] = {}
+
+    @property
+    def current(self) -> Turn | None:
+        """The last turn as it is now; it may still grow."""
+        return self._draft.turn() if self._draft is not None else None
+
+    def say(self, role: Role, blocks: Sequence[Block], time: str, kind: str = "") -> None:
+        """Add content. A user's or the system's opens a turn, the agent's goes on with the agent's turn."""
+        kept = [block for block in map(_clean, blocks) if not isinstance(block, Text) or block.text.strip()]
+        if not kept:
+            return
+        draft = self._turn_of(role, time, kind)
+        for block in kept:
+            last = draft.blocks[-1] if draft.blocks else None
+            if isinstance(block, Text) and isinstance(last, Text):
+                draft.blocks[-1] = Text(f"{last.text}\n\n{block.text}")
+            else:
+                draft.blocks.append(block)
+
+    def call(self, call_id: str, name: str, summary: str, time: str) -> None:
+        """Add a tool call of the agent; its result may follow."""
+        draft = self._turn_of("agent", time, "")
+        call = ToolCall(name, summary)
+        self._waiting[call_id] = (len(draft.blocks), call)
+        draft.blocks.append(call)
+
+    def called(self, call_id: str) -> ToolCall | None:
+        """The call of this turn that waits for the result ``call_id``."""
+        found = self._waiting.get(call_id)
+        return found[1] if found else None
+
+    def result(self, call_id: str, result: str) -> None:
+        """Add the result of a call of this turn; one that belongs to no such call is dropped."""
+        found = self._waiting.pop(call_id, None)
+        if found is not None and self._draft is not None:
+            place, call = found
+            self._draft.blocks[place] = ToolCall(call.name, call.summary, result)
+
+    def _turn_of(self, role: Role, time: str, kind: str) -> _Draft:
+        draft = self._draft
+        if draft is not None and role == draft.role == "agent" and kind == draft.kind:
+            return draft
+        if draft is not None:
+            self._finished(draft.turn())
+        self._waiting.clear()
+        self._draft = _Draft(role, time, kind)
+        self._opened()
+        return self._draft
+
+
+def _clean(block: Block) -> Block:
+    if isinstance(block, Text):
+        text = strip_injected(block.text.replace("\r\n", "\n")).strip("\n").rstrip(" \t\n")
+        return Text(text)
+    return block

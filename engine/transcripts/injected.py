@@ -1,0 +1,72 @@
+"""Removes what was injected into a message, so that memory never learns from itself (design 3.13)."""
+
+from __future__ import annotations
+
+import re
+
+_CURLY = r"knowledge|rag-context|file-knowledge"
+_ANGLE = r"system-reminder|local-command-[a-z-]+|command-[a-z-]+"
+# A marker in back quotes is being talked about, not used.
+_MARKER = re.compile(
+    rf"(?<!`)(?:\{{(?P<curly_end>/?)(?P<curly>{_CURLY})(?:[ \t][^{{}}\n]*)?\}}"
+    rf"|<(?P<angle_end>/?)(?P<angle>{_ANGLE})(?:[ \t][^<>\n]*)?>)(?!`)"
+)
+# The lines above the sections of a prompt, by the labels they have; other comments are the writer's own.
+_LABELS = (
+    r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription)"
+    r":[^\n]*|history:[^\n]*|steering|discussion|message|(?:user|agent|system) [0-9]{2}:[0-9]{2}[^\n]*"
+)
+_SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
+
+
+def strip_injected(text: str) -> str:
+    """The text without injected blocks: retrieved knowledge, reminders and commands of the agent's own
+    program, and the markers between the sections of a compiled prompt.
+
+    Blocks are ``{knowledge}…{/knowledge}``, ``{rag-context}``, ``{file-knowledge}``, ``<system-reminder>``,
+    ``<command-…>`` and ``<local-command-…>``, with or without attributes, nested or not. A block that never
+    ends stays: cutting to the end of the message could take a person's words. A text without any is returned
+    as it is.
+    """
+    if "{/" in text or "</" in text:
+        text = _without_blocks(text)
+    return _SECTION.sub("", text) if "<!-- " in text else text
+
+
+def _without_blocks(text: str) -> str:
+    spans: list[tuple[int, int]] = []
+    open_at: dict[str, list[int]] = {}
+    for match in _MARKER.finditer(text):
+        name = match["curly"] or match["angle"]
+        starts = open_at.setdefault(name, [])
+        if not (match["curly_end"] or match["angle_end"]):
+            starts.append(match.start())
+        elif starts:
+            start = starts.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, match.end()))
+    return _without(text, spans) if spans else text
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    kept, place = "", 0
+    for start, end in spans:
+        if start < place:
+            place = max(place, end)
+            continue
+        kept = _joined(kept, text[place:start]) if place else text[:start]
+        place = end
+    return _joined(kept, text[place:])
+
+
+def _joined(before: str, after: str) -> str:
+    """Two pieces around a gap; the blank lines on both sides become those of one gap."""
+    left, right = before.rstrip(" \t\n"), after.lstrip(" \t\n")
+    if not left:
+        return right
+    if not right:
+        return left
+    gap = before[len(left) :] + after[: len(after) - len(right)]
+    lines = gap.count("\n")
+    return left + ("\n" * min(lines, 2) if lines else gap[:1]) + right

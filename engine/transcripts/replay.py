@@ -1,0 +1,106 @@
+"""Plays an existing transcript into a working conversation at a human pace, so that a demonstration moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from engine.store.files import Files
+from engine.transcripts.capture import utc_now
+from engine.transcripts.format import render, render_turn
+from engine.transcripts.turn import Text, Transcript, Turn
+
+_CHARACTERS_PER_S = {"user": 45.0, "agent": 160.0, "system": 400.0}
+_LEAST_S, _MOST_S = 0.8, 7.0
+_TOOL_S = 0.6
+
+
+def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
+    """Seconds before each turn: people type, agents answer quickly, tools take their time.
+
+    Args:
+        speed: 2 plays twice as fast.
+
+    Raises:
+        ValueError: The speed is not positive.
+    """
+    if speed <= 0:
+        raise ValueError("the speed of a replay must be positive")
+
+    def pace(turn: Turn) -> float:
+        written = sum(len(block.text) for block in turn.blocks if isinstance(block, Text))
+        seconds = written / _CHARACTERS_PER_S[turn.role] + _TOOL_S * len(turn.tools)
+        return min(max(seconds, _LEAST_S), _MOST_S) / speed
+
+    return pace
+
+
+class Replay:
+    """Plays one transcript, once.
+
+    The target begins anew with an atomic replacement, so that whoever follows it sees a new conversation;
+    then each turn is appended when its time comes, with the time of the clock in its heading.
+
+    Args:
+        files: The workspace's write path.
+        source: The transcript to play.
+        target: The conversation file to write, workspace-relative, such as ``conversations/demo.md``.
+        pace: Seconds to wait before a turn.
+        sleep: Waits; by default until the time is over or the replay is stopped.
+        clock: Gives the time in UTC.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        source: Transcript,
+        target: str,
+        *,
+        pace: Callable[[Turn], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._files = files
+        self._source = source
+        self._target = target
+        self._pace = pace or human_pace()
+        self._sleep = sleep
+        self._clock = clock
+
+    def run(self, stop: threading.Event) -> int:
+        """Play until the end, or until ``stop`` is set.
+
+        Returns:
+            The number of turns played.
+
+        Raises:
+            PathRefused, WriteFailed, ReadOnly: The target cannot be written.
+        """
+        self._files.replace(self._target, self._beginning().encode("utf-8"))
+        played = 0
+        for turn in self._source.turns:
+            self._wait(self._pace(turn), stop)
+            if stop.is_set():
+                break
+            now = replace(turn, time=f"{self._clock().astimezone(UTC):%H:%M}")
+            self._files.append(self._target, f"\n{render_turn(now)}".encode())
+            played += 1
+        return played
+
+    def _beginning(self) -> str:
+        started = self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        header: dict[str, object] = {
+            "session_id": f"{self._source.session_id or 'session'}.replay",
+            "started": started,
+            "channel": "replay",
+        }
+        header |= {key: self._source.header[key] for key in ("model", "topic") if key in self._source.header}
+        return render(replace(self._source, title=self._source.title or "Replay", header=header, turns=()))
+
+    def _wait(self, seconds: float, stop: threading.Event) -> None:
+        if self._sleep is None:
+            stop.wait(seconds)
+        else:
+            self._sleep(seconds)

@@ -1,0 +1,204 @@
+"""Follows a conversation while another program writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from engine.errors import ImportFailed
+from engine.transcripts.escape import Fences
+from engine.transcripts.format import parse
+from engine.transcripts.importers.convert import LogFollower, kind_of
+from engine.transcripts.importers.lines import opened
+from engine.transcripts.turn import Turn
+
+_MARK_BYTES = 512
+_READ_LIMIT = 64 * 1024 * 1024
+
+
+class TailedTurn(NamedTuple):
+    """A turn that is new, or is longer than when it was given last.
+
+    Attributes:
+        ordinal: Its place in the file, from 0; with the path it identifies the turn.
+        turn: The turn.
+        grown: Whether an earlier form of it was given before.
+    """
+
+    ordinal: int
+    turn: Turn
+    grown: bool
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How much of the file was read.
+
+    Attributes:
+        inode: Device and inode of the file.
+        size: Its size in bytes; -1 before the first reading.
+        mtime_ns: When it was last changed.
+        stable: Byte offset at which the next reading starts.
+        mark: The bytes before ``stable``: a file that goes on still has them there.
+        turns: Turns before ``stable``.
+        lines: Lines before ``stable``.
+    """
+
+    inode: tuple[int, int] = (0, 0)
+    size: int = -1
+    mtime_ns: int = 0
+    stable: int = 0
+    mark: bytes = b""
+    turns: int = 0
+    lines: int = 0
+
+
+class Tail:
+    """Gives the turns of one growing conversation file, each once, and again when it has grown.
+
+    Markdown and text are read from the beginning of the last turn on; agents' JSONL from the first byte not
+    yet read. A file that was cut, replaced or edited further up is read again from its beginning, and only
+    turns that differ from those already given come out; all of them when it was begun anew. What has no line
+    end yet waits for it, or until the file was left alone for ``settle_s``: neither half a line nor half a
+    character is ever given.
+
+    Args:
+        path: The file; it need not exist yet.
+        settle_s: Seconds after which an unfinished last line is taken as it is.
+        clock: Seconds since the epoch.
+
+    Attributes:
+        waiting: Whether something was left for the next reading although nothing may change until then.
+    """
+
+    def __init__(self, path: Path, *, settle_s: float = 2.0, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self.waiting = False
+        self._settle_s = settle_s
+        self._clock = clock
+        self._seen = _Seen()
+        self._given: list[bytes] = []
+        self._log: LogFollower | None = None
+
+    def skip_existing(self) -> int:
+        """Take everything in the file as given already.
+
+        Returns:
+            The number of turns skipped.
+        """
+        self.read_new()
+        return len(self._given)
+
+    def read_new(self) -> list[TailedTurn]:
+        """What was added since the last call; nothing when the file is gone or cannot be read."""
+        try:
+            with opened(self.path) as stream:
+                return self._read(stream)
+        except (ImportFailed, OSError):
+            return []
+
+    def _read(self, stream: BinaryIO) -> list[TailedTurn]:
+        status = os.fstat(stream.fileno())
+        inode, seen = (status.st_dev, status.st_ino), self._seen
+        is_same = (inode, status.st_size, status.st_mtime_ns) == (seen.inode, seen.size, seen.mtime_ns)
+        if is_same and not self.waiting:
+            return []
+        is_continued = seen.size >= 0 and inode == seen.inode and status.st_size >= seen.stable
+        if not is_continued or _mark(stream, seen.stable) != seen.mark:
+            self._seen = seen = _Seen()
+            self._log = None
+        first, lines = seen.turns, seen.lines
+        is_log = self.path.suffix.lower() == ".jsonl"
+        turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
+        if not is_continued and len(turns) < len(self._given):
+            # Fewer turns in another file under the same name: this is another conversation.
+            self._given.clear()
+        seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
+        seen.mark = _mark(stream, seen.stable)
+        return self._news(
+            [replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns], first
+        )
+
+    def _text_turns(self, stream: BinaryIO, mtime: float) -> Sequence[Turn]:
+        seen = self._seen
+        stream.seek(seen.stable)
+        data, is_cut = _read_most(stream)
+        self.waiting = is_cut
+        if not data.endswith(b"\n") and (is_cut or self._clock() - mtime < self._settle_s):
+            self.waiting = bool(data)
+            data = data[: data.rfind(b"\n") + 1]
+        turns = parse(data, self.path.name).turns
+        if turns and turns[-1].line > 1:
+            heading = _start_of(data, turns[-1].line)
+            # Below a fence that is not closed yet, what looks like a heading may turn out to be code.
+            if not _has_open_fence(data[:heading]):
+                seen.stable += heading
+                seen.turns += len(turns) - 1
+                seen.lines += turns[-1].line - 1
+        return turns
+
+    def _log_turns(self, stream: BinaryIO) -> Sequence[Turn]:
+        self.waiting = False
+        if self._log is None:
+            kind = kind_of(stream)
+            if kind is None:
+                return ()
+            self._log = LogFollower(kind, self.path, stream)
+        finished, current = self._log.follow(stream)
+        self._seen.stable = self._log.offset
+        self._seen.turns += len(finished)
+        return [*finished, current] if current is not None else finished
+
+    def _news(self, turns: Sequence[Turn], first: int) -> list[TailedTurn]:
+        """Those of ``turns`` that are new or differ from what was given, the first being number ``first``."""
+        found: list[TailedTurn] = []
+        for ordinal, turn in enumerate(turns, first):
+            digest = _digest(turn)
+            is_known = ordinal < len(self._given)
+            if is_known and self._given[ordinal] == digest:
+                continue
+            found.append(TailedTurn(ordinal, turn, is_known))
+            self._given[ordinal : ordinal + 1] = [digest]
+        del self._given[first + len(turns) :]
+        return found
+
+
+def _start_of(data: bytes, line: int) -> int:
+    """Byte offset of a 1-based line."""
+    return len(data) - len(data.split(b"\n", line - 1)[-1])
+
+
+def _has_open_fence(data: bytes) -> bool:
+    fences = Fences(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return fences.any_open()
+
+
+def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
+    """What follows, up to a limit, and whether there is more."""
+    chunks = []
+    total = 0
+    while chunk := stream.read(1024 * 1024):
+        chunks.append(chunk)
+        total += len(chunk)
+        if total > _READ_LIMIT:
+            return b"".join(chunks), True
+    return b"".join(chunks), False
+
+
+def _mark(stream: BinaryIO, end: int) -> bytes:
+    """The last bytes before an offset."""
+    start = max(end - _MARK_BYTES, 0)
+    stream.seek(start)
+    return stream.read(end - start)
+
+
+def _digest(turn: Turn) -> bytes:
+    return hashlib.blake2b(
+        repr((turn.role, turn.time, turn.kind, turn.blocks)).encode("utf-8", "backslashreplace"),
+        digest_size=16,
+    ).digest()

@@ -1,0 +1,98 @@
+"""What a conversation is made of (spec 2.1): turns, and the blocks inside a turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["user", "agent", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A run of Markdown that somebody wrote."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call on one line: ``> [tool:{name}] {summary} → {result}``.
+
+    ``summary`` and ``result`` are single lines; ``result`` may be empty.
+    """
+
+    name: str
+    summary: str
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A reference to binary content: ``> [attachment:{path}]``."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeChange:
+    """A memory operation: ``> [knowledge:{action}] {path} — {summary}``."""
+
+    action: str
+    path: str
+    summary: str = ""
+
+
+Block = Text | ToolCall | Attachment | KnowledgeChange
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a conversation.
+
+    Attributes:
+        role: Who spoke.
+        time: Wall-clock time as written in the heading, ``HH:MM``.
+        blocks: The content in order.
+        kind: ``""`` for dialogue, ``"memory"`` for a memory operation (``[memory]`` in the heading).
+        line: 1-based line of the heading in its file; 0 when the turn is not from a file. Not compared.
+    """
+
+    role: Role
+    time: str
+    blocks: tuple[Block, ...] = ()
+    kind: str = ""
+    line: int = field(default=0, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The Markdown of the turn without tool calls, attachments and memory operations."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def tools(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the turn, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation as its file holds it.
+
+    Attributes:
+        path: Workspace-relative path; empty when the transcript is not from a file.
+        session_id: The session's identifier, ``""`` when the header has none.
+        started: ISO 8601 UTC time as the header gives it, ``""`` when absent.
+        ended: The same for the end; ``""`` while the session runs.
+        title: The first ``#`` heading.
+        header: Every header field as written: strings, lists, mappings.
+        turns: The turns in file order.
+    """
+
+    path: str
+    session_id: str
+    started: str
+    ended: str
+    title: str
+    header: dict[str, object]
+    turns: tuple[Turn, ...]

@@ -1,0 +1,402 @@
+"""The decision log: append-only, labelled afterwards, readable whatever happens to it (spec 5.5)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.activation import decisions
+from engine.activation.decision import Decision, decision_id, hash_of, worth_logging
+from engine.activation.decisions import LOG_FOLDER, DecisionLog
+from engine.activation.signals import Signals
+from engine.activation.trace import (
+    Direction,
+    Funnel,
+    GateOutcome,
+    Message,
+    Score,
+    TopicTrace,
+    Trace,
+    TriggerHit,
+)
+from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
+from engine.store import descriptors
+from engine.store.faults import fail, trip
+from tests.activation.support import workspace_files
+
+FEBRUARY = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: datetime = FEBRUARY) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def row(
+    topic: str,
+    *,
+    score: float = 0.28,
+    hit: bool = True,
+    gate: GateOutcome | None = None,
+    verdict: str = "active",
+) -> TopicTrace:
+    return TopicTrace(
+        topic=topic,
+        priority="high",
+        activation="gated",
+        hits=(TriggerHit(0, "pattern", "review", 8, 14),) if hit else (),
+        scores=(Score("tfidf", score),),
+        score=score,
+        threshold=0.15,
+        activate_at=0.3,
+        gate_at=0.0,
+        rule="high <.30",
+        gate=gate,
+        verdict="active" if verdict == "active" else "dropped",
+        why="",
+    )
+
+
+def trace(*rows: TopicTrace, text: str = "Can you review this?", at: datetime = FEBRUARY, **of: str) -> Trace:
+    direction: Direction = "output" if of.get("direction") == "output" else "input"
+    message = Message(text, direction, of.get("session_id", "s1"), at)
+    return Trace(message=message, rows=rows, funnel=Funnel(len(rows), 0, 0, 0, 0))
+
+
+def log_of(root: Path, clock: Clock | None = None, told: list[str] | None = None) -> DecisionLog:
+    return DecisionLog(
+        workspace_files(root), clock=clock or Clock(), on_problem=None if told is None else told.append
+    )
+
+
+@contextlib.contextmanager
+def broken_disk() -> Iterator[None]:
+    """Nothing can be written, neither to a new file nor to an old one."""
+    with trip("append:write", fail(errno.ENOSPC)), trip("temp:write", fail(errno.ENOSPC)):
+        yield
+
+
+def test_a_decision_comes_back_with_everything_that_led_to_it(tmp_path: Path) -> None:
+    gate = GateOutcome("yes", "openai", "m", True, 0.8, "said yes", 210.26, 0.0002)
+    signals = Signals(1, 0, 0, 1, 1.87, 0.5, 0.25)
+    log = log_of(tmp_path)
+    assert log.record(trace(row("pr", gate=gate)), {"pr": signals}) == 1
+    (decision,) = log.read().decisions
+    text = "Can you review this?"
+    assert decision == Decision(
+        id=decision_id(Message(text, "input", "s1", FEBRUARY), hash_of(text), "pr"),
+        at="2026-02-16T18:45:00+00:00",
+        session_id="s1",
+        direction="input",
+        message_hash=hash_of(text),
+        message=text,
+        topic="pr",
+        priority="high",
+        activation="gated",
+        hits=((0, "pattern", "review", 8, 14),),
+        scores={"tfidf": 0.28},
+        score=0.28,
+        threshold=0.15,
+        activate_at=0.3,
+        gate_at=0.0,
+        rule="high <.30",
+        verdict="active",
+        gate_answer="yes",
+        gate_provider="openai",
+        gate_model="m",
+        gate_probability=0.8,
+        gate_reason="said yes",
+        cached=True,
+        latency_ms=210.3,
+        cost_usd=0.0002,
+        signals=tuple(signals),
+    )
+    assert decision.time == FEBRUARY and decision.tier1_matched and decision.asked
+
+
+def test_only_what_can_be_learned_from_is_logged() -> None:
+    rows = (
+        row("hit", score=0.0),
+        row("near", score=0.075, hit=False),
+        row("far", score=0.0749, hit=False),
+        row("asked", score=0.01, hit=False, gate=GateOutcome("no", "local")),
+        row("nothing", score=0.0, hit=False),
+    )
+    assert [kept.topic for kept in worth_logging(trace(*rows))] == ["hit", "near", "asked"]
+    assert [kept.topic for kept in worth_logging(trace(*rows, direction="output"))] == ["hit", "asked"]
+
+
+def test_a_message_is_one_append(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    appends: list[int] = []
+    log.record(trace(row("z")), {})
+    with trip("append:write", lambda: appends.append(1)):
+        log.record(trace(row("a"), row("b"), row("c")), {})
+        log.record(trace(row("d", hit=False, score=0)), {})
+    assert len(appends) == 1
+    assert len((tmp_path / LOG_FOLDER / "2026-02.jsonl").read_bytes().splitlines()) == 4
+
+
+def test_every_month_has_its_file(tmp_path: Path) -> None:
+    clock = Clock()
+    log = log_of(tmp_path, clock)
+    log.record(trace(row("a")), {})
+    clock.now += timedelta(days=30)
+    log.record(trace(row("b"), at=clock.now), {})
+    assert sorted(path.name for path in (tmp_path / LOG_FOLDER).iterdir()) == [
+        "2026-02.jsonl",
+        "2026-03.jsonl",
+    ]
+    assert [decision.topic for decision in log.read().decisions] == ["a", "b"]
+    assert [decision.topic for decision in log.last(9)] == ["b", "a"]
+
+
+def test_the_message_is_logged_up_to_five_hundred_characters(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    text = "ü" * 800 + "\ud800\n"
+    log.record(trace(row("a"), text=text), {})
+    log.record(trace(row("a"), text="\ud800\x00\u2028", at=FEBRUARY + timedelta(1)), {})
+    first, second = log.read().decisions
+    assert first.message == "ü" * 500 and first.message_hash == hash_of(text)
+    assert second.message == "?\x00\u2028"
+
+
+def test_an_id_names_the_decision_whenever_it_is_made(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for _ in range(2):
+        log.record(trace(row("a"), row("b")), {})
+    log.record(trace(row("a", score=0.1)), {})
+    history = log.read()
+    assert [(decision.topic, decision.score) for decision in history.decisions] == [("b", 0.28), ("a", 0.1)]
+    assert [(decision.topic, decision.score) for decision in log.last(9)] == [("a", 0.1), ("b", 0.28)]
+    ids = {
+        decision_id(message, hash_of(text), topic)
+        for message, text, topic in (
+            (Message("m", "input", "s", FEBRUARY), "m", "t"),
+            (Message("m", "output", "s", FEBRUARY), "m", "t"),
+            (Message("m", "input", "s2", FEBRUARY), "m", "t"),
+            (Message("m", "input", "s", FEBRUARY + timedelta(microseconds=1)), "m", "t"),
+            (Message("m", "input", "s", FEBRUARY), "m2", "t"),
+            (Message("m", "input", "s", FEBRUARY), "m", "t2"),
+        )
+    }
+    assert len(ids) == 6
+
+
+def test_a_label_is_joined_to_its_decision(tmp_path: Path) -> None:
+    clock = Clock()
+    log = log_of(tmp_path, clock)
+    log.record(trace(row("a"), row("b")), {})
+    name = log.last(9)[0].id
+    clock.now += timedelta(days=40)
+    labelled = log.label(name, False)
+    assert (labelled.useful, labelled.labelled_by) == (False, "person")
+    for read in (log.read().decisions, log.last(9)):
+        assert [d.useful for d in read if d.id == name] == [False]
+        assert [d.useful for d in read if d.id != name] == [None]
+    record = json.loads((tmp_path / LOG_FOLDER / "2026-03.jsonl").read_bytes())
+    assert record == {"label": False, "decision": name, "by": "person", "at": clock.now.isoformat()}
+
+
+def test_a_persons_label_outweighs_all_and_the_latest_of_a_kind_counts(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+    (name,) = [decision.id for decision in log.last(1)]
+
+    def both() -> set[tuple[bool | None, str]]:
+        return {(d.useful, d.labelled_by) for d in (*log.read().decisions, *log.last(1))}
+
+    assert log.label(name, False, "gate").useful is False
+    assert log.label(name, True, "use").useful is True
+    assert log.label(name, False, "gate").useful is True
+    assert both() == {(True, "use")}
+    log.label(name, False)
+    assert both() == {(False, "person")}
+    log.label(name, True)
+    assert log.label(name, False, "use")[-2:] == (True, "person")
+    assert both() == {(True, "person")}
+
+
+def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(*(row(f"t{n}") for n in range(20))), {})
+    first = log.last(1)[0]
+    assert log.label(first.id[:12], True).id == first.id
+    refusals = {"0" * 16: "there is no decision", "abc": "is no decision id", "../..": "is no decision id"}
+    for wrong, what in refusals.items():
+        with pytest.raises(AutopoiesisError, match=what) as caught:
+            log.label(wrong, True)
+        assert caught.value.cure == "see: autopoiesis decisions list"
+
+
+def test_the_last_ones_of_a_topic(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for minute in range(30):
+        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
+    last = log.last(3, topic="a")
+    assert [decision.time.minute for decision in last] == [14, 13, 12]
+    assert {decision.topic for decision in last} == {"a"}
+    assert log.last(0) == () and len(log.last(1000)) == 60
+    log.label(last[2].id, True)
+    assert [decision.useful for decision in log.last(3, topic="a")] == [None, None, True]
+
+
+@pytest.mark.parametrize("topic", ["grüße", 'quo"ted', "back\\slash", "label", "a b", "日本"])
+def test_the_last_ones_of_a_topic_of_any_name(tmp_path: Path, topic: str) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row(topic), row(f"{topic}x"), row("other"), text=f'about "{topic}"'), {})
+    assert [decision.topic for decision in log.last(9, topic=topic)] == [topic]
+
+
+def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path)
+    for minute in range(40):
+        log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)), {})
+    everything = log.read().decisions
+    for block in (1, 7, 100, 701, 10_000):
+        monkeypatch.setattr(decisions, "_BLOCK", block)
+        assert log.last(100) == everything[::-1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"{\n",
+        b"\x00\xff\xfe\n",
+        b"[]\n",
+        b"null\n",
+        b'{"id": "x"}\n',
+        b'{"label": "yes", "decision": "x", "by": "person"}\n',
+        b'{"label": true, "decision": "x", "by": ["person"]}\n',
+        b"[" * 100_000 + b"\n",
+        b'{"id": "cut", "at": "2026-',
+        b"1" * 100_000 + b"\n",
+    ],
+)
+def test_a_broken_line_costs_only_itself(tmp_path: Path, damage: bytes) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    path.write_bytes(path.read_bytes() + damage)
+    log.record(trace(row("b")), {})
+    history = log.read()
+    assert [decision.topic for decision in history.decisions] == ["a", "b"]
+    assert history.broken == 1
+    assert [decision.topic for decision in log.last(9)] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "field", ["id", "at", "message", "topic", "hits", "scores", "score", "rule", "signals", "gate_at"]
+)
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}, [1], 10**400], ids=range(7))
+def test_values_of_another_type_are_broken_or_harmless(tmp_path: Path, field: str, value: object) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {"a": Signals()})
+    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    record = json.loads(path.read_bytes())
+    record[field] = value
+    path.write_text(json.dumps(record) + "\n")
+    history = log.read()
+    assert len(history.decisions) + history.broken == 1
+    for decision in history.decisions:
+        assert decision.score + decision.threshold >= 0 and decision.time.tzinfo is not None
+        assert sorted(history.decisions) == [decision]
+        assert isinstance(decision.topic, str) and isinstance(decision.scores, dict)
+
+
+def test_a_log_that_cannot_be_written_is_told_once_and_caught_up(tmp_path: Path) -> None:
+    told: list[str] = []
+    log = log_of(tmp_path, told=told)
+    with broken_disk():
+        assert log.record(trace(row("a")), {}) == 1
+        log.record(trace(row("b")), {})
+    assert len(told) == 1 and told[0].startswith("decisions are not being logged: ")
+    assert log.read().decisions == ()
+    log.record(trace(row("c")), {})
+    assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c"]
+    with broken_disk():
+        log.record(trace(row("d")), {})
+    assert len(told) == 2, "it was told of again after it had worked in between"
+    log.flush()
+    assert [decision.topic for decision in log.read().decisions] == ["a", "b", "c", "d"]
+
+
+def test_waiting_decisions_do_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisions, "_WAITING_LIMIT", 2000)
+    log = log_of(tmp_path)
+    with broken_disk():
+        for minute in range(20):
+            log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+    log.flush()
+    kept = log.read().decisions
+    assert 1 <= len(kept) < 10 and kept[0].time.minute == 45
+
+
+def test_a_read_only_workspace_can_be_read_and_decided_in(tmp_path: Path) -> None:
+    log_of(tmp_path).record(trace(row("a")), {})
+    told: list[str] = []
+    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=told.append)
+    log.record(trace(row("b")), {})
+    assert [decision.topic for decision in log.last(9)] == ["a"] and len(told) == 1
+    with pytest.raises(ReadOnly):
+        log.label(log.last(1)[0].id, True)
+
+
+def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    assert log.read().decisions == () and log.last(5) == ()
+    with pytest.raises(AutopoiesisError, match="there is no decision"):
+        log.find("0123456789abcdef")
+
+
+def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+    (tmp_path / LOG_FOLDER / "notes.jsonl").write_text("{}\n")
+    (tmp_path / LOG_FOLDER / "2026-02.jsonl.bak").write_text("{}\n")
+    assert log.read().broken == 0
+    os.mkfifo(tmp_path / LOG_FOLDER / "2026-01.jsonl")
+    with pytest.raises(PathRefused, match="no regular file"):
+        log.read()
+
+
+def test_a_log_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(descriptors, "open_file", refuse)
+    with pytest.raises(DocumentError, match=r"2026-02\.jsonl: cannot be read \(Permission denied\)"):
+        log.read()
+
+
+def test_two_processes_append_without_losing_a_line(tmp_path: Path) -> None:
+    workspace_files(tmp_path)
+    code = (
+        "import sys\n"
+        "from datetime import timedelta\n"
+        "from pathlib import Path\n"
+        "from tests.activation.test_decisions import FEBRUARY, log_of, row, trace\n"
+        "log = log_of(Path(sys.argv[1]))\n"
+        "for n in range(60): log.record(trace(row(sys.argv[2]), at=FEBRUARY + timedelta(minutes=n)), {})\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b")]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    history = log_of(tmp_path).read()
+    assert (len(history.decisions), history.broken) == (120, 0)

@@ -1,0 +1,320 @@
+"""All questions of a message at once, one deadline, no failure that stops the work (N1)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.activation.gate import Gate, GateQuestion, profile_of, question_key
+from engine.activation.gate_ask import AskGate
+from engine.activation.gate_cache import GateCache
+from engine.activation.gate_local import LocalGate
+from engine.activation.signals import Signals
+from engine.activation.trace import GateOutcome
+from engine.config import GateSettings
+from engine.errors import GateError
+from tests.activation.support import PR_INSTRUCTIONS, topic, workspace_files
+
+Answerer = Callable[[GateQuestion, float], Awaitable[GateOutcome]]
+
+
+class Scripted:
+    """A provider that does what a test says."""
+
+    name = "scripted"
+    model = "m"
+
+    def __init__(self, answer: Answerer, identity: str = "scripted m 1") -> None:
+        self.identity = identity
+        self.asked: list[str] = []
+        self.timeouts: list[float] = []
+        self._answer = answer
+
+    async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
+        self.asked.append(question.topic)
+        self.timeouts.append(timeout)
+        return await self._answer(question, timeout)
+
+
+def yes(cost: float = 0.0) -> Answerer:
+    async def answer(question: GateQuestion, timeout: float) -> GateOutcome:
+        return GateOutcome("yes", "scripted", "m", reason="because", cost_usd=cost)
+
+    return answer
+
+
+def question(name: str = "t", message: str = "review this", profile: str = "p") -> GateQuestion:
+    return GateQuestion(message, name, "about", profile)
+
+
+def gate(provider: Any, cache: GateCache | None = None, **settings: Any) -> Gate:
+    return Gate(provider, GateSettings(**settings), cache)
+
+
+async def test_outcomes_come_in_the_order_of_the_questions() -> None:
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        await asyncio.sleep(0.02 if asked.topic == "a" else 0)
+        return GateOutcome("yes" if asked.topic == "a" else "no", "scripted", reason=asked.topic)
+
+    outcomes = await gate(Scripted(answer)).ask([question("a"), question("b"), question("c")])
+    assert [(outcome.answer, outcome.reason) for outcome in outcomes] == [
+        ("yes", "a"),
+        ("no", "b"),
+        ("no", "c"),
+    ]
+
+
+async def test_questions_are_asked_at_once_up_to_the_limit() -> None:
+    under_way = most = 0
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.01)
+        under_way -= 1
+        return GateOutcome("yes", "scripted")
+
+    outcomes = await gate(Scripted(answer), concurrency=3).ask([question(str(n)) for n in range(7)])
+    assert len(outcomes) == 7 and most == 3
+
+
+async def test_one_deadline_for_all_and_those_in_time_count() -> None:
+    cancelled: list[str] = []
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        if asked.topic == "quick":
+            return GateOutcome("yes", "scripted")
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.append(asked.topic)
+            raise
+        raise AssertionError
+
+    provider = Scripted(answer)
+    outcomes = await gate(provider, deadline_s=0.1, concurrency=2).ask(
+        [question("slow"), question("quick"), question("slower"), question("never")]
+    )
+    assert [outcome.answer for outcome in outcomes] == ["failed", "yes", "failed", "failed"]
+    assert outcomes[0].reason == "no answer within 0.1 s"
+    assert cancelled == ["slow", "slower"]
+    assert provider.asked == ["slow", "quick", "slower"], "the last one never had its turn"
+    assert all(timeout <= 0.1 for timeout in provider.timeouts)
+
+
+async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
+    stop = asyncio.Event()
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        while not stop.is_set():
+            try:
+                await stop.wait()
+            except asyncio.CancelledError:
+                continue
+        return GateOutcome("yes", "scripted")
+
+    outcomes = await gate(Scripted(answer), deadline_s=0.05).ask([question()])
+    assert outcomes[0].answer == "failed" and not stop.is_set()
+    stop.set()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (GateError("there is no key", where="X_KEY", cure="set it"), "X_KEY: there is no key; set it"),
+        (ValueError("secret details"), "unexpected ValueError"),
+        (RecursionError("deep"), "unexpected RecursionError"),
+    ],
+)
+async def test_a_failing_provider_is_an_outcome(error: Exception, reason: str) -> None:
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        if asked.topic == "bad":
+            raise error
+        return GateOutcome("yes", "scripted")
+
+    bad, good = await gate(Scripted(answer)).ask([question("bad"), question("good")])
+    assert (bad.answer, bad.reason, bad.provider) == ("failed", reason, "scripted")
+    assert good.answer == "yes"
+
+
+async def test_cancelling_cancels_the_questions() -> None:
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        started.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            cancelled.set()
+        raise AssertionError
+
+    task = asyncio.ensure_future(gate(Scripted(answer), deadline_s=600).ask([question()]))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert cancelled.is_set()
+
+
+async def test_an_answer_is_remembered_for_an_equal_question(tmp_path: Path) -> None:
+    provider = Scripted(yes(cost=0.5))
+    asking = gate(provider, GateCache(workspace_files(tmp_path)))
+    (first,) = await asking.ask([question(message="Review  this\n please")])
+    (second,) = await asking.ask([question(message="Review this please ")])
+    assert (first.cached, first.cost_usd) == (False, 0.5)
+    assert (second.cached, second.cost_usd, second.latency_ms) == (True, 0.0, 0.0)
+    assert (second.answer, second.reason) == ("yes", "because")
+    assert provider.asked == ["t"]
+
+
+async def test_answers_survive_a_restart(tmp_path: Path) -> None:
+    await gate(Scripted(yes()), GateCache(workspace_files(tmp_path))).ask([question("a"), question("b")])
+    restarted = Scripted(yes())
+    outcomes = await gate(restarted, GateCache(workspace_files(tmp_path))).ask([question("b"), question("c")])
+    assert [outcome.cached for outcome in outcomes] == [True, False]
+    assert restarted.asked == ["c"]
+
+
+async def test_failures_are_not_remembered(tmp_path: Path) -> None:
+    provider = Scripted(yes())
+    answers = [GateOutcome("failed", "scripted", reason="nonsense"), GateOutcome("no", "scripted")]
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        return answers.pop(0)
+
+    provider = Scripted(answer)
+    asking = gate(provider, GateCache(workspace_files(tmp_path)))
+    assert [(await asking.ask([question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
+    assert len(provider.asked) == 2
+
+
+def test_what_makes_a_question_another_one() -> None:
+    keys = {
+        question_key(question(), "i"),
+        question_key(question(message="Review this"), "i"),
+        question_key(question(message="review that"), "i"),
+        question_key(question("u"), "i"),
+        question_key(question(profile="p2"), "i"),
+        question_key(question(), "i2"),
+        question_key(GateQuestion("x\0y", "t", "", "p"), "i"),
+    }
+    assert len(keys) == 7
+    composed, decomposed = question(message="Gr\u00fc\u00dfe"), question(message="Gru\u0308\u00dfe")
+    assert question_key(composed, "i") == question_key(decomposed, "i")
+    with_other_signals = GateQuestion("review this", "t", "other words", "p", Signals(word=1))
+    assert question_key(with_other_signals, "i") == question_key(question(), "i")
+    assert len(question_key(question(message="\ud800"), "i")) == 40
+
+
+async def test_a_provider_without_identity_is_never_remembered(tmp_path: Path) -> None:
+    provider = Scripted(yes(), identity="")
+    asking = gate(provider, GateCache(workspace_files(tmp_path)))
+    for _ in range(2):
+        await asking.ask([question()])
+    assert len(provider.asked) == 2
+
+
+def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
+    asking = gate(Scripted(yes()))
+    assert asking.ask_and_wait([question()])[0].answer == "yes"
+    answers: list[str] = []
+
+    async def busy() -> None:
+        thread = threading.Thread(target=lambda: answers.append(asking.ask_and_wait([question()])[0].answer))
+        thread.start()
+        while thread.is_alive():
+            await asyncio.sleep(0.001)
+        answers.append(asking.ask_and_wait([question()])[0].answer)  # in the thread of the loop itself
+
+    asyncio.run(busy())
+    asking.close()
+    assert answers == ["yes", "yes"]
+
+
+def test_waiting_goes_on_after_the_gate_was_closed() -> None:
+    asking = gate(Scripted(yes()))
+    for _ in range(2):
+        assert asking.ask_and_wait([question()])[0].answer == "yes"
+        asking.close()
+    asking.close()
+
+
+def test_waiting_ends_even_when_the_loop_is_blocked() -> None:
+    blocked = threading.Event()
+
+    async def answer(asked: GateQuestion, timeout: float) -> GateOutcome:
+        blocked.wait(30)
+        return GateOutcome("yes", "scripted")
+
+    asking = gate(Scripted(answer), deadline_s=0.01)
+    (outcome,) = asking.ask_and_wait([question()])
+    assert (outcome.answer, outcome.reason) == ("failed", "no answer within 0.01 s")
+    assert not blocked.is_set()
+    blocked.set()
+    asking.close()
+
+
+def test_a_gate_that_calculates_needs_no_loop() -> None:
+    asking = gate(LocalGate())
+    threads = threading.active_count()
+    strong = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
+    assert [outcome.answer for outcome in asking.ask_and_wait([strong, question()])] == ["yes", "no"]
+    assert threading.active_count() == threads
+
+
+async def test_a_person_is_given_the_time_of_the_setting_for_persons() -> None:
+    given: list[float] = []
+
+    async def asker(asked: GateQuestion, timeout: float) -> bool | None:
+        given.append(timeout)
+        return {"a": True, "b": False, "c": None}[asked.topic]
+
+    asking = gate(AskGate(asker), deadline_s=0.1, ask_deadline_s=20)
+    outcomes = await asking.ask([question("a"), question("b"), question("c")])
+    assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
+    assert "nobody answered in time" in outcomes[2].reason
+    assert all(19 < timeout <= 20 for timeout in given)
+
+
+async def test_a_persons_answer_is_remembered(tmp_path: Path) -> None:
+    put: list[str] = []
+
+    async def asker(asked: GateQuestion, timeout: float) -> bool | None:
+        put.append(asked.topic)
+        return False
+
+    asking = gate(AskGate(asker), GateCache(workspace_files(tmp_path)))
+    outcomes = [(await asking.ask([question()]))[0] for _ in range(2)]
+    assert [outcome.cached for outcome in outcomes] == [False, True]
+    assert put == ["t"]
+
+
+async def test_without_a_face_there_is_nobody_to_ask() -> None:
+    (outcome,) = await gate(AskGate()).ask([question()])
+    assert outcome.answer == "failed"
+    assert outcome.reason.startswith("nobody to ask; ")
+
+
+def test_a_profile_shows_enough_of_the_topic_to_decide_by() -> None:
+    profile = profile_of(
+        topic(
+            "pr",
+            PR_INSTRUCTIONS * 5,
+            title="PR review",
+            description="How we review.",
+            examples=("please\nreview #41", *(f"example {n}" for n in range(9))),
+        )
+    )
+    assert profile.startswith(
+        "Name: pr\nTitle: PR review\nAbout: How we review.\nInstructions: When a pull request"
+    )
+    assert "- please review #41" in profile and "example 3" in profile and "example 4" not in profile
+    assert 600 < len(profile) < 900 and " …\n" in profile
+    assert profile_of(topic("pr", "Short.")) == "Name: pr\nInstructions: Short."

@@ -1,0 +1,253 @@
+"""The gate that calculates: its fixed rule, what it learns from, and that it answers alike every time."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.activation import gate_local
+from engine.activation.decision import Decision
+from engine.activation.gate import GateQuestion, InstantGate, profile_of
+from engine.activation.gate_local import (
+    FIXED_RULE,
+    MODEL_PATH,
+    LocalGate,
+    LocalGateModel,
+    fit_local_gate,
+    load_model,
+    save_model,
+)
+from engine.activation.signals import Signals, content_words, measure
+from engine.activation.trace import Direction, TriggerHit
+from engine.topics.model import Topic
+from tests.activation.support import pattern, pr_topic, topic, workspace_files
+
+SPEC_MESSAGE = "Can you review the PR that just came in?"
+UNRELATED = (
+    "I read a review of the new restaurant on the corner, the pasta is supposed to be great and the wine "
+    "list long, so shall we go there on Friday with the others from the climbing group, or is it too late?"
+)
+
+
+def signals_of(
+    known: Topic, message: str, hits: list[TriggerHit], score: float, direction: Direction = "input"
+) -> Signals:
+    words = content_words(profile_of(known))
+    return measure(known, hits, score, 0.15, content_words(message), words, direction)
+
+
+def answer(
+    known: Topic, message: str, hits: list[TriggerHit], score: float, direction: Direction = "input"
+) -> str:
+    signals = signals_of(known, message, hits, score, direction)
+    return LocalGate().decide(GateQuestion(message, known.name, "", "", signals)).answer
+
+
+def hit(matched: str, kind: str = "pattern") -> TriggerHit:
+    return TriggerHit(0, kind, matched)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.05, 0.28, 0.9])
+@pytest.mark.parametrize("matched", [["review"], ["PR"], ["review", "PR"]])
+def test_a_short_request_with_a_matching_word_passes_on_little_similarity(
+    score: float, matched: list[str]
+) -> None:
+    assert answer(pr_topic(), SPEC_MESSAGE, [hit(text) for text in matched], score) == "yes"
+
+
+@pytest.mark.parametrize("score", [0.0, 0.02])
+def test_one_incidental_word_in_a_long_unrelated_message_does_not(score: float) -> None:
+    assert answer(pr_topic(), UNRELATED, [hit("review")], score) == "no"
+
+
+def test_function_words_alone_carry_no_similarity() -> None:
+    # TF-IDF over few topics rates "the" and "a" so highly that such a message can reach .5.
+    assert answer(pr_topic(), UNRELATED, [hit("review")], 0.5) == "no"
+    assert signals_of(pr_topic(), "is it the one or the other?", [], 0.9).similar == 0
+
+
+@pytest.mark.parametrize(("score", "expected"), [(0.15, "no"), (0.2, "no"), (0.45, "yes")])
+def test_similarity_alone_needs_clearly_more_than_the_threshold(score: float, expected: str) -> None:
+    message = "check whether tests cover the change and comment on secrets or migrations in the diff"
+    assert answer(pr_topic(), message, [], score) == expected
+
+
+@pytest.mark.parametrize("kind", ["language", "sentiment", "url", "glob"])
+def test_a_fact_about_the_whole_message_is_enough(kind: str) -> None:
+    assert (
+        answer(topic("deutsch", "Answer in German."), "Wie ist das Wetter?", [hit("x", kind)], 0.0) == "yes"
+    )
+
+
+def test_a_trigger_made_for_the_output_is_enough_on_output_only() -> None:
+    watcher = topic("python-3", "Use Python 3.", triggers=(pattern(r"print ", scope="output"),))
+    long_answer = "Here is the script you asked for: " + " ".join(f"word{n}" for n in range(300)) + " print x"
+    assert answer(watcher, long_answer, [hit("print ")], 0.0, "output") == "yes"
+    both = topic("python-3", "Use Python 3.", triggers=(pattern(r"print ", scope="both"),))
+    assert answer(both, long_answer, [hit("print ")], 0.0, "output") == "no"
+
+
+def test_more_different_matches_count_more_and_the_same_match_twice_does_not() -> None:
+    known = pr_topic()
+    one = signals_of(known, UNRELATED, [hit("review")], 0.1)
+    assert signals_of(known, UNRELATED, [hit("review"), hit("Review ")], 0.1) == one
+    many = signals_of(known, UNRELATED, [hit("review"), hit("PR"), hit("pull request"), hit("prs")], 0.1)
+    assert (one.more, many.more) == (0, 2)
+
+
+def test_signals_of_nothing_are_nothing() -> None:
+    assert signals_of(topic(), "", [], 0.0) == Signals()
+    assert signals_of(topic(), "?!", [hit("?")], 0.0).density == 1.0
+
+
+def test_the_probability_is_the_reason() -> None:
+    known = pr_topic()
+    question = GateQuestion(
+        SPEC_MESSAGE, known.name, "", "", signals_of(known, SPEC_MESSAGE, [hit("review")], 0.05)
+    )
+    outcome = LocalGate().decide(question)
+    assert outcome.provider == "local" and outcome.model == "fixed rule"
+    assert outcome.probability is not None and outcome.probability >= 0.5
+    assert outcome.reason.startswith(
+        f"fixed rule: .{round(outcome.probability * 100)} from one match covering .33"
+    )
+    assert outcome.cost_usd == 0
+    assert isinstance(LocalGate(), InstantGate)
+
+
+async def test_asking_is_deciding() -> None:
+    question = GateQuestion("m", "t", "", "", Signals(word=1, share=0.5, density=0.5))
+    gate = LocalGate()
+    assert await gate.ask(question, timeout=1) == gate.decide(question)
+
+
+def test_probabilities_never_overflow() -> None:
+    extreme = LocalGateModel(weights=(1e6,) * 7, bias=-1e7)
+    assert extreme.probability(Signals()) == 0.0
+    assert LocalGateModel(weights=(1e6,) * 7, bias=1e7).probability(Signals()) == 1.0
+
+
+def decision(number: int, useful: bool | None, signals: Signals) -> Decision:
+    at = datetime(2026, 2, 1, tzinfo=UTC).isoformat()
+    return Decision(
+        f"id{number:04}", at, "s", "input", "h", "m", "t", "medium", "gated", (), {}, 0.2, 0.15, None, 0.2,
+        "medium ≥.20", "active", "yes", "local", "", None, "", False, 0.0, 0.0, tuple(signals), useful,
+        "person" if useful is not None else "",
+    )  # fmt: skip
+
+
+def decisions(count: int, seed: int = 0) -> list[Decision]:
+    """Decisions of a person for whom only the share of known words matters."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        signals = Signals(1, 0, 0, rng.randrange(3), rng.random(), rng.random(), rng.random())
+        made.append(decision(number, signals.share + rng.gauss(0, 0.1) > 0.5, signals))
+    return made
+
+
+def test_it_learns_what_the_labels_say() -> None:
+    model = fit_local_gate(decisions(200))
+    assert model is not None and model.labels == 200
+    known = dict(zip(Signals._fields, model.weights, strict=True))
+    assert known["share"] > 3 * max(abs(known[name]) for name in ("more", "similar", "density"))
+    unseen = decisions(300, seed=1)
+    right = sum((model.probability(Signals(*d.signals)) >= 0.5) is d.useful for d in unseen)
+    assert right > 260
+
+
+def test_its_probabilities_are_calibrated() -> None:
+    model = fit_local_gate(decisions(400))
+    assert model is not None
+    unseen = decisions(2000, seed=2)
+    for low in (0.2, 0.4, 0.6):
+        inside = [d for d in unseen if low <= model.probability(Signals(*d.signals)) < low + 0.2]
+        assert abs(sum(bool(d.useful) for d in inside) / len(inside) - (low + 0.1)) < 0.2
+
+
+def test_equal_labels_give_an_equal_model_whatever_their_order() -> None:
+    made = decisions(80)
+    shuffled = [*made[40:], *made[:40], made[3]]
+    assert fit_local_gate(made) == fit_local_gate(shuffled)
+    other = fit_local_gate([*made[:-1], made[-1]._replace(useful=not made[-1].useful)])
+    first = fit_local_gate(made)
+    assert first is not None and other is not None and other.fingerprint != first.fingerprint
+
+
+def test_noise_gives_the_base_rate_not_confidence() -> None:
+    rng = random.Random(9)
+    made = [
+        decision(number, number % 3 == 0, Signals(1, 0, 0, 0, rng.random(), rng.random(), rng.random()))
+        for number in range(300)
+    ]
+    model = fit_local_gate(made)
+    assert model is not None
+    assert all(0.15 < model.probability(Signals(*d.signals)) < 0.55 for d in made)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [],
+        decisions(12),
+        [d._replace(useful=None) for d in decisions(100)],
+        [d._replace(useful=True) for d in decisions(100)],
+        [d._replace(signals=(1.0, 2.0)) for d in decisions(100)],
+    ],
+    ids=["none", "few", "unlabelled", "one-sided", "other-form"],
+)
+def test_too_little_to_learn_from_gives_no_model(made: list[Decision]) -> None:
+    assert fit_local_gate(made) is None
+
+
+def test_a_model_is_trusted_from_enough_labels() -> None:
+    against = LocalGateModel(weights=(0.0,) * 7, bias=-5.0, labels=49)
+    question = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
+    assert LocalGate(against, min_labels=50).decide(question).answer == "yes"
+    assert LocalGate(against, min_labels=49).decide(question).answer == "no"
+    assert LocalGate(against, min_labels=49).model == "fitted to 49 labels"
+
+
+def test_a_model_survives_a_restart(tmp_path: Path) -> None:
+    files = workspace_files(tmp_path)
+    assert load_model(files) is None
+    model = fit_local_gate(decisions(60))
+    assert model is not None
+    save_model(files, model)
+    assert load_model(files) == model
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"form": ["word"], "weights": [1], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": [1, 2], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, NaN], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, "7"], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": 7, "bias": 0, "labels": 60}',
+        b"[" * 20_000,
+    ],
+)
+def test_a_broken_model_file_is_no_model(tmp_path: Path, data: bytes) -> None:
+    files = workspace_files(tmp_path)
+    files.replace(MODEL_PATH, data.replace(b"FORM", json.dumps(list(Signals._fields)).encode()))
+    assert load_model(files) is None
+
+
+def test_the_rule_is_documented_as_it_is() -> None:
+    text = " ".join((gate_local.__doc__ or "").split())
+    for number in (*FIXED_RULE.weights, -FIXED_RULE.bias):
+        assert f"{number:g}".lstrip("0") in text
+
+
+def test_plural_and_singular_are_one_word() -> None:
+    assert content_words("Please look at the PRs, and the reviews!") == {"look", "pr", "review"}
+    assert content_words("class") == {"class"}
+    assert content_words("") == frozenset()

@@ -1,0 +1,153 @@
+"""Tier 2 gives scikit-learn's own numbers without scikit-learn."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.activation.similarity import TfidfScorer, deciding_value
+from engine.activation.trace import Score
+from tests.activation.support import PR_INSTRUCTIONS, topic
+
+TEXTS = (
+    PR_INSTRUCTIONS,
+    "Sort the inbox: urgent, actionable, informational, spam. Draft replies to the actionable e-mails.",
+    "Deploy to production only after the canary has run for an hour; roll back on errors. Deploy, deploy!",
+    "",
+    "Grüße an die Straße: Überprüfe die Größe. İstanbul ISTANBUL ıstanbul ΣΊΣΥΦΟΣ",
+    "日本語のテキスト 日本語 テスト и немного русского текста про развёртывание",
+    "a b c 1 2 x",
+    "snake_case camelCase 3.14 v2.0 don't e-mail user@example.com #42 C++ __init__",
+    "deploy the the the the review review",
+)
+MESSAGES = (
+    "Can you review the PR that just came in?",
+    "",
+    "   \n\t ",
+    "deploy",
+    "DEPLOY to PRODUCTION, please deploy the deploy",
+    "ΣΊΣΥΦΟΣ überprüfe İSTANBUL",
+    "日本語 тест развёртывание",
+    "nothing of this occurs zzzz qqqq",
+    "x" * 10_000,
+    "don't __init__ v2 42 \x00 \ud800",
+    " ".join(TEXTS),
+)
+
+
+def reference(texts: list[str], message: str, max_features: int = 5000) -> list[float]:
+    """What the specification's own lines compute."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    vectorizer = TfidfVectorizer(max_features=max_features)
+    matrix = vectorizer.fit_transform(texts)
+    return [float(value) for value in cosine_similarity(vectorizer.transform([message]), matrix)[0]]
+
+
+def ours(texts: list[str], message: str, max_features: int = 5000) -> list[float]:
+    topics = [topic(f"t{index}", text) for index, text in enumerate(texts)]
+    scores = TfidfScorer(topics, max_features=max_features).score(message)
+    assert list(scores) == [known.name for known in topics]
+    return [deciding_value(scores[known.name], "tfidf") for known in topics]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=range(len(MESSAGES)))
+def test_scores_are_those_of_scikit_learn(message: str) -> None:
+    texts = list(TEXTS)
+    assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
+
+
+def test_a_single_topic_scores_as_in_scikit_learn() -> None:
+    for message in MESSAGES:
+        assert ours([PR_INSTRUCTIONS], message) == pytest.approx(
+            reference([PR_INSTRUCTIONS], message), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("max_features", [1, 3, 7, 20, 60])
+def test_ties_at_the_edge_of_the_vocabulary_fall_as_in_scikit_learn(max_features: int) -> None:
+    texts = list(TEXTS)
+    for message in MESSAGES:
+        expected = reference(texts, message, max_features)
+        assert ours(texts, message, max_features) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_vocabulary_beyond_five_thousand_terms_is_cut_as_in_scikit_learn() -> None:
+    rng = random.Random(5)
+    terms = ["".join(rng.choices("abcdefghijklmnop", k=5)) for _ in range(9000)]
+    texts = [" ".join(rng.choices(terms, k=400)) for _ in range(40)]
+    for _ in range(5):
+        message = " ".join(rng.choices(terms, k=60))
+        assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
+
+
+words = st.sampled_from(
+    ["review", "deploy", "Größe", "größe", "the", "a", "zz", "日本", "x1", "don't", "ﬁ", "İ"]
+)
+texts_of_words = st.lists(words, max_size=12).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(texts_of_words, min_size=1, max_size=6).filter(lambda texts: any("review" in t for t in texts)),
+    texts_of_words | st.text(max_size=40),
+    st.sampled_from([2, 5, 5000]),
+)
+def test_any_topics_and_message(texts: list[str], message: str, max_features: int) -> None:
+    expected = reference(texts, message, max_features)
+    assert ours(texts, message, max_features) == pytest.approx(expected, abs=1e-12)
+
+
+def test_topics_without_a_word_score_nothing() -> None:
+    assert ours(["", "a b c", "?!"], "review") == [0, 0, 0]
+    assert TfidfScorer().score("review") == {}
+
+
+def test_scores_stay_between_nought_and_one() -> None:
+    for message in (PR_INSTRUCTIONS, PR_INSTRUCTIONS * 3):
+        (value,) = ours([PR_INSTRUCTIONS], message)
+        assert 0.99 < value <= 1.0
+
+
+def test_a_changed_topic_changes_the_scores_as_a_fresh_fit_would() -> None:
+    scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1]), topic("c", TEXTS[2])])
+    changed = [topic("b", TEXTS[1]), topic("a", TEXTS[0] + " deploy"), topic("d", TEXTS[4])]
+    scorer.update(changed)
+    assert scorer.score("deploy the inbox") == TfidfScorer(changed).score("deploy the inbox")
+    scorer.update([])
+    assert scorer.score("deploy") == {}
+
+
+def test_unchanged_topics_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1])])
+    read: list[str] = []
+    from engine.activation import similarity
+
+    count = similarity._count
+    monkeypatch.setattr(similarity, "_count", lambda text: read.append(text) or count(text))
+    scorer.update([topic("a", TEXTS[0], priority="low"), topic("b", TEXTS[1])])
+    assert read == []
+    scorer.update([topic("a", TEXTS[0]), topic("b", TEXTS[2])])
+    assert read == [TEXTS[2]]
+
+
+def test_the_deciding_value_of_a_missing_signal_is_nought() -> None:
+    assert deciding_value((Score("other", 0.7),), "tfidf") == 0
+    assert deciding_value((Score("other", 0.7), Score("tfidf", 0.2)), "tfidf") == 0.2
+
+
+def test_neither_scikit_learn_nor_numpy_is_imported_for_ordinary_topics() -> None:
+    code = (
+        "import sys\n"
+        "from tests.activation.support import topic\n"
+        "from engine.activation.similarity import TfidfScorer\n"
+        "TfidfScorer([topic('a', 'review the change')]).score('review')\n"
+        "sys.exit(bool({'sklearn', 'numpy', 'scipy'} & set(sys.modules)))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

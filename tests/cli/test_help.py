@@ -1,0 +1,57 @@
+"""Every command explains itself, with an example that is a command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from tui.cli import cli
+
+
+def every_command(
+    group: click.Group, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, name
+        yield (*above, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*above, name))
+
+
+COMMANDS = list(every_command(cli))
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+def test_help_says_what_it_does_and_shows_an_example(path: tuple[str, ...], command: click.Command) -> None:
+    context = click.Context(command, info_name=" ".join(("autopoiesis", *path)))
+    text = command.get_help(context)
+    assert command.help and command.help.strip().endswith("."), f"{path} has no sentence of help"
+    assert "Example" in text
+    examples = [line.strip() for line in text.split("Example", 1)[1].splitlines()]
+    calls = [line for line in examples if "autopoiesis" in line]
+    assert calls
+    for call in calls:
+        words = shlex.split(
+            call.split(" < ")[0].split(" | ")[0].removeprefix("ID=$(").removesuffix(")"), comments=True
+        )
+        assert words[0] == "autopoiesis"
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+def test_every_command_takes_the_workspace(path: tuple[str, ...], command: click.Command) -> None:
+    assert any("-C" in parameter.opts for parameter in command.params), path
+
+
+def test_reading_commands_print_json() -> None:
+    reading = {
+        "doctor", "trace", "compile", "search", "index", "watch", "import", "topics list", "topics show",
+        "topics check", "decisions list", "session list",
+    }  # fmt: skip
+    for path, command in COMMANDS:
+        if " ".join(path) in reading:
+            assert any("--json" in parameter.opts for parameter in command.params), path

@@ -1,0 +1,60 @@
+"""Fixtures that several packages of tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from engine.initialise import initialise
+
+SAMPLE_DAY = date(2026, 6, 12)
+
+GIT_IDENTITY = {
+    "GIT_AUTHOR_NAME": "Robin Example",
+    "GIT_AUTHOR_EMAIL": "robin@example.org",
+    "GIT_COMMITTER_NAME": "Robin Example",
+    "GIT_COMMITTER_EMAIL": "robin@example.org",
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the home of whoever runs it, and none inherits their settings or keys."""
+    home = tmp_path_factory.getbasetemp() / "home"
+    home.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Robin Example\n\temail = robin@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in list(os.environ):
+        if (
+            name.startswith(("XDG_", "AUTOPOIESIS_", "ANTHROPIC_", "OPENAI_", "GIT_"))
+            and name != "GIT_CONFIG_NOSYSTEM"
+        ):
+            monkeypatch.delenv(name)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR", "TEXTUAL_THEME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in GIT_IDENTITY.items():
+            patch.setenv(name, value)
+        root = tmp_path_factory.mktemp("pristine") / "memory"
+        initialise(root, sample=True, today=SAMPLE_DAY)
+    return root
+
+
+@pytest.fixture
+def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
+    """A sample workspace of its own; its last day is 2026-06-12."""
+    root = tmp_path / "memory"
+    shutil.copytree(_pristine_sample, root, symlinks=True)
+    yield root

@@ -1,0 +1,71 @@
+"""A workspace on disk, and one in memory, to compile from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from engine.config import CompilerSettings
+from engine.context.compiled import Compiled
+from engine.context.compiler import CompileRequest, ContextCompiler, WorkspaceSource
+from engine.store.files import Files
+from engine.store.paths import Workspace
+
+TODAY = date(2026, 2, 17)
+
+
+def settings(**values: object) -> CompilerSettings:
+    """The default settings with some of them changed."""
+    return CompilerSettings.model_validate(values)
+
+
+@dataclass
+class Space:
+    """A workspace in a temporary folder."""
+
+    root: Path
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        """Make a file."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return file
+
+    def compiler(self, **values: object) -> ContextCompiler:
+        """A compiler over the workspace as it is on disk."""
+        source = WorkspaceSource(Files(Workspace.open(self.root)))
+        return ContextCompiler(source, settings(**values))
+
+    def compile(self, message: str = "Hello", **values: object) -> Compiled:
+        """Compile with default settings; ``values`` are fields of the request."""
+        request: dict[str, object] = {"message": message, "today": TODAY} | values
+        return self.compiler().compile(CompileRequest(**request))  # type: ignore[arg-type]
+
+
+@dataclass
+class Memory:
+    """A source that is no folder, as a git revision is none."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        """The bytes."""
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[path]
+
+    def list(self, folder: str) -> Sequence[str]:
+        """The names below a folder."""
+        return sorted(path for path in self.files if path.startswith(f"{folder}/"))
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Space:
+    """An empty workspace."""
+    (tmp_path / "memory-config.yaml").write_text("")
+    return Space(tmp_path)

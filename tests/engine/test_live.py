@@ -1,0 +1,177 @@
+"""The engine follows the workspace: turns, topics, digests, commits and schedules as they happen."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from engine.engine import Engine
+from engine.events import (
+    Committed,
+    FileChanged,
+    PromptCompiled,
+    Signal,
+    TopicsReloaded,
+    Trouble,
+    TurnArrived,
+    TurnTraced,
+)
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from tests.engine.conftest import Witness
+
+Live = tuple[Engine, Witness]
+
+
+def writer(root: Path) -> ConversationCapture:
+    """Another program that writes into the same workspace."""
+    return ConversationCapture(Files(Workspace.open(root)))
+
+
+def test_a_message_of_a_running_session_is_traced_and_compiled(live: Live) -> None:
+    engine, seen = live
+    agent = writer(engine.workspace.root)
+    path = agent.start("ses_live0001", title="Live")
+    agent.message("ses_live0001", "user", "Can you review the PR that just came in?")
+
+    arrived = seen.wait(TurnArrived, lambda event: event.path == path)
+    assert arrived.turn.text.startswith("Can you review") and arrived.session_id == "ses_live0001"
+    traced = seen.wait(TurnTraced, lambda event: event.key == arrived.key)
+    assert "github-pr-review" in traced.trace.active
+    compiled = seen.wait(PromptCompiled, lambda event: event.key == arrived.key)
+    assert "github-pr-review" in compiled.compiled.active_topics
+
+
+def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
+    engine, seen = live
+    session = next(path for path in engine.conversations.newest(50) if path.endswith(".md"))
+    before = engine.conversations.read(session)
+    assert before is not None
+    with (engine.workspace.root / session).open("a") as file:
+        file.write("\n## 23:58 — user\nAnd one more thing about the release.\n")
+    arrived = seen.wait(TurnArrived, lambda event: event.path == session)
+    assert arrived.key == f"{session}#{len(before.turns)}"
+    seen.wait(TurnTraced, lambda event: event.key == arrived.key)
+    assert [event for event in seen.events if isinstance(event, TurnArrived) and event.path == session] == [
+        arrived
+    ]
+
+
+def test_what_the_agent_writes_steers_the_next_prompt(live: Live) -> None:
+    engine, seen = live
+    agent = writer(engine.workspace.root)
+    agent.start("ses_live0002", title="Steering")
+    agent.message("ses_live0002", "user", "Write me a script that lists the stations.")
+    agent.message("ses_live0002", "agent", 'Here it is:\n\n```python\nprint "stations"\n```')
+    agent.message("ses_live0002", "user", "Now sort it by name.")
+    traced = seen.wait(TurnTraced, lambda event: bool(event.trace.corrections))
+    assert traced.trace.message.direction == "output"
+    last = seen.wait(TurnArrived, lambda event: event.turn.text.startswith("Now sort"))
+    compiled = seen.wait(PromptCompiled, lambda event: event.key == last.key)
+    hint = traced.trace.corrections[0].hint
+    assert hint in compiled.compiled.text
+
+
+def test_an_edited_topic_works_at_once_and_a_broken_one_keeps_its_last_good_form(live: Live) -> None:
+    engine, seen = live
+    topic = engine.workspace.topics / "tea-ceremony.md"
+    text = (
+        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '\\bsencha\\b'\nactivation: auto\n---\n\n"
+        "# Tea\n\n## Instructions\n\nSeventy degrees, ninety seconds.\n"
+    )
+    topic.write_text(text)
+    seen.wait(TopicsReloaded, lambda event: "tea-ceremony" in event.changed)
+    assert "tea-ceremony" in engine.trace("A pot of sencha, please").active
+
+    temporary = topic.with_suffix(".swp")
+    temporary.write_text("---\ntriggers: [\n---\n# Tea\n")
+    os.replace(temporary, topic)
+    seen.wait(TopicsReloaded, lambda event: bool(event.problems))
+    assert "tea-ceremony" in engine.trace("A pot of sencha, please").active
+
+    topic.unlink()
+    seen.wait(
+        TopicsReloaded,
+        lambda event: "tea-ceremony" in event.changed and engine.library.get("tea-ceremony") is None,
+    )
+
+
+def test_digest_and_ledger_are_news(live: Live) -> None:
+    engine, seen = live
+    assert engine.digest().on
+    engine.workspace.digest.unlink()
+    seen.wait(FileChanged, lambda event: event.path == "knowledge/digest.md" and event.change == "removed")
+    assert not engine.digest().on
+
+
+def test_a_commit_by_anybody_is_news(live: Live) -> None:
+    engine, seen = live
+    (engine.workspace.knowledge / "facts.md").open("a").write(
+        "- The mast is 12 m high. [from: x, 2026-06-12]\n"
+    )
+    revision = engine.repository.commit(["knowledge/facts.md"], "memory: the mast")
+    event = seen.wait(Committed)
+    assert event.revision == revision and event.subject == "memory: the mast"
+
+
+def test_deleting_the_index_under_a_running_engine_loses_nothing(live: Live) -> None:
+    engine, _ = live
+    engine.refresh_index()
+    before = [(result.path, result.start_line) for result in engine.search("connection pool", limit=5)]
+    assert before
+    for path in engine.workspace.root.glob("memory.db*"):
+        path.unlink()
+    during = engine.search("connection pool", limit=5)
+    assert during
+    engine.refresh_index()
+    after = [(result.path, result.start_line) for result in engine.search("connection pool", limit=5)]
+    assert after == before
+
+
+def test_a_schedule_fires_its_topic(sample: Path) -> None:
+    now = [datetime(2026, 6, 12, 21, 59, 30, tzinfo=UTC)]
+    (sample / "topics" / "evening.md").write_text(
+        "---\ntype: topic\ntriggers:\n  - type: cron\n    schedule: '0 22 * * *'\nactivation: auto\n---\n\n"
+        "# Evening\n\n## Instructions\n\nWrite the journal.\n"
+    )
+    seen = Witness()
+    with Engine.open(sample, clock=lambda: now[0]) as engine:
+        engine.subscribe(seen)
+        engine.start()
+        seen_first = len([event for event in seen.events if isinstance(event, Signal)])
+        assert seen_first == 0
+        engine._live.soon(lambda: None)  # type: ignore[union-attr]
+        import time
+
+        time.sleep(1.5)
+        now[0] += timedelta(minutes=1)
+        signal = seen.wait(Signal, lambda event: event.event == "0 22 * * *")
+        traced = seen.wait(TurnTraced, lambda event: event.key == signal.key)
+        assert "evening" in traced.trace.active
+
+
+def test_a_broken_configuration_is_told_and_the_old_one_stays(live: Live) -> None:
+    engine, seen = live
+    engine.workspace.config.write_text("gate:\n  provider: crystal-ball\n")
+    trouble = seen.wait(Trouble)
+    assert "memory-config.yaml:2" in trouble.text
+    assert engine.config.gate.provider == "local"
+
+
+def test_stop_ends_every_thread(sample: Path) -> None:
+    import threading
+
+    before = set(threading.enumerate())
+    with Engine.open(sample) as engine:
+        engine.start()
+        assert {thread.name for thread in threading.enumerate() if thread not in before} >= {
+            "autopoiesis-live", "autopoiesis-index",
+        }  # fmt: skip
+    left = [
+        thread.name
+        for thread in threading.enumerate()
+        if thread not in before and thread.name.startswith("autopoiesis")
+    ]
+    assert left == []

@@ -1,0 +1,161 @@
+"""A local HTTP server in the place of the model providers, and both providers behind one face."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from engine.providers.anthropic import Anthropic
+from engine.providers.base import CompletionProvider
+from engine.providers.openai import OpenAI
+
+KEY = "sk-test-0f9a8b7c6d5e4f3a2b1c"
+
+
+@dataclass
+class Service:
+    """One provider's interface: how it is called, and how it answers."""
+
+    name: str
+    path: str
+    key_variable: str
+    server: HTTPServer
+    release: threading.Event
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        root = self.server.url_for("").rstrip("/")
+        return root if self.name == "anthropic" else f"{root}/v1"
+
+    def provider(self, model: str = "some-model", address: str = "") -> CompletionProvider:
+        if self.name == "anthropic":
+            return Anthropic(model, address or self.address)
+        return OpenAI(model, address or self.address)
+
+    def reply(self, text: str | None, *, cut: bool = False) -> dict[str, Any]:
+        """The JSON of a completion."""
+        if self.name == "anthropic":
+            return {
+                "id": "m1",
+                "type": "message",
+                "role": "assistant",
+                "model": "some-model",
+                "content": [] if text is None else [{"type": "text", "text": text}],
+                "stop_reason": "max_tokens" if cut else "end_turn",
+                "usage": {"input_tokens": 200, "output_tokens": 1},
+            }
+        return {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "some-model",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": text},
+                    "finish_reason": "length" if cut else "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 200, "completion_tokens": 1, "total_tokens": 201},
+        }
+
+    def error(self, message: str) -> dict[str, Any]:
+        """The JSON of an error."""
+        if self.name == "anthropic":
+            return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+        return {"error": {"type": "invalid_request_error", "message": message, "param": None, "code": None}}
+
+    def answers(self, *responses: Response | Callable[[Request], Response]) -> None:
+        """Answers the first request with the first response and so on; the last one stays."""
+        waiting = list(responses)
+
+        def handle(request: Request) -> Response:
+            self.bodies.append(request.get_json(force=True))
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+            response = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+            return response if isinstance(response, Response) else response(request)
+
+        self.server.expect_request(self.path, method="POST").respond_with_handler(handle)
+
+    def until_released(self, _: Request) -> Response:
+        """A response that does not come while the test runs."""
+        self.release.wait(30)
+        return Response("{}", content_type="application/json")
+
+    def dripping(self, _: Request) -> Response:
+        """A response whose body never ends, one space at a time."""
+
+        def drip() -> Iterator[bytes]:
+            while not self.release.wait(0.02):
+                yield b" "
+
+        return Response(drip(), content_type="application/json")
+
+
+@pytest.fixture(scope="session")
+def one_server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture
+def server(one_server: HTTPServer) -> Iterator[HTTPServer]:
+    one_server.clear()
+    yield one_server
+    one_server.clear()
+
+
+@pytest.fixture
+def nowhere() -> str:
+    """An address at which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+def service(
+    request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Service]:
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in (
+        "AUTOPOIESIS_GATE_API_KEY",
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_AUTH_TOKEN",
+    ):
+        monkeypatch.delenv(variable, raising=False)
+    name: str = request.param
+    variable = "ANTHROPIC_API_KEY" if name == "anthropic" else "OPENAI_API_KEY"
+    monkeypatch.setenv(variable, KEY)
+    path = "/v1/messages" if name == "anthropic" else "/v1/chat/completions"
+    service = Service(name, path, variable, server, threading.Event())
+    yield service
+    service.release.set()
+
+
+def json_response(body: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON response."""
+    return Response(json.dumps(body), status, headers, content_type="application/json")
+
+
+async def complete(provider: CompletionProvider, *, timeout: float = 20.0, max_tokens: int = 1) -> str:
+    """The text of a completion; connections are closed afterwards."""
+    try:
+        done = await provider.complete(
+            "Answer.", "Yes or no?", max_tokens=max_tokens, temperature=0.0, timeout=timeout
+        )
+        return done.text
+    finally:
+        await provider.aclose()

@@ -1,0 +1,142 @@
+"""Whatever a service does, there is an answer or a clear error within the one deadline (N1)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from werkzeug import Response
+
+from engine.errors import GateError
+from engine.providers import attempts
+from tests.providers.conftest import Service, complete, json_response
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "_FIRST_PAUSE_S", 0.01)
+
+
+async def test_a_failing_service_is_tried_three_times(service: Service) -> None:
+    service.answers(json_response(service.error("boom"), 500))
+    with pytest.raises(GateError, match="the service failed \\(500\\), 3 times") as caught:
+        await complete(service.provider())
+    assert len(service.bodies) == 3
+    assert caught.value.cure == "try again later"
+
+
+async def test_a_service_that_recovers_is_not_an_error(service: Service) -> None:
+    service.answers(
+        json_response(service.error("boom"), 502),
+        json_response(service.error("overloaded"), 529),
+        json_response(service.reply("YES")),
+    )
+    assert await complete(service.provider()) == "YES"
+
+
+async def test_retry_after_within_the_deadline_is_waited_for(service: Service) -> None:
+    service.answers(
+        json_response(service.error("slow down"), 429, {"Retry-After": "0.05"}),
+        json_response(service.reply("NO")),
+    )
+    assert await complete(service.provider()) == "NO"
+    assert len(service.bodies) == 2
+
+
+@pytest.mark.parametrize("wait", ["120", "Fri, 31 Dec 2100 23:59:59 GMT"])
+async def test_retry_after_beyond_the_deadline_ends_it_at_once(service: Service, wait: str) -> None:
+    service.answers(json_response(service.error("slow down"), 429, {"Retry-After": wait}))
+    with pytest.raises(GateError, match="too many requests \\(429\\); it asks to wait"):
+        await complete(service.provider())
+    assert len(service.bodies) == 1
+
+
+async def test_a_response_that_does_not_come_ends_at_the_deadline(service: Service) -> None:
+    service.answers(service.until_released)
+    with pytest.raises(GateError, match=r"no answer within 0\.3 s"):
+        await complete(service.provider(), timeout=0.3)
+    assert not service.release.is_set()
+
+
+async def test_a_dripping_response_ends_at_the_deadline(service: Service) -> None:
+    service.answers(service.dripping)
+    with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
+        await complete(service.provider(), timeout=0.5)
+
+
+async def test_retries_share_the_deadline(service: Service) -> None:
+    service.answers(json_response(service.error("boom"), 500), service.until_released)
+    with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
+        await complete(service.provider(), timeout=0.5)
+    assert len(service.bodies) == 2
+
+
+async def test_cancelling_lets_go_of_the_request(service: Service) -> None:
+    service.answers(service.until_released)
+    provider = service.provider()
+    task = asyncio.ensure_future(complete(provider, timeout=600))
+    while not service.bodies:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=1.0)
+    assert done and task.cancelled()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": "m1", "content": [{"type": "te',
+        b"<html>It works!</html>",
+        b"[]",
+        b"null",
+        b'"YES"',
+        b'{"content": 7, "choices": "x", "usage": null}',
+        b'{"content": null, "choices": [], "usage": {}}',
+        b"[" * 100_000,
+        b'{"content": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+    ids=["cut", "html", "list", "null", "text", "types", "empty", "deep", "deep-inside"],
+)
+@pytest.mark.parametrize("content_type", ["application/json", "text/html"])
+async def test_a_reply_that_is_none_is_an_error(service: Service, body: bytes, content_type: str) -> None:
+    service.answers(Response(body, content_type=content_type))
+    with pytest.raises(GateError, match="the reply could not be read"):
+        await complete(service.provider())
+
+
+async def test_a_huge_reply_is_read_as_any_other(service: Service) -> None:
+    service.answers(json_response(service.reply("x" * 17_000_000)))
+    assert len(await complete(service.provider())) == 17_000_000
+
+
+async def test_a_server_that_is_not_there(service: Service, nowhere: str) -> None:
+    with pytest.raises(GateError, match="cannot be reached, 3 times") as caught:
+        await complete(service.provider(address=nowhere))
+    assert "gate.base_url" in caught.value.cure
+
+
+async def test_a_model_that_is_not_there(service: Service) -> None:
+    service.answers(json_response(service.error("no such model"), 404))
+    with pytest.raises(GateError, match="some-model was not found \\(404\\): no such model") as caught:
+        await complete(service.provider())
+    assert caught.value.cure == "set gate.model to a model it has"
+
+
+async def test_an_address_that_is_none(service: Service) -> None:
+    for address in ("ftp://host", "nonsense", "http://", "http://h:99999999/"):
+        with pytest.raises(GateError, match="is no address of a server") as caught:
+            await complete(service.provider(address=address))
+        assert caught.value.where == "gate.base_url"
+
+
+def test_what_a_response_asks_to_wait() -> None:
+    wait = attempts.seconds_to_wait
+    assert wait({"retry-after": "2"}) == 2
+    assert wait({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    soon = wait({"retry-after": format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)})
+    assert soon is not None and 3500 < soon <= 3600
+    for nonsense in ("", "soon", "-3", "nan", "Mon, 99 Foo"):
+        assert wait({"retry-after": nonsense}) is None
+    assert wait({}) is None

@@ -1,0 +1,156 @@
+"""Keys come from the environment, go where they belong, and are shown nowhere (N2)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import traceback
+
+import pytest
+from werkzeug import Request, Response
+
+from engine.errors import GateError
+from engine.providers.anthropic import Anthropic
+from engine.providers.base import CompletionProvider
+from engine.providers.keys import key_for
+from engine.providers.openai import OpenAI
+from tests.providers.conftest import KEY, Service, complete, json_response
+
+
+def everything_told(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
+    """All a log, a traceback with its variables, or a crash report could show of an error.
+
+    The frames of the tests themselves, which know the key, do not count.
+    """
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    parts: list[traceback.TracebackException | None] = [report, report.__cause__, report.__context__]
+    for part in parts:
+        if part is not None:
+            part.stack[:] = [frame for frame in part.stack if "/tests/" not in frame.filename]
+    lines = report.format()
+    messages = [f"{record.getMessage()} {record.exc_text or ''}" for record in caplog.records]
+    return "\n".join([str(error), repr(error), *lines, *messages])
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+async def test_no_error_shows_the_key(
+    service: Service, status: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
+    caplog.set_level(logging.DEBUG)
+    service.answers(json_response(service.error(f"Incorrect API key provided: {KEY}."), status))
+    provider = service.provider()
+    with pytest.raises(GateError) as caught:
+        await complete(provider)
+    assert KEY in str(service.headers), "the test would prove nothing if the key had not been sent"
+    told = everything_told(caught.value, caplog)
+    assert KEY not in told and KEY[:16] not in told
+    assert KEY not in repr(provider) and KEY not in str(vars(provider))
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("trouble", ["drip", "nonsense", "gone"])
+async def test_no_failure_shows_the_key(
+    service: Service,
+    trouble: str,
+    nowhere: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
+    caplog.set_level(logging.DEBUG)
+    service.answers(service.dripping if trouble == "drip" else json_response([KEY]))
+    provider = service.provider(address=nowhere if trouble == "gone" else "")
+    with pytest.raises(GateError) as caught:
+        await complete(provider, timeout=0.5 if trouble == "drip" else 20)
+    assert KEY not in everything_told(caught.value, caplog)
+
+
+async def test_a_wrong_key_is_named_by_its_variable(service: Service) -> None:
+    service.answers(json_response(service.error("invalid x-api-key"), 401))
+    with pytest.raises(GateError, match="the key was refused \\(401\\)") as caught:
+        await complete(service.provider())
+    assert caught.value.cure == "set AUTOPOIESIS_GATE_API_KEY to a key that is valid there"
+    assert len(service.bodies) == 1
+
+
+@pytest.mark.parametrize("kind", [Anthropic, OpenAI])
+async def test_a_missing_key_is_named_with_the_way_out(
+    kind: type[CompletionProvider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = "ANTHROPIC_API_KEY" if kind is Anthropic else "OPENAI_API_KEY"
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(
+        GateError, match=f"{variable}: there is no key; set {variable}, or gate.provider: local"
+    ):
+        await complete(kind())
+
+
+@pytest.mark.parametrize("broken", [f"{KEY}\nX-Evil: 1", f"{KEY}…", f"{KEY} {KEY}", f"{KEY}\x7f"])
+async def test_a_key_that_cannot_be_one_is_not_shown(
+    service: Service, broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.answers(json_response(service.reply("YES")))
+    monkeypatch.setenv(service.key_variable, broken)
+    with pytest.raises(GateError, match="the key holds characters that no key has") as caught:
+        await complete(service.provider())
+    assert KEY not in everything_told(caught.value, caplog)
+    assert not service.bodies
+
+
+async def test_white_space_around_a_key_does_no_harm(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answers(json_response(service.reply("YES")))
+    monkeypatch.setenv(service.key_variable, f" {KEY}\n")
+    assert await complete(service.provider()) == "YES"
+
+
+async def test_a_server_of_ones_own_needs_no_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.answers(json_response(service.reply("YES")))
+    monkeypatch.delenv(service.key_variable)
+    assert await complete(service.provider()) == "YES"
+
+
+def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("AUTOPOIESIS_GATE_API_KEY", raising=False)
+
+    def sent_to(address: str) -> str:
+        return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL")
+
+    assert sent_to("") == KEY
+    for here in ("http://localhost:11434/v1", "http://127.0.0.1:8000", "http://[::1]:8000/v1"):
+        assert sent_to(here) == KEY
+    for foreign in (
+        "https://evil.example/v1",
+        "https://api.openai.com.evil.example/v1",
+        "http://10.0.0.7/v1",
+    ):
+        assert sent_to(foreign) == "none"
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
+    assert sent_to("https://gateway.example/v1/") == KEY
+    assert sent_to("http://gateway.example/v1/") == "none", (
+        "not in the clear where the environment says https"
+    )
+    monkeypatch.setenv("AUTOPOIESIS_GATE_API_KEY", "gate-key")
+    assert sent_to("https://evil.example/v1") == "gate-key"
+    assert sent_to("") == KEY
+
+
+async def test_a_redirect_does_not_carry_the_key_away(service: Service) -> None:
+    seen: list[dict[str, str]] = []
+
+    def elsewhere(request: Request) -> Response:
+        seen.append({name.lower(): value for name, value in request.headers.items()})
+        return json_response(service.reply("YES"))
+
+    # Another host name for the same port is another origin.
+    service.server.expect_request("/elsewhere").respond_with_handler(elsewhere)
+    target = service.server.url_for("/elsewhere").replace("localhost", "127.0.0.1")
+    service.answers(json_response({}, 307, {"Location": target}))
+    with contextlib.suppress(GateError):
+        await complete(service.provider())
+    assert KEY in str(service.headers)
+    assert KEY not in str(seen)

@@ -1,0 +1,110 @@
+"""Models differ in what they take: a refused parameter changes the request, and is remembered."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import GateError
+from engine.providers.anthropic import Anthropic
+from engine.providers.openai import OpenAI
+from tests.providers.conftest import Service, complete, json_response
+
+
+async def test_a_refused_temperature_is_left_out_from_then_on(service: Service) -> None:
+    service.answers(
+        json_response(service.error("`temperature` is deprecated for this model."), 400),
+        json_response(service.reply("YES")),
+    )
+    provider = service.provider()
+    assert await complete(provider) == "YES"
+    assert await complete(provider) == "YES"
+    assert ["temperature" in body for body in service.bodies] == [True, False, False]
+
+
+async def test_a_refused_one_token_limit_becomes_sixteen(service: Service) -> None:
+    service.answers(
+        json_response(service.error("max_tokens: integer below minimum value, expected >= 16"), 400),
+        json_response(service.reply("YES")),
+    )
+    assert await complete(service.provider()) == "YES"
+    assert [body["max_tokens"] for body in service.bodies] == [1, 16]
+
+
+@pytest.mark.parametrize("service", ["openai"], indirect=True)
+async def test_the_other_name_of_the_limit_is_tried(service: Service) -> None:
+    service.answers(
+        json_response(
+            service.error(
+                "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                "Use 'max_completion_tokens' instead."
+            ),
+            400,
+        ),
+        json_response(
+            service.error("max_completion_tokens: integer below minimum value. Expected a value >= 16"), 400
+        ),
+        json_response(service.error("Could not finish the message because max_tokens was reached."), 400),
+        json_response(service.reply("NO")),
+    )
+    assert await complete(service.provider()) == "NO"
+    limits = [{k: v for k, v in body.items() if k.startswith("max_")} for body in service.bodies]
+    assert limits == [
+        {"max_tokens": 1},
+        {"max_completion_tokens": 1},
+        {"max_completion_tokens": 16},
+        {"max_completion_tokens": 256},
+    ]
+
+
+@pytest.mark.parametrize("service", ["openai"], indirect=True)
+async def test_a_reasoning_model_is_asked_not_to_reason(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", service.address)
+    service.answers(
+        json_response(service.error("reasoning_effort: 'none' is not supported, use 'minimal'"), 400),
+        json_response(service.error("Unsupported value: reasoning_effort 'minimal'"), 400),
+        json_response(service.error("Unsupported value: reasoning_effort 'low'"), 400),
+        json_response(service.reply("NO")),
+    )
+    assert await complete(OpenAI()) == "NO"
+    assert [body.get("reasoning_effort") for body in service.bodies] == ["none", "minimal", "low", None]
+    first = service.bodies[0]
+    assert first["model"] == "gpt-6-luna"
+    assert first["max_completion_tokens"] == 16 and "temperature" not in first
+
+
+@pytest.mark.parametrize("service", ["anthropic"], indirect=True)
+async def test_a_model_that_always_thinks_may(service: Service) -> None:
+    service.answers(
+        json_response(service.error("thinking cannot be disabled for this model"), 400),
+        json_response(service.reply("NO")),
+    )
+    assert await complete(service.provider()) == "NO"
+    assert ["thinking" in body for body in service.bodies] == [True, False]
+
+
+@pytest.mark.parametrize("service", ["anthropic"], indirect=True)
+async def test_models_known_to_refuse_a_temperature_get_none(
+    service: Service,
+) -> None:
+    service.answers(json_response(service.reply("NO")))
+    for model in ("claude-haiku-5-5", "claude-opus-4-8", "claude-haiku-4-5", "claude-3-haiku-20240307"):
+        await complete(Anthropic(model, service.address))
+    assert ["temperature" in body for body in service.bodies] == [False, False, True, True]
+
+
+async def test_a_refusal_about_something_else_is_an_error(service: Service) -> None:
+    service.answers(json_response(service.error("messages: at least one\nmessage is\x1b[31m required"), 400))
+    with pytest.raises(GateError) as caught:
+        await complete(service.provider())
+    assert len(service.bodies) == 1
+    assert "messages: at least one message is [31m required" in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+async def test_a_server_that_refuses_for_ever_is_given_up(service: Service) -> None:
+    service.answers(json_response(service.error("temperature thinking reasoning max_tokens minimum"), 400))
+    with pytest.raises(GateError, match="the request was refused \\(400\\)"):
+        await complete(service.provider())
+    assert len(service.bodies) <= 7

@@ -1,0 +1,64 @@
+"""A small workspace, and indexes that are closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.config import SearchSettings
+from engine.search.embeddings import Embedder
+from engine.search.index import SearchIndex
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.search.samples import FILES, put
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """An empty workspace."""
+    root = tmp_path / "memory"
+    root.mkdir()
+    (root / "memory-config.yaml").write_text("")
+    return Workspace.open(root)
+
+
+@pytest.fixture
+def filled(workspace: Workspace) -> Workspace:
+    """A workspace with a file of most kinds."""
+    for path, content in FILES.items():
+        put(workspace, path, content)
+    return workspace
+
+
+Open = Callable[..., SearchIndex]
+
+
+@pytest.fixture
+def open_index() -> Iterator[Open]:
+    """Opens the index of a workspace; closes it when the test ends."""
+    opened: list[SearchIndex] = []
+
+    def open_one(
+        workspace: Workspace,
+        embedder: Embedder | None = None,
+        *,
+        settings: SearchSettings | None = None,
+        read_only: bool = False,
+        lock_timeout_s: float = 10.0,
+    ) -> SearchIndex:
+        index = SearchIndex(
+            workspace,
+            Files(workspace),
+            settings or SearchSettings(),
+            embedder,
+            read_only=read_only,
+            lock_timeout_s=lock_timeout_s,
+        )
+        opened.append(index)
+        return index
+
+    yield open_one
+    for index in opened:
+        index.close()

@@ -1,0 +1,177 @@
+"""A file is cut into turns and sections, and every chunk stands where it says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search.chunks import MAX_CHARACTERS, Contents, split
+from tests.search.samples import TRANSCRIPT
+
+TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
+NOTE = "knowledge/reference/note.md"
+
+
+def assert_in_place(contents: Contents, data: bytes) -> None:
+    lines = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
+    for piece in contents.pieces:
+        chunk = piece.chunk
+        assert 1 <= chunk.start_line <= chunk.end_line <= len(lines)
+        assert chunk.text in "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+        assert chunk.text.strip()
+        assert len(chunk.text) <= MAX_CHARACTERS + 1
+
+
+def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
+    contents = split(TRANSCRIPT.encode(), TALK, "conversation")
+    assert [(piece.speaker, piece.chunk.heading, piece.chunk.start_line) for piece in contents.pieces] == [
+        ("user", "18:45 — user", 10),
+        ("agent", "18:47 — agent", 13),
+        ("agent", "18:52 — agent [memory]", 18),
+    ]
+    assert contents.pieces[1].chunk.text.startswith("> [tool:read] knowledge/projects/atlas/context.md → 40 lines\n")
+    assert contents.session_id == "ses_a1b2c3d4"
+    assert contents.title == "Storage talk"
+    assert contents.tags == ("coding", "git")
+    assert {piece.chunk.date for piece in contents.pieces} == {"2026-02-16"}
+    assert_in_place(contents, TRANSCRIPT.encode())
+
+
+def test_the_header_is_no_chunk_but_leads_to_the_first() -> None:
+    data = b"---\ndescription: where the spare keys hang\ntags: [keys, hallway]\n---\n\n# Keys\n\nOn the hook.\n"
+    (piece,) = split(data, NOTE, "reference").pieces
+    assert piece.chunk.text == "On the hook."
+    assert (piece.chunk.start_line, piece.chunk.end_line) == (8, 8)
+    for word in ("spare", "hallway", "Keys", "note"):
+        assert word in piece.about.split()
+
+
+def test_a_file_that_is_only_a_header_can_be_found() -> None:
+    data = b"---\nname: Ada\ndescription: beekeeper\n---\n"
+    (piece,) = split(data, "knowledge/people/ada.md", "person").pieces
+    assert "beekeeper" in piece.chunk.text
+    assert_in_place(split(data, "knowledge/people/ada.md", "person"), data)
+
+
+def test_a_section_knows_its_headings() -> None:
+    data = b"# Core\n\n## Decisions\n\nUse files.\n\n## Lessons\n\n### Tests\nReal data.\n\n## Empty\n"
+    headings = [(piece.chunk.heading, piece.chunk.text) for piece in split(data, NOTE, "reference").pieces]
+    assert headings == [
+        ("Core › Decisions", "Use files."),
+        ("Core › Lessons › Tests", "Real data."),
+        ("Core › Empty", "## Empty"),
+    ]
+
+
+def test_a_heading_inside_fenced_code_opens_no_section() -> None:
+    data = b"# A\n\n```sh\n# comment\n\nrm x\n```\nafter\n"
+    (piece,) = split(data, NOTE, "reference").pieces
+    assert "# comment" in piece.chunk.text
+    assert piece.chunk.text.endswith("after")
+
+
+def test_a_turn_heading_inside_fenced_code_opens_no_turn() -> None:
+    data = TRANSCRIPT.replace("Plain files:", "```\n## 18:47 — user\n```\nPlain files:").encode()
+    assert len(split(data, TALK, "conversation").pieces) == 3
+
+
+def test_long_text_is_split_between_paragraphs() -> None:
+    paragraphs = [f"Paragraph {number}. " + "word " * 60 for number in range(12)]
+    data = ("# Long\n\n" + "\n\n".join(paragraphs) + "\n").encode()
+    contents = split(data, NOTE, "reference")
+    assert len(contents.pieces) > 3
+    assert all(piece.chunk.text.startswith("Paragraph ") for piece in contents.pieces)
+    assert_in_place(contents, data)
+
+
+def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
+    code = "```\n" + "\n\n".join(f"step {number}" for number in range(40)) + "\n```"
+    data = f"# Code\n\n{'Intro text. ' * 80}\n\n{code}\n".encode()
+    texts = [piece.chunk.text for piece in split(data, NOTE, "reference").pieces]
+    assert code in texts
+
+
+@pytest.mark.parametrize("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
+def test_one_endless_line_is_cut(line: str) -> None:
+    data = f"# Line\n\n{line}\n".encode()
+    contents = split(data, NOTE, "reference")
+    assert "".join(piece.chunk.text for piece in contents.pieces) == line
+    assert_in_place(contents, data)
+
+
+def test_no_text_is_left_out() -> None:
+    data = "\n\n".join(f"Paragraph {number} " + "abc " * (number * 7 % 400) for number in range(80)).encode()
+    contents = split(data, NOTE, "reference")
+    whole = "".join(piece.chunk.text for piece in contents.pieces)
+    assert "".join(whole.split()) == "".join(data.decode().split())
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "date"),
+    [
+        ("knowledge/journal/2026-02-16.md", b"- x\n", "2026-02-16"),
+        ("raw/conversations/2026/02/17/1000-s-x.md", b"## 10:00 \xe2\x80\x94 user\nx\n", "2026-02-17"),
+        ("conversations/x.md", b"---\nstarted: 2026-03-01T10:00:00Z\n---\n\n## 10:00 \xe2\x80\x94 user\nx\n", "2026-03-01"),
+        ("knowledge/journal/week.md", b"# Week\n\n## 2026-02-11\n\n### a\nx\n", "2026-02-11"),
+        ("knowledge/reference/2026-99-99.md", b"x\n", ""),
+        ("knowledge/reference/x.md", b"---\nupdated: 2026-02-16\n---\nx\n", ""),
+    ],
+)
+def test_the_date_comes_from_heading_header_or_path(path: str, data: bytes, date: str) -> None:
+    category = "conversation" if "conversations" in path else "journal"
+    (piece,) = split(data, path, category).pieces
+    assert piece.chunk.date == date
+
+
+def test_a_conversation_over_midnight_goes_on_the_next_day() -> None:
+    data = (
+        "---\nstarted: 2026-12-31T23:50:00Z\n---\n\n## 23:50 — user\na\n\n## 23:40 — agent\nclock set back\n\n"
+        "## 00:10 — user\nb\n"
+    ).encode()
+    dates = [piece.chunk.date for piece in split(data, "conversations/x.md", "conversation").pieces]
+    assert dates == ["2026-12-31", "2026-12-31", "2027-01-01"]
+
+
+def test_a_date_can_be_asked_for_in_words() -> None:
+    (piece,) = split(b"- x\n", "knowledge/journal/2026-02-16.md", "journal").pieces
+    assert {"2026-02-16", "February", "Monday"} <= set(piece.about.split())
+
+
+def test_plain_text_has_no_headings() -> None:
+    data = b"# not a heading here\n\nA walk.\n"
+    (piece,) = split(data, "conversations/walk.txt", "conversation").pieces
+    assert piece.chunk.heading == ""
+    assert piece.chunk.text == "# not a heading here\n\nA walk."
+
+
+def test_line_ends_and_a_byte_order_mark_do_not_move_lines() -> None:
+    data = b"\xef\xbb\xbf" + TRANSCRIPT.replace("\n", "\r\n").encode()
+    plain = split(TRANSCRIPT.encode(), TALK, "conversation")
+    assert split(data, TALK, "conversation").pieces == plain.pieces
+
+
+_LINES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["", "# A", "## 10:00 — user", "## 10:01 — agent [memory]", "```", "~~~", "---", "> [tool:x] y", "a: b"]
+        ),
+        st.text(max_size=40),
+        st.text(min_size=1000, max_size=1500),
+    ),
+    max_size=30,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(_LINES, st.sampled_from(["conversation", "reference"]), st.sampled_from(["\n", "\r\n"]))
+def test_any_lines_are_cut_in_place(lines: list[str], category: str, line_end: str) -> None:
+    data = line_end.join(lines).encode("utf-8", "surrogatepass")
+    assert_in_place(split(data, "conversations/x.md", category), data)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.binary(max_size=400), st.sampled_from(["conversation", "topic"]))
+def test_any_bytes_are_cut_in_place(data: bytes, category: str) -> None:
+    for start in (b"", b"---\ntags: [a]\n---\n"):
+        assert_in_place(split(start + data, "conversations/x.md", category), start + data)

@@ -1,0 +1,232 @@
+"""Whatever happens to memory.db, a search answers, and the index comes back equal to a fresh one."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from engine.search import database
+from engine.search.results import SearchResult
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import FILES, BagOfWords, put
+
+QUERIES = ("plain files", "rye bread", "heron river", "who keeps bees", "release wheel commit", "2026-02-16", "entry 17")
+FALLBACK = ("ripgrep", "scan")
+PAGE = 4096
+
+
+@pytest.fixture
+def rich(filled: Workspace) -> Workspace:
+    """A workspace whose index has some hundred pages."""
+    for number in range(40):
+        text = "\n\n".join(f"## Part {part}\n\nentry {number} {part} " + "lorem ipsum " * 30 for part in range(6))
+        put(filled, f"knowledge/reference/{number}.md", text)
+    return filled
+
+
+Answers = list[list[SearchResult]]
+
+
+@pytest.fixture
+def fresh(rich: Workspace, open_index: Open) -> Answers:
+    """What a sound index answers; the index is closed."""
+    index = open_index(rich, BagOfWords())
+    index.refresh()
+    answers = [index.search(query) for query in QUERIES]
+    index.close()
+    return answers
+
+
+def truncate(path: Path, chance: random.Random) -> None:
+    os.truncate(path, chance.randrange(path.stat().st_size))
+
+
+def flip_bytes(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    start = chance.randrange(len(data) // PAGE) * PAGE
+    for _ in range(chance.choice([1, 4, 64])):
+        data[start + chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def zero_a_page(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    start = chance.randrange(len(data) // PAGE) * PAGE
+    data[start : start + PAGE] = bytes(PAGE)
+    path.write_bytes(data)
+
+
+def swap_pages(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    one, other = (chance.randrange(len(data) // PAGE) * PAGE for _ in range(2))
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    path.write_bytes(data)
+
+
+def overwrite(path: Path, chance: random.Random) -> None:
+    path.write_bytes(chance.randbytes(chance.choice([0, 10, 100, 5000])))
+
+
+DAMAGE: list[Callable[[Path, random.Random], None]] = [truncate, flip_bytes, zero_a_page, swap_pages, overwrite]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+def test_a_damaged_index_answers_and_comes_back(
+    damage: Callable[[Path, random.Random], None],
+    is_open: bool,
+    rich: Workspace,
+    fresh: Answers,
+    open_index: Open,
+    tmp_path: Path,
+) -> None:
+    sound = tmp_path / "sound.db"
+    shutil.copyfile(rich.database, sound)
+    chance = random.Random(f"{damage.__name__} {is_open}")
+    for _ in range(16 if damage is flip_bytes else 8):
+        index = open_index(rich, BagOfWords())
+        database.remove(rich.database)
+        shutil.copyfile(sound, rich.database)
+        if is_open:
+            assert index.search(QUERIES[0]) == fresh[0]
+        damage(rich.database, chance)
+        for query in QUERIES:
+            for one in index.search(query):
+                assert one.source in ("index", *FALLBACK)
+        assert index.settle(30)
+        index.verify()
+        assert [index.search(query) for query in QUERIES] == fresh
+        assert index.verify(repair=False).sound
+        index.close()
+
+
+def test_a_word_changed_behind_the_index_is_found(fresh: Answers, rich: Workspace, open_index: Open) -> None:
+    with apsw.Connection(str(rich.database)) as connection:
+        connection.execute("UPDATE chunks SET text = replace(text, 'rye', 'oat') WHERE text LIKE '%rye%'")
+    connection.close()
+    index = open_index(rich, BagOfWords())
+    report = index.verify()
+    assert report.rebuilt
+    assert report.refresh is not None
+    assert report.refresh.rebuilt == report.problems[0]
+    assert [index.search(query) for query in QUERIES] == fresh
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE chunks SET start_line = start_line + 1 WHERE id = 3", "are not those that were written"),
+        ("UPDATE chunks SET date = '1999-01-01' WHERE id = 3", "are not those that were written"),
+        ("UPDATE files SET category = 'memory' WHERE category = 'person'", "are not those that were written"),
+        ("DELETE FROM files WHERE id = 2", "belong to no file"),
+        ("UPDATE chunk_vectors SET vector = zeroblob(512) WHERE chunk = 2", "the vector of chunk 2"),
+        ("DELETE FROM chunk_vectors WHERE chunk = 2", "vectors for"),
+        ("INSERT INTO chunk_vectors VALUES (99999, zeroblob(512))", "the vector of chunk 99999"),
+        ("DROP INDEX chunks_by_file", "not defined as they should be"),
+        ("DROP TRIGGER chunk_added", "not defined as they should be"),
+        ("INSERT INTO chunk_words (chunk_words, rank) VALUES ('rank', 'bm25(0, 0, 9)')", "not set up"),
+        ("INSERT INTO chunk_words (chunk_words) VALUES ('delete-all')", "reading it failed"),
+        ("UPDATE meta SET value = '' WHERE key = 'complete'", "it is not complete"),
+        ("PRAGMA user_version = 77", "another version"),
+    ],
+)  # fmt: skip
+def test_what_a_check_finds(
+    change: str, problem: str, fresh: Answers, rich: Workspace, open_index: Open
+) -> None:
+    index = open_index(rich, BagOfWords())
+    assert index.verify().sound
+    with apsw.Connection(str(rich.database)) as connection:
+        connection.pragma("foreign_keys", False)
+        connection.execute(change)
+    connection.close()
+    found = index.verify(repair=False)
+    assert problem in found.problems[0]
+    assert not found.rebuilt
+    assert index.verify().rebuilt
+    assert [index.search(query) for query in QUERIES] == fresh
+
+
+def test_checking_without_an_index_makes_one(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled)
+    report = index.verify()
+    assert report.problems == ("there is no search index",)
+    assert report.refresh is not None
+    assert report.refresh.added == len(FILES)
+
+
+def test_an_index_deleted_under_a_running_program(fresh: Answers, rich: Workspace, open_index: Open) -> None:
+    index = open_index(rich, BagOfWords())
+    assert index.search("rye bread")[0].source == "index"
+    database.remove(rich.database)
+    best = index.search("rye bread")[0]
+    assert best.source in FALLBACK
+    assert best.why.endswith("the files themselves were searched because there is no search index.")
+    assert best.path == "knowledge/journal/2026-02-16.md"
+    assert index.settle(30)
+    assert [index.search(query) for query in QUERIES] == fresh
+
+
+def test_only_the_database_itself_deleted(fresh: Answers, rich: Workspace, open_index: Open) -> None:
+    index = open_index(rich, BagOfWords())
+    assert index.search("rye bread")[0].source == "index"
+    rich.database.unlink()
+    report = index.refresh(paths=["knowledge/facts.md"])
+    assert report.added == len(FILES) + 40
+    assert [index.search(query) for query in QUERIES] == fresh
+    assert index.verify(repair=False).sound
+
+
+def test_an_index_deleted_while_it_is_written(rich: Workspace, fresh: Answers, open_index: Open) -> None:
+    database.remove(rich.database)
+    index = open_index(rich, BagOfWords())
+    left = [2]
+
+    def delete(done: int, total: int) -> None:
+        if done and left[0]:
+            left[0] -= 1
+            database.remove(rich.database)
+
+    report = index.refresh(delete)
+    assert report.rebuilt == "it was deleted while it was written"
+    assert [index.search(query) for query in QUERIES] == fresh
+
+
+def test_another_index_put_in_its_place(fresh: Answers, rich: Workspace, open_index: Open, tmp_path: Path) -> None:
+    index = open_index(rich, BagOfWords())
+    assert index.search("walrus", use_vectors=False) == []
+    put(rich, "knowledge/reference/new.md", "walrus\n")
+    other = open_index(rich, BagOfWords())
+    other.rebuild()
+    assert index.search("walrus", use_vectors=False)[0].source == "index"
+
+
+def test_a_killed_writer_is_noticed(
+    fresh: Answers, rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with apsw.Connection(str(rich.database)) as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'writing'")
+        connection.execute("DROP TRIGGER chunk_removed")
+        connection.execute("DELETE FROM chunks WHERE id = 2")
+    connection.close()
+    index = open_index(rich, BagOfWords())
+    assert index.refresh().rebuilt.startswith("it was damaged")
+    assert [index.search(query) for query in QUERIES] == fresh
+    checked: list[str] = []
+    monkeypatch.setattr("engine.search.verify.check_words", lambda connection: checked.append("again"))
+    index.refresh()
+    assert checked == []
+
+
+def test_a_folder_in_the_place_of_the_index(filled: Workspace, open_index: Open) -> None:
+    filled.database.mkdir()
+    index = open_index(filled)
+    assert index.search("rye bread")[0].source in FALLBACK
+    assert index.settle(10)
+    assert index.status().state != "ready"

@@ -1,0 +1,180 @@
+"""Without an index the files themselves are searched, by ripgrep where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.search import fallback
+from engine.search.results import SearchResult
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.search.samples import put
+
+Search = Callable[..., list[SearchResult]]
+
+FAKE_RIPGREP = '''#!{python}
+"""Finds as ripgrep does, as far as these tests ask."""
+import os, pathlib, re, sys
+arguments = sys.argv[1:]
+log = pathlib.Path({log!r})
+log.write_text("\\n".join(arguments) + "\\n" + str("RIPGREP_CONFIG_PATH" in os.environ))
+patterns = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-e"]
+folders = arguments[arguments.index("--") + 1 :]
+pattern = re.compile("|".join(map(re.escape, patterns)), re.IGNORECASE)
+for folder in folders:
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        if path.is_file() and path.suffix in (".md", ".txt"):
+            for match in pattern.findall(path.read_text("utf-8", "replace")):
+                sys.stdout.write(f"{{path}}\\0{{match}}\\n")
+'''
+
+
+def real_ripgrep() -> bool:
+    return shutil.which("rg") is not None
+
+
+@pytest.fixture(params=["scan", "fake", pytest.param("real", marks=pytest.mark.skipif(not real_ripgrep(), reason="no ripgrep"))])
+def search(
+    request: pytest.FixtureRequest, filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Search:
+    """Searches the files of ``filled``: with no ripgrep, with a stand-in, and with the real one if there is one."""
+    if request.param == "scan":
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+    elif request.param == "fake":
+        put_fake_ripgrep(tmp_path, monkeypatch)
+
+    def search_files(*terms: str, limit: int = 10, **more: object) -> list[SearchResult]:
+        return fallback.search(filled, Files(filled), terms, limit=limit, **more)  # type: ignore[arg-type]
+
+    return search_files
+
+
+def put_fake_ripgrep(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str = FAKE_RIPGREP) -> Path:
+    import sys
+
+    place = folder / "bin" / "rg"
+    place.parent.mkdir()
+    place.write_text(program.format(python=sys.executable, log=str(folder / "log")))
+    place.chmod(place.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{place.parent}{os.pathsep}{os.environ['PATH']}")
+    return folder / "log"
+
+
+def test_chunks_with_most_words_come_first(search: Search) -> None:
+    best, *others = search("plain", "files", "version", "inbox")
+    assert (best.path, best.start_line, best.end_line) == (
+        "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md",
+        13,
+        15,
+    )
+    assert best.score == 0.75
+    assert best.lexical_rank == 1
+    assert best.vector_rank is None
+    assert best.why.startswith("Holds 3 of 4 words: plain, files, version; the files themselves were searched")
+    assert "topics/email-triage.md" in [one.path for one in others]
+
+
+def test_equals_are_ordered_by_date(search: Search, filled: Workspace) -> None:
+    put(filled, "knowledge/journal/2026-01-01.md", "walrus\n")
+    put(filled, "knowledge/journal/2026-03-01.md", "walrus\n")
+    put(filled, "knowledge/journal/2026-02-01.md", "walrus\n")
+    assert [one.date for one in search("walrus")] == ["2026-03-01", "2026-02-01", "2026-01-01"]
+
+
+def test_other_forms_and_case_are_found(search: Search) -> None:
+    assert search("WEBHOOK".lower())[0].path == "knowledge/memory/MEMORY.md"
+    assert search("baked")[0].path == "knowledge/journal/2026-02-16.md"
+
+
+def test_category_exclusion_and_limit(search: Search) -> None:
+    assert {one.category for one in search("the", category="person")} <= {"person"}
+    assert [one.path for one in search("caraway", category="person")] == []
+    assert search("caraway", exclude=frozenset({"knowledge/journal/2026-02-16.md"})) == []
+    assert len(search("the", "files", "in", limit=2)) == 2
+
+
+@pytest.mark.parametrize("term", ["-e", "--files", ".*", "$(touch x)", "[", "a\\b", "-"])
+def test_words_are_literal(term: str, search: Search, filled: Workspace) -> None:
+    put(filled, "knowledge/reference/odd.md", f"before {term} after\n")
+    search(term)
+    assert sorted(path.name for path in filled.root.iterdir()) == sorted(
+        ["memory-config.yaml", "raw", "knowledge", "topics", "conversations", "archive"]
+    )
+
+
+def test_binary_and_unreadable_files_are_passed_over(search: Search, filled: Workspace) -> None:
+    put(filled, "knowledge/reference/binary.md", b"zeppelin\0zeppelin")
+    put(filled, "knowledge/reference/latin1.md", b"zeppelin \xff\n")
+    os.mkfifo(filled.root / "knowledge/reference/pipe.md")
+    assert [one.path for one in search("zeppelin")] == ["knowledge/reference/latin1.md"]
+
+
+def test_ripgrep_gets_no_configuration(
+    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = put_fake_ripgrep(tmp_path, monkeypatch)
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", "/somewhere")
+    found = fallback.search(filled, Files(filled), ("bread",), limit=5)
+    assert found[0].source == "ripgrep"
+    *arguments, has_configuration = log.read_text().split("\n")
+    assert has_configuration == "False"
+    assert {"--no-config", "--fixed-strings", "--no-ignore"} <= set(arguments)
+    assert arguments[arguments.index("--") + 1 :] == [
+        "knowledge",
+        "topics",
+        "raw/conversations",
+        "conversations",
+        "archive",
+    ]
+
+
+def test_a_ripgrep_that_fails_is_replaced_by_a_scan(
+    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_fake_ripgrep(tmp_path, monkeypatch, "#!{python}\nimport sys\nsys.exit(2)\n# {log}")
+    found = fallback.search(filled, Files(filled), ("bread",), limit=5)
+    assert (found[0].source, found[0].path) == ("scan", "knowledge/journal/2026-02-16.md")
+
+
+def test_a_ripgrep_that_hangs_is_ended(
+    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = (
+        "#!{python}\nimport sys, time\n# {log}\n"
+        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0bread\\n'); sys.stdout.flush(); time.sleep(600)"
+    )
+    put_fake_ripgrep(tmp_path, monkeypatch, program)
+    (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=1.5)
+    assert found.source == "ripgrep"
+    assert found.why.endswith("were searched, and time ran out before all were read.")
+
+
+def test_a_scan_ends_in_time_and_says_so(
+    filled: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    now = [0.0]
+    monkeypatch.setattr(fallback.time, "monotonic", lambda: now[0])
+
+    class Slow(Files):
+        def read(self, relative: str, *, limit: int | None = None) -> bytes:
+            now[0] += 0.4
+            return super().read(relative, limit=limit)
+
+    for number in range(20):
+        put(filled, f"knowledge/reference/{number}.md", "walrus\n")
+        os.utime(filled.root / f"knowledge/reference/{number}.md", (4e9 + number, 4e9 + number))
+    found = fallback.search(filled, Slow(filled), ("walrus",), limit=10, time_limit_s=3.0)
+    assert 1 <= len(found) < 10
+    assert found[0].path == "knowledge/reference/19.md"
+    assert all(one.why.endswith("and time ran out before all were read.") for one in found)
+
+
+def test_an_empty_workspace_has_no_answer(workspace: Workspace) -> None:
+    assert fallback.search(workspace, Files(workspace), ("bread",), limit=5) == []

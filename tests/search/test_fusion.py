@@ -1,0 +1,67 @@
+"""Words and meaning make one order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search.fusion import Candidate, merge
+
+
+def order(*candidates: Candidate, weights: tuple[float, float] = (0.4, 0.6)) -> list[int]:
+    return [one.candidate.chunk for one in merge(candidates, *weights)]
+
+
+def test_both_sides_count_by_their_weights() -> None:
+    said = Candidate(1, "a.md", 1, bm25=8.0, cosine=0.1)
+    meant = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.9)
+    assert order(said, meant, weights=(0.4, 0.6)) == [2, 1]
+    assert order(said, meant, weights=(0.9, 0.1)) == [1, 2]
+    best, second = merge([said, meant], 0.4, 0.6)
+    assert best.score == pytest.approx(0.4 / 8 + 0.6 * 0.9)
+    assert second.score == pytest.approx(0.4 + 0.6 * 0.1)
+
+
+def test_a_score_does_not_depend_on_how_many_are_asked_for() -> None:
+    near = Candidate(1, "a.md", 1, bm25=4.0, cosine=0.8)
+    far = Candidate(2, "b.md", 1, bm25=1.0, cosine=0.1)
+    alone, together = merge([near], 0.4, 0.6)[0], merge([near, far], 0.4, 0.6)[0]
+    assert alone.score == together.score
+
+
+def test_without_vectors_words_are_the_whole_score() -> None:
+    ranked = merge([Candidate(1, "a.md", 1, bm25=2.0), Candidate(2, "b.md", 1, bm25=4.0)], 0.4, 0.6)
+    assert [(one.candidate.chunk, one.score) for one in ranked] == [(2, 1.0), (1, 0.5)]
+
+
+def test_equals_are_ordered_by_path_then_line() -> None:
+    assert order(
+        Candidate(1, "b.md", 3, bm25=1.0, cosine=0.5),
+        Candidate(2, "a.md", 9, bm25=1.0, cosine=0.5),
+        Candidate(3, "b.md", 2, bm25=1.0, cosine=0.5),
+    ) == [2, 3, 1]
+
+
+def test_nothing_merges_to_nothing() -> None:
+    assert merge([], 0.4, 0.6) == []
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(st.floats(0, 50), st.one_of(st.none(), st.floats(-1, 1))), max_size=12),
+    st.floats(0, 5),
+    st.floats(0, 5),
+)
+def test_scores_stay_between_0_and_1_in_any_order(
+    scores: list[tuple[float, float | None]], lexical: float, vector: float
+) -> None:
+    candidates = [
+        Candidate(number, f"{number % 3}.md", number, bm25=bm25, cosine=cosine)
+        for number, (bm25, cosine) in enumerate(scores)
+    ]
+    ranked = merge(candidates, lexical, vector)
+    assert all(0 <= one.score <= 1 for one in ranked)
+    assert [one.candidate for one in merge(reversed(candidates), lexical, vector)] == [
+        one.candidate for one in ranked
+    ]

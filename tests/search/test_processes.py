@@ -1,0 +1,182 @@
+"""Many threads and processes use one index at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.errors import IndexFailed
+from engine.search import maintenance
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import FILES, BagOfWords, put
+
+ROOT = Path(__file__).parents[2]
+
+COMMON = """
+import os, signal, sys, time
+from engine.config import SearchSettings
+from engine.search import writer
+from engine.search.index import SearchIndex
+from engine.store.files import Files
+from engine.store.paths import Workspace
+workspace = Workspace.open(sys.argv[1])
+index = SearchIndex(workspace, Files(workspace), SearchSettings())
+"""
+
+
+def start(program: str, workspace: Workspace) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMON + program, str(workspace.root)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_a_writer_killed_at_any_batch_leaves_a_whole_index(
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = """
+writer._BATCH_FILES = 2
+index.refresh(lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done >= {done} else None)
+"""
+    for done in (2, 4, 6):
+        process = start(kill.format(done=done), filled)
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+    index = open_index(filled, BagOfWords())
+    assert index.search("rye bread") != []
+    assert index.settle(30)
+    index.refresh()
+    assert index.status().files == len(FILES)
+    assert index.verify(repair=False).sound
+
+
+def test_readers_answer_while_another_process_writes(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled)
+    index.refresh()
+    writing = """
+for number in range(60):
+    with open(f"{workspace.root}/knowledge/facts.md", "w") as file:
+        file.write(f"# Facts\\n\\n- The server room is on floor {number}\\n" + "filler words\\n\\n" * number)
+    index.refresh(paths=["knowledge/facts.md"])
+index.close()
+"""
+    process = start(writing, filled)
+    sources: set[str] = set()
+    while process.poll() is None:
+        (found,) = index.search("server room floor", 1, "knowledge")
+        sources.add(found.source)
+    assert process.communicate()[1] == ""
+    assert process.returncode == 0
+    assert sources == {"index"}
+    assert "floor 59" in index.search("server room floor", 1)[0].text
+    assert index.verify(repair=False).sound
+
+
+def test_two_processes_indexing_at_once_make_one_index(filled: Workspace, open_index: Open) -> None:
+    for number in range(60):
+        put(filled, f"knowledge/reference/{number}.md", f"# Entry\n\nentry {number}\n")
+    program = "sys.stdin.readline()\nprint(index.refresh().chunks)\nindex.close()"
+    processes = [start(program, filled) for _ in range(3)]
+    results = [process.communicate("\n", timeout=60) for process in processes]
+    assert [error for _, error in results] == ["", "", ""]
+    index = open_index(filled)
+    status = index.status()
+    assert status.files == len(FILES) + 60
+    assert {int(out) for out, _ in results} == {status.chunks}
+    assert index.verify(repair=False).sound
+
+
+def test_a_process_that_is_indexing_is_waited_for(filled: Workspace, open_index: Open) -> None:
+    holding = """
+with index._maintenance._exclusive():
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+    process = start(holding, filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(IndexFailed, match=r"memory\.db: another program is indexing; try again"):
+        open_index(filled, lock_timeout_s=0.1).refresh()
+    process.communicate("\n", timeout=30)
+    assert open_index(filled).refresh().added == len(FILES)
+
+
+def test_a_killed_process_holds_nothing(filled: Workspace, open_index: Open) -> None:
+    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    process.kill()
+    process.communicate()
+    assert open_index(filled, lock_timeout_s=20).refresh().added == len(FILES)
+
+
+def test_threads_search_while_others_write(
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = open_index(filled, BagOfWords())
+    index.refresh()
+    troubles: list[BaseException] = []
+    done = threading.Event()
+
+    def searching() -> None:
+        try:
+            while not done.is_set():
+                assert index.search("rye bread caraway")[0].source == "index"
+        except BaseException as error:
+            troubles.append(error)
+
+    def writing(name: str) -> None:
+        try:
+            for number in range(12):
+                put(filled, f"knowledge/reference/{name}.md", f"# {name}\n\nnote {number}\n")
+                index.refresh(paths=[f"knowledge/reference/{name}.md"])
+        except BaseException as error:
+            troubles.append(error)
+
+    readers = [threading.Thread(target=searching) for _ in range(4)]
+    writers = [threading.Thread(target=writing, args=(name,)) for name in ("one", "two")]
+    for thread in (*readers, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert troubles == []
+    assert index.verify(repair=False).sound
+
+
+def test_closing_ends_a_repair_that_waits(filled: Workspace, open_index: Open) -> None:
+    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    index = open_index(filled, lock_timeout_s=60)
+    assert index.search("rye bread") != []
+    assert not index.settle(0.05)
+    index.close()
+    assert index.settle(0)
+    process.kill()
+    process.communicate()
+
+
+def test_what_stopped_a_repair_is_said(filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_LOCK_SLICE_S", 0.01)
+    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    index = open_index(filled, lock_timeout_s=0.05)
+    index.search("rye bread")
+    assert index.settle(10)
+    status = index.status()
+    assert (status.state, status.trouble) == (
+        "missing",
+        "memory.db: another program is indexing; try again when it has finished",
+    )
+    process.kill()
+    process.communicate()

@@ -1,0 +1,73 @@
+"""Whatever a query holds, it is looked up as words and nothing else."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search.query import MAX_TERMS, STOP_WORDS, literal_terms, match_expression, words
+
+
+@pytest.fixture(scope="module")
+def connection() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61')")
+    connection.execute("INSERT INTO t VALUES ('the plan for c is in a text')")
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("What did we decide about the migration plan?", ("decide", "migration", "plan")),
+        ("don't", ("don", "t")),
+        ("c++ and C#", ("c",)),
+        ("2026-02-16", ("2026", "02", "16")),
+        ("knowledge/facts.md", ("knowledge", "facts", "md")),
+        ("Plan PLAN plan", ("plan",)),
+        ('"exact" NEAR(a b) text:x -y ^z*', ("exact", "near", "b", "text", "x", "y", "z")),
+        ("Müller größer", ("müller", "größer")),
+        ("日本語 テスト", ("日本語", "テスト")),
+        ("what is it", ("what", "is", "it")),
+        ("", ()),
+        ("?!… \0 \ud800 🙂", ()),
+    ],
+)
+def test_a_query_is_its_telling_words(query: str, terms: tuple[str, ...]) -> None:
+    assert literal_terms(query) == terms
+
+
+def test_a_long_text_gives_words_from_both_ends() -> None:
+    terms = literal_terms(" ".join(f"word{number}" for number in range(1000)))
+    assert len(terms) == MAX_TERMS
+    assert terms[0] == "word0"
+    assert terms[-1] == "word999"
+
+
+def test_a_huge_text_is_read_at_both_ends_only() -> None:
+    terms = literal_terms("first " + "x" * 10_000_000 + " last")
+    assert terms == ("first", "last")
+
+
+def test_stop_words_are_words() -> None:
+    assert all(words(word) == [word] for word in STOP_WORDS)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text())
+def test_no_text_is_a_search_expression(connection: apsw.Connection, text: str) -> None:
+    terms = literal_terms(text)
+    if terms:
+        connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (match_expression(terms),)).fetchall()
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Cs"])))
+def test_words_are_cut_as_the_index_cuts_them(connection: apsw.Connection, text: str) -> None:
+    tokenizer = connection.fts5_tokenizer("unicode61", ["remove_diacritics", "0"])
+    data = text.encode()
+    found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False, include_offsets=True)
+    cut = [data[start:end].decode().lower() for start, end, _ in found]  # type: ignore[misc, str-unpack]
+    assert words(text) == cut

@@ -1,0 +1,51 @@
+"""A snippet shows the lines that answer, cut where text may be cut."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search.matches import SNIPPET_CHARACTERS, Stems, find, snippet, stemmer
+
+
+@pytest.fixture(scope="module")
+def stems() -> Stems:
+    return stemmer(apsw.Connection(":memory:"))
+
+
+def test_words_of_one_stem_match(stems: Stems) -> None:
+    text = "The migrations ran. Café naïve."
+    matches = find(text, ("migration", "running", "cafe", "absent"), stems)
+    assert matches.terms == ("migration", "cafe")
+    assert [text[start:end] for start, end, _ in matches.spans] == ["migrations", "Café"]
+
+
+def test_a_short_text_is_its_own_snippet(stems: Stems) -> None:
+    text = "One line.\nAnother with a match."
+    assert snippet(text, find(text, ("match",), stems)) == "One line. Another with a match."
+
+
+def test_the_lines_with_most_words_are_shown(stems: Stems) -> None:
+    filler = "\n".join(f"Filler sentence number {number} says nothing." for number in range(20))
+    text = f"{filler}\nThe heron is alone.\n{filler}\nThe heron caught a trout at dawn.\n{filler}"
+    shown = snippet(text, find(text, ("heron", "trout", "dawn"), stems))
+    assert shown.startswith("…The heron caught a trout at dawn. Filler")
+    assert shown.endswith("says nothing.…")
+    assert len(shown) <= SNIPPET_CHARACTERS
+
+
+def test_without_a_match_it_is_the_beginning(stems: Stems) -> None:
+    text = "First. " * 100
+    assert snippet(text, find(text, ("absent",), stems)).startswith("First. First.")
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.text(max_size=2000), st.lists(st.sampled_from(["a", "word", "é", "日本"]), min_size=1, max_size=3))
+def test_any_text_gives_one_short_line_of_it(stems: Stems, text: str, terms: list[str]) -> None:
+    shown = snippet(text, find(text, terms, stems))
+    assert len(shown) <= SNIPPET_CHARACTERS
+    assert "\n" not in shown
+    inside = shown.removeprefix("…").removesuffix("…")
+    assert "".join(inside.split()).strip("…") in "".join(text.split())

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.errors import RepositoryError
+from engine.store import git_lock
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+
+
+def git(root: Path, *arguments: str, accept: bool = True) -> None:
+    subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=accept)
+
+
+@pytest.fixture
+def root(repository: Repository) -> Path:
+    return repository.workspace.root
+
+
+def change(root: Path, text: str, subject: str) -> None:
+    (root / "knowledge/facts.md").write_text(text)
+    git(root, "commit", "-q", "-a", "-m", subject)
+
+
+def two_sides(root: Path) -> None:
+    """A branch ``other`` that conflicts with ``main``."""
+    git(root, "switch", "-q", "-c", "other")
+    change(root, "theirs\n", "theirs")
+    git(root, "switch", "-q", "main")
+    change(root, "mine\n", "mine")
+
+
+def refuses(repository: Repository, kind: str) -> None:
+    """Both ways of asking agree, and a commit is refused with a reason and a cure; nothing is committed."""
+    state = repository.state()
+    assert state.kind == repository.state(count=False).kind == kind
+    assert not state.can_commit
+    assert state.why
+    assert state.cure
+    Files(repository.workspace).append("knowledge/new.md", b"x\n")
+    before = repository.revision()
+    with pytest.raises(RepositoryError) as caught:
+        repository.commit(["knowledge/new.md"], "memory: not now")
+    assert (caught.value.what, caught.value.cure) == (state.why, state.cure)
+    assert repository.revision() == before
+
+
+def test_ready(repository: Repository, root: Path) -> None:
+    state = repository.state()
+    assert (state.kind, state.branch, state.dirty, state.can_commit) == ("ok", "main", 0, True)
+    (root / "knowledge/facts.md").write_text("changed")
+    (root / "new.md").write_text("new")
+    (root / "new\nline.md").write_text("new")
+    assert repository.state().dirty == 3
+    assert repository.state(count=False).dirty == 0
+
+
+def test_before_the_first_commit(workspace: Workspace, git_home: Path) -> None:
+    repository = Repository(workspace)
+    repository.init()
+    assert repository.state().kind == "ok"
+    assert repository.branch() == "main"
+    assert not repository.has_commits
+    assert repository.head() is None
+    assert repository.revision() is None
+    assert repository.log() == []
+
+
+def test_init_leaves_a_repository_as_it_is(repository: Repository, root: Path) -> None:
+    before = (root / ".git/config").read_bytes()
+    repository.init()
+    assert (root / ".git/config").read_bytes() == before
+
+
+def test_ahead_and_behind_of_an_upstream(repository: Repository, root: Path) -> None:
+    git(root, "switch", "-q", "-c", "other")
+    change(root, "a\n", "a")
+    git(root, "switch", "-q", "main")
+    git(root, "branch", "-q", "--set-upstream-to=other")
+    change(root, "b\n", "b")
+    change(root, "c\n", "c")
+    state = repository.state()
+    assert (state.ahead, state.behind) == (2, 1)
+
+
+def test_no_repository(workspace: Workspace, git_home: Path) -> None:
+    refuses(Repository(workspace), "none")
+
+
+def test_a_repository_further_up_is_not_the_workspaces(
+    tmp_path: Path, workspace: Workspace, git_home: Path
+) -> None:
+    git(tmp_path, "init", "-q")
+    refuses(Repository(workspace), "none")
+
+
+def test_no_git(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refuses(repository, "no-git")
+    assert repository.branch() == "main"
+    assert repository.revision() is not None
+
+
+def test_no_identity(repository: Repository, git_home: Path) -> None:
+    (git_home / "gitconfig").write_text("")
+    refuses(repository, "no-identity")
+    assert "git config --global user.name" in repository.state().cure
+
+
+def test_an_identity_from_the_environment(
+    repository: Repository, git_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (git_home / "gitconfig").write_text("")
+    for kind in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{kind}_NAME", "Bob")
+        monkeypatch.setenv(f"GIT_{kind}_EMAIL", "bob@example.org")
+    Files(repository.workspace).append("knowledge/facts.md", b"x\n")
+    assert repository.commit(["knowledge/facts.md"], "memory: by Bob")
+    assert repository.log(1)[0].author == "Bob"
+
+
+def test_variables_of_a_surrounding_git_are_ignored(
+    repository: Repository, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "-q", "elsewhere")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere/.git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "elsewhere/.git/index"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    Files(repository.workspace).append("knowledge/facts.md", b"x\n")
+    assert repository.commit(["knowledge/facts.md"], "memory: here")
+    assert repository.state().dirty == 0
+    assert [commit.subject for commit in repository.log()] == ["memory: here", "memory: first"]
+
+
+def test_detached(repository: Repository, root: Path) -> None:
+    git(root, "checkout", "-q", "--detach")
+    refuses(repository, "detached")
+    assert repository.branch() == ""
+    assert repository.has_commits
+
+
+def test_merging(repository: Repository, root: Path) -> None:
+    two_sides(root)
+    git(root, "merge", "other", accept=False)
+    refuses(repository, "merging")
+
+
+def test_rebasing(repository: Repository, root: Path) -> None:
+    two_sides(root)
+    git(root, "rebase", "other", accept=False)
+    refuses(repository, "rebasing")
+
+
+def test_picking(repository: Repository, root: Path) -> None:
+    two_sides(root)
+    git(root, "cherry-pick", "other", accept=False)
+    refuses(repository, "picking")
+
+
+def test_reverting(repository: Repository, root: Path) -> None:
+    change(root, "one\n", "one")
+    change(root, "two\n", "two")
+    git(root, "revert", "HEAD~1", accept=False)
+    refuses(repository, "reverting")
+
+
+def test_bisecting(repository: Repository, root: Path) -> None:
+    git(root, "bisect", "start")
+    refuses(repository, "bisecting")
+
+
+def test_conflicts_without_a_merge(repository: Repository, root: Path) -> None:
+    change(root, "one\n", "one")
+    (root / "knowledge/facts.md").write_text("stashed\n")
+    git(root, "stash")
+    change(root, "two\n", "two")
+    git(root, "stash", "pop", accept=False)
+    refuses(repository, "conflicts")
+
+
+def test_a_repository_git_cannot_read(repository: Repository, root: Path) -> None:
+    with (root / ".git/config").open("a") as file:
+        file.write("\n[core\n")
+    refuses(repository, "broken")
+
+
+def test_a_lock_that_is_young(repository: Repository, root: Path) -> None:
+    (root / ".git/index.lock").write_bytes(b"")
+    refuses(repository, "locked")
+    assert "index.lock" in repository.state().why
+    assert (root / ".git/index.lock").exists()
+
+
+def test_a_lock_that_is_old_and_nobodys_is_cleared(repository: Repository, root: Path) -> None:
+    lock = root / ".git/index.lock"
+    lock.write_bytes(b"")
+    os.utime(lock, (time.time() - 3600,) * 2)
+    Files(repository.workspace).append("knowledge/facts.md", b"x\n")
+    assert repository.commit(["knowledge/facts.md"], "memory: after a crash")
+    assert not lock.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs to see other processes")
+def test_a_lock_that_is_old_but_owned_is_left(repository: Repository, root: Path) -> None:
+    lock = root / ".git/index.lock"
+    lock.write_bytes(b"")
+    os.utime(lock, (time.time() - 3600,) * 2)
+    # A git that waits for standard input, as one waits for an editor.
+    waiting = subprocess.Popen(["git", "hash-object", "--stdin"], cwd=root, stdin=subprocess.PIPE)
+    try:
+        refuses(repository, "locked")
+        assert lock.exists()
+    finally:
+        waiting.communicate(b"")
+    assert git_lock.clear_stale(root / ".git", root)
+
+
+def test_a_linked_work_tree(repository: Repository, root: Path, tmp_path: Path) -> None:
+    git(root, "worktree", "add", "-q", "-b", "extract/a", str(tmp_path / "tree"))
+    linked = Repository(Workspace.open(tmp_path / "tree"))
+    assert linked.state().kind == "ok"
+    assert linked.branch() == "extract/a"
+    assert linked.revision() == repository.revision()
+    Files(linked.workspace).append("knowledge/facts.md", b"x\n")
+    assert linked.commit(["knowledge/facts.md"], "extract: there")
+    assert linked.revision() != repository.revision()
+    assert repository.state().dirty == 0
+
+
+def test_a_packed_branch_is_read_without_git(
+    repository: Repository, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = repository.head()
+    git(root, "pack-refs", "--all")
+    assert not (root / ".git/refs/heads/main").exists()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert before == (repository.revision(), "memory: first")
+    assert repository.head() == before

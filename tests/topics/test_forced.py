@@ -1,0 +1,115 @@
+"""Topics switched on or off by hand, and the file that remembers it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ReadOnly, TopicError
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.forced import STATE_FILE
+from engine.topics.library import TopicLibrary
+from tests.topics.conftest import Write
+
+TOPIC = "---\ntype: topic\ntriggers: [{type: url}]\n---\nGo.\n"
+
+
+def opened(workspace: Workspace, *, read_only: bool = False) -> TopicLibrary:
+    library = TopicLibrary(workspace, Files(workspace, read_only=read_only))
+    library.load()
+    return library
+
+
+def state_of(library: TopicLibrary, name: str) -> bool | None:
+    found = library.get(name)
+    assert found is not None
+    return found.forced
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_choice_outlives_the_process(on: bool, workspace: Workspace, write: Write) -> None:
+    write("topics/a.md", TOPIC)
+    library = opened(workspace)
+    assert state_of(library, "a") is None
+    assert library.force("a", on).forced is on
+    assert state_of(library, "a") is on
+    assert state_of(opened(workspace), "a") is on
+
+
+def test_taking_a_choice_back_leaves_no_file(workspace: Workspace, write: Write) -> None:
+    write("topics/a.md", TOPIC)
+    library = opened(workspace)
+    library.force("a", False)
+    library.force("a", None)
+    assert state_of(library, "a") is None
+    assert not (workspace.root / STATE_FILE).exists()
+
+
+@pytest.mark.parametrize("name", ["on", "0123", 'a "b" c', "a: b #c", "größe 漢字", "a\u2028b", "back\\slash", "true"])
+def test_any_file_name_survives_the_round_trip(name: str, workspace: Workspace, write: Write) -> None:
+    write(f"topics/{name}.md", TOPIC)
+    write("topics/other.md", TOPIC)
+    opened(workspace).force(name, True)
+    opened(workspace).force("other", False)
+    again = opened(workspace)
+    assert (state_of(again, name), state_of(again, "other")) == (True, False)
+    assert again.problems == ()
+
+
+def test_a_choice_of_another_process_is_kept_and_seen(workspace: Workspace, write: Write) -> None:
+    write("topics/a.md", TOPIC)
+    write("topics/b.md", TOPIC)
+    one, two = opened(workspace), opened(workspace)
+    one.force("a", True)
+    two.force("b", False)
+    assert one.refresh([STATE_FILE]).changed == ("b",)
+    assert (state_of(one, "a"), state_of(one, "b")) == (True, False)
+
+
+def test_the_state_of_a_topic_that_is_away_is_kept(workspace: Workspace, write: Write) -> None:
+    path = write("topics/a.md", TOPIC)
+    write("topics/b.md", TOPIC)
+    library = opened(workspace)
+    library.force("a", False)
+    path.unlink()
+    library.refresh(["topics/a.md"])
+    library.force("b", True)
+    write("topics/a.md", TOPIC)
+    library.refresh(["topics/a.md"])
+    assert state_of(library, "a") is False
+
+
+def test_an_unknown_topic_is_refused_with_a_guess(workspace: Workspace, write: Write) -> None:
+    write("topics/email-triage.md", TOPIC)
+    with pytest.raises(TopicError, match="did you mean email-triage"):
+        opened(workspace).force("email-triag", True)
+
+
+@pytest.mark.parametrize("content", ["forced: [", "forced: text", "forced:\n  a: maybe\n", "\ufeff\x00"])
+def test_a_state_file_that_cannot_be_read_is_reported_and_never_overwritten(
+    content: str, workspace: Workspace, write: Write
+) -> None:
+    write("topics/a.md", TOPIC)
+    path = write(STATE_FILE, content)
+    library = opened(workspace)
+    assert state_of(library, "a") is None
+    assert library.problems[0].path == STATE_FILE
+    with pytest.raises(TopicError):
+        library.force("a", True)
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_a_read_only_workspace_refuses_and_changes_nothing(workspace: Workspace, write: Write) -> None:
+    write("topics/a.md", TOPIC)
+    library = opened(workspace, read_only=True)
+    with pytest.raises(ReadOnly):
+        library.force("a", True)
+    assert state_of(library, "a") is None
+
+
+def test_the_digest_of_the_topics_does_not_depend_on_the_choice(workspace: Workspace, write: Write) -> None:
+    write("topics/a.md", TOPIC)
+    library = opened(workspace)
+    version = library.version
+    library.force("a", True)
+    assert library.version == version

@@ -1,0 +1,238 @@
+"""All topics of a workspace, and what happens to them while their files change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary
+from tests.topics.conftest import Write
+
+
+def topic(body: str = "Go.", **fields: str) -> str:
+    lines = "".join(f"{key}: {value}\n" for key, value in fields.items())
+    return f"---\ntype: topic\ntriggers: [{{type: url}}]\n{lines}---\n{body}\n"
+
+
+@pytest.fixture
+def library(workspace: Workspace, files: Files) -> TopicLibrary:
+    return TopicLibrary(workspace, files)
+
+
+def names(library: TopicLibrary) -> list[str]:
+    return [known.name for known in library.topics]
+
+
+def test_topics_of_all_folders_are_sorted_by_name(library: TopicLibrary, write: Write) -> None:
+    write("topics/zebra.md", topic())
+    write("topics/work/ant.md", topic())
+    delta = library.load()
+    assert names(library) == ["ant", "zebra"]
+    assert delta.changed == ("ant", "zebra")
+    assert (delta.removed, delta.problems, library.problems) == ((), (), ())
+    found = library.get("ant")
+    assert found is not None
+    assert found.path == "topics/work/ant.md"
+    assert library.get("bee") is None
+
+
+def test_a_workspace_without_topics_has_none(library: TopicLibrary, workspace: Workspace) -> None:
+    (workspace.root / "topics").rmdir()
+    library.load()
+    assert (library.topics, library.problems) == ((), ())
+
+
+def test_a_changed_file_is_read_again_alone(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic("One."))
+    write("topics/b.md", topic("One."))
+    library.load()
+    write("topics/a.md", topic("Two."))
+    write("topics/b.md", topic("Two."))
+    delta = library.refresh(["topics/a.md"])
+    assert delta.changed == ("a",)
+    assert [known.instructions for known in library.topics] == ["Two.", "One."]
+
+
+def test_an_edit_that_changes_no_value_still_counts_as_a_change(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    library.load()
+    version = library.version
+    write("topics/a.md", topic(owner="ada"))
+    assert library.refresh(["topics/a.md"]).changed == ("a",)
+    assert library.version != version
+
+
+def test_nothing_changes_when_nothing_changed(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    library.load()
+    version = library.version
+    delta = library.refresh(None)
+    assert (delta.changed, delta.removed) == ((), ())
+    assert library.version == version
+
+
+def test_new_and_deleted_files_are_noticed(library: TopicLibrary, write: Write) -> None:
+    path = write("topics/a.md", topic())
+    library.load()
+    write("topics/b.md", topic())
+    path.unlink()
+    delta = library.refresh(["topics/a.md", "topics/b.md"])
+    assert (delta.changed, delta.removed) == (("b",), ("a",))
+    assert names(library) == ["b"]
+
+
+def test_a_removed_folder_takes_its_topics_along(library: TopicLibrary, write: Write) -> None:
+    path = write("topics/work/a.md", topic())
+    write("topics/b.md", topic())
+    library.load()
+    path.unlink()
+    path.parent.rmdir()
+    assert library.refresh(["topics/work"]).removed == ("a",)
+    assert names(library) == ["b"]
+
+
+def test_a_new_folder_brings_its_topics(library: TopicLibrary, write: Write) -> None:
+    library.load()
+    write("topics/work/deep/a.md", topic())
+    assert library.refresh(["topics/work"]).changed == ("a",)
+
+
+def test_a_broken_header_keeps_the_version_before_until_it_is_mended(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic("Good."))
+    library.load()
+    write("topics/a.md", "---\ntype: topic\n  priority: [\n---\nWorse.\n")
+    delta = library.refresh(["topics/a.md"])
+    assert delta.changed == ()
+    assert [known.instructions for known in library.topics] == ["Good."]
+    assert "the version read before stays in use" in delta.problems[0].cure
+    assert delta.problems[0].line == 3
+    assert library.problems == delta.problems
+    write("topics/a.md", topic("Better."))
+    assert library.refresh(["topics/a.md"]).changed == ("a",)
+    assert library.problems == ()
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+def test_a_file_emptied_by_an_editor_keeps_its_topic(content: str, library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    library.load()
+    write("topics/a.md", content)
+    library.refresh(["topics/a.md"])
+    assert names(library) == ["a"]
+    assert "stays in use" in library.problems[0].cure
+
+
+def test_a_file_that_became_something_else_is_no_topic_any_more(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    library.load()
+    write("topics/a.md", "---\ntype: reference\n---\nText.\n")
+    assert library.refresh(["topics/a.md"]).removed == ("a",)
+    assert "not topic" in library.problems[0].what
+
+
+def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    write("topics/b.md", "---\ntype: topic\n- x\n---\n")
+    library.load()
+    assert names(library) == ["a"]
+    assert [problem.path for problem in library.problems] == ["topics/b.md"]
+    assert "stays in use" not in library.problems[0].cure
+
+
+def test_names_that_differ_in_case_or_folder_only_collide(library: TopicLibrary, write: Write) -> None:
+    write("topics/mail.md", topic("First."))
+    write("topics/work/Mail.md", topic("Second."))
+    delta = library.load()
+    assert names(library) == ["mail"]
+    problem = library.problems[0]
+    assert (problem.path, problem.severity) == ("topics/work/Mail.md", "error")
+    assert "topics/mail.md" in problem.what
+    assert problem in delta.problems
+
+
+def test_the_other_of_two_colliding_topics_takes_over(library: TopicLibrary, write: Write) -> None:
+    first = write("topics/mail.md", topic("First."))
+    write("topics/work/mail.md", topic("Second."))
+    library.load()
+    first.unlink()
+    delta = library.refresh(["topics/mail.md"])
+    assert (delta.changed, delta.removed) == (("mail",), ())
+    assert [known.instructions for known in library.topics] == ["Second."]
+    assert library.problems == ()
+
+
+def test_names_that_look_the_same_collide_however_they_are_encoded(library: TopicLibrary, write: Write) -> None:
+    write("topics/pr\u00fcfen.md", topic())
+    write("topics/work/pru\u0308fen.md", topic())
+    library.load()
+    assert len(library.topics) == 1
+    assert len(library.problems) == 1
+
+
+def test_hidden_files_leftovers_and_a_readme_are_no_topics(library: TopicLibrary, write: Write) -> None:
+    for name in (".a.md", "a.md~", ".a.md.swp", "#a.md#", ".git/b.md", "README.md", ".tmp-a.md"):
+        write(f"topics/{name}", topic())
+    library.load()
+    assert (library.topics, library.problems) == ((), ())
+    delta = library.refresh(["topics/.tmp-a.md", "topics/README.md", "knowledge/x.md"])
+    assert (delta.changed, delta.problems) == ((), ())
+
+
+def test_a_file_that_is_not_markdown_is_reported(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.yaml", "x: 1")
+    library.load()
+    assert (library.problems[0].path, library.problems[0].severity) == ("topics/a.yaml", "warning")
+
+
+def test_a_pipe_and_a_link_out_of_the_workspace_neither_hang_nor_load(
+    library: TopicLibrary, workspace: Workspace, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text(topic())
+    (workspace.topics / "link.md").symlink_to(outside)
+    os.mkfifo(workspace.topics / "pipe.md")
+    library.load()
+    assert library.topics == ()
+    assert [problem.path for problem in library.problems] == ["topics/link.md", "topics/pipe.md"]
+    assert all("cannot be read" in problem.what for problem in library.problems)
+
+
+def test_a_file_too_large_to_be_a_topic_is_reported(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic("x" * 2_000_000))
+    library.load()
+    assert library.topics == ()
+    assert library.problems[0].path == "topics/a.md"
+
+
+def test_patterns_are_looked_into_as_topics_are_read(
+    library: TopicLibrary, workspace: Workspace, files: Files, write: Write
+) -> None:
+    write("topics/a.md", "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n---\nGo.\n")
+    library.load()
+    assert names(library) == ["a"]
+    assert (library.problems[0].line, library.problems[0].severity) == (4, "error")
+    assert "exponential" in library.problems[0].what
+    unchecked = TopicLibrary(workspace, files, check_patterns=False)
+    unchecked.load()
+    assert unchecked.problems == ()
+
+
+def test_missing_subscriptions_are_looked_up_in_the_workspace(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic(subscriptions="[knowledge/x.md]"))
+    library.load()
+    assert "does not exist" in library.problems[0].what
+    write("knowledge/x.md", "x")
+    library.refresh(None)
+    assert library.problems == ()
+
+
+def test_problems_are_in_the_order_of_files_and_lines(library: TopicLibrary, write: Write) -> None:
+    write("topics/b.md", topic(priority="x", activation="y"))
+    write("topics/a.md", topic(priority="x"))
+    library.load()
+    places = [(problem.path, problem.line) for problem in library.problems]
+    assert places == [("topics/a.md", 4), ("topics/b.md", 4), ("topics/b.md", 5)]

@@ -1,0 +1,137 @@
+"""Patterns and schedules are found wanting before a message is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.topics.expressions import tree
+from engine.topics.model import Topic, Trigger
+from engine.topics.patterncheck import Finding, pattern_findings, schedule_finding, trigger_problems
+
+
+def first(match: str, *, probe: bool = False) -> Finding:
+    return pattern_findings(match, probe=probe)[0]
+
+
+@pytest.mark.parametrize("probe", [True, False])
+@pytest.mark.parametrize(
+    "match",
+    [r"\b(email|inbox|mail)\b", r"PR|pull request", r"deploy(ment|ed)?\b.{0,80}\bprod", r"(?=.*error)(?=.*disk)"],
+)
+def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
+    assert pattern_findings(match, probe=probe) == ()
+
+
+@pytest.mark.parametrize("probe", [True, False])
+@pytest.mark.parametrize(
+    ("match", "better"),
+    [
+        (r"(a+)+$", r"a+$"),
+        (r"(?:[ab]*)*c", r"[ab]*c"),
+        (r"(a|a)*b", r"(a)*b"),
+        (r"(\w+\s?)*x", r"(?:\w+\s)*\w*x"),
+        (r"(\w+\s?)+$", r"(?:\w+\s)*\w+\s?$"),
+    ],
+)
+def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(match: str, better: str, probe: bool) -> None:
+    finding = first(match, probe=probe)
+    assert "exponential time on texts such as 'aaaa" in finding.what
+    assert finding.cure == f"rewrite it as {better}"
+    assert finding.severity == "error"
+
+
+def test_a_catastrophic_pattern_of_no_known_shape_comes_with_advice() -> None:
+    finding = first(r"(x+x+)+y")
+    assert "exponential" in finding.what
+    assert "possessive" in finding.cure
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["(a+)+", "(?:a*)*", "(a|a)+", "(\\w+\\s?)+"]), st.text("ab1 ", max_size=8))
+def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> None:
+    import re
+
+    better = first(f"{loop}$").cure.removeprefix("rewrite it as ").removesuffix("$")
+    assert (re.fullmatch(better, text) is None) == (re.fullmatch(loop, text) is None)
+
+
+@pytest.mark.parametrize(
+    ("match", "place"),
+    [
+        ("mail(", "at character 6, its end"),
+        ("[z-a]", "at character 5, before ']'"),
+        ("/ma(il/i", "at character 7, before '/i'"),
+        ("a**b", "at character 3, before '*b'"),
+    ],
+)
+@pytest.mark.parametrize("probe", [True, False])
+def test_a_pattern_that_does_not_compile_shows_where(match: str, place: str, probe: bool) -> None:
+    finding = first(match, probe=probe)
+    assert finding.what.startswith("pattern does not compile: ")
+    assert finding.what.endswith(place)
+    assert finding.severity == "error"
+
+
+def test_a_pattern_only_the_stronger_engine_reads_is_fine() -> None:
+    match = r"\p{Lu}\p{Ll}+ GmbH"
+    assert tree(match) is None
+    assert pattern_findings(match) == ()
+
+
+def test_a_pattern_that_would_fill_the_memory_is_an_error() -> None:
+    assert "elements" in first("a{1000000000}").what
+
+
+@pytest.mark.parametrize("match", [".*", "(email)?", "(?!spam)", "a|", r"\p{L}*"])
+def test_a_pattern_that_matches_nothing_in_particular_is_a_warning(match: str) -> None:
+    finding = first(match)
+    assert "every message" in finding.what
+    assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize("match", [r"\w", ".", "[aeiou]", r"\S+"])
+def test_a_pattern_that_matches_nearly_every_message_is_a_warning_when_probed(match: str) -> None:
+    assert pattern_findings(match) == ()
+    finding = first(match, probe=True)
+    assert "unrelated messages" in finding.what
+    assert finding.severity == "warning"
+
+
+def test_a_pattern_that_is_slow_without_being_exponential_is_found_by_trying() -> None:
+    finding = first(r"\w*\w*\w*\w*\w*\w*\d\s", probe=True)
+    assert "takes more than 100 ms on 2,000 characters" in finding.what
+    assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize("schedule", ["0 8 * * *", "*/15 9-17 * * MON-FRI", "0 0 29 2 *"])
+def test_a_schedule_of_five_fields_is_fine(schedule: str) -> None:
+    assert schedule_finding(schedule) is None
+
+
+@pytest.mark.parametrize("schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""])
+def test_a_schedule_that_is_none_is_an_error_with_an_example(schedule: str) -> None:
+    finding = schedule_finding(schedule)
+    assert finding is not None
+    assert finding.severity == "error"
+    assert finding.cure
+
+
+def test_problems_stand_at_the_line_of_their_trigger() -> None:
+    topic = Topic(
+        "t",
+        "topics/t.md",
+        "T",
+        "",
+        "",
+        triggers=(
+            Trigger("pattern", match="(a+)+$", line=4),
+            Trigger("keywords", words=("(a+)+$",), line=6),
+            Trigger("cron", schedule="never", line=8),
+        ),
+    )
+    assert [(problem.path, problem.line) for problem in trigger_problems(topic)] == [
+        ("topics/t.md", 4),
+        ("topics/t.md", 8),
+    ]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+
+STARTED = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = STARTED
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, minutes: float) -> None:
+        self.now += timedelta(minutes=minutes)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (root / "memory-config.yaml").write_bytes(b"")
+    return Workspace.open(root)
+
+
+@pytest.fixture
+def files(workspace: Workspace) -> Files:
+    return Files(workspace)
+
+
+@pytest.fixture
+def capture(files: Files, clock: Callable[[], datetime]) -> ConversationCapture:
+    return ConversationCapture(files, clock=clock)

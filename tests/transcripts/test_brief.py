@@ -1,0 +1,32 @@
+"""Summaries of one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.transcripts.brief import count, one_line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("  a\n\n b\t c \r\n", "a b c"),
+        ("\x1b[31mred\x1b[0m \x1b]0;title\x07plain", "red plain"),
+        ("x" * 10, "x" * 10),
+        ("x" * 11, "x" * 9 + "…"),
+        ("four five six", "four five…"),
+        ("a" + " " * 50_000, "a"),
+        ("a" + " " * 50_000 + "b", "a…"),
+    ],
+)
+def test_one_line(text: str, expected: str) -> None:
+    assert one_line(text, 10) == expected
+
+
+def test_counting() -> None:
+    assert [count(1, "line"), count(2, "line"), count(12_345, "file")] == [
+        "1 line",
+        "2 lines",
+        "12,345 files",
+    ]

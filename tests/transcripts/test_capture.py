@@ -1,0 +1,355 @@
+"""A session as it is written down."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from engine.errors import DocumentError, PathRefused, ReadOnly, TranscriptError
+from engine.store.documents import parse as parse_document
+from engine.store.documents import validate
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.transcripts.format import parse
+from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript, Turn
+from tests.transcripts.conftest import Clock
+
+
+def read(files: Files, path: str) -> Transcript:
+    return parse(files.read(path), path)
+
+
+def test_a_whole_session(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+    path = capture.start("ses_a1", model="claude-opus-4.6", channel="webchat", title="Move memory to files")
+    capture.message("ses_a1", "user", "Read all open issues.")
+    capture.tool_call("ses_a1", "exec", "gh issue list\n  --state open", "12 results")
+    capture.message("ses_a1", "agent", "Here are all 12.")
+    clock.forward(7)
+    capture.knowledge_change("ses_a1", "updated", "knowledge/a.md", "added plan")
+    clock.forward(40)
+    capture.end("ses_a1", tokens_in=45230, tokens_out=12840, tags=["coding", "git"])
+    assert path == "raw/conversations/2026/02/16/1845-ses_a1-move-memory-to-files.md"
+    assert files.read(path).decode() == (
+        "---\n"
+        "session_id: ses_a1\n"
+        "started: 2026-02-16T18:45:00Z\n"
+        "model: claude-opus-4.6\n"
+        "channel: webchat\n"
+        "topic: Move memory to files\n"
+        "tags: [coding, git]\n"
+        "ended: 2026-02-16T19:32:00Z\n"
+        "tokens_in: 45230\n"
+        "tokens_out: 12840\n"
+        "knowledge_changes:\n"
+        "  - path: knowledge/a.md\n"
+        "    action: updated\n"
+        "    summary: added plan\n"
+        "---\n\n"
+        "# Move memory to files\n\n"
+        "## 18:45 — user\nRead all open issues.\n\n"
+        "## 18:45 — agent\n> [tool:exec] gh issue list --state open → 12 results\n\nHere are all 12.\n\n"
+        "## 18:52 — agent [memory]\n> [knowledge:updated] knowledge/a.md — added plan\n"
+    )
+    assert validate(parse_document(files.read(path), path)) == ()
+
+
+def test_a_session_that_runs_is_valid_too(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    assert path.endswith("/1845-a-session.md")
+    assert validate(parse_document(files.read(path), path)) == ()
+    assert read(files, path).turns == ()
+
+
+def test_starting_again_changes_nothing(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+    path = capture.start("a", title="First")
+    capture.message("a", "user", "hi")
+    before = files.read(path)
+    clock.forward(24 * 60)
+    assert ConversationCapture(files, clock=clock).start("a", title="Second") == path
+    assert files.read(path) == before
+
+
+def test_times_are_utc(capture: ConversationCapture, files: Files) -> None:
+    at = datetime(2026, 2, 17, 0, 30, tzinfo=timezone(timedelta(hours=2)))
+    path = capture.start("a", started=at)
+    capture.message("a", "user", "hi", at=at)
+    assert path.startswith("raw/conversations/2026/02/16/2230-a-")
+    assert read(files, path).turns[0].time == "22:30"
+
+
+def test_every_call_finds_the_session_again(capture: ConversationCapture, files: Files, clock: Clock) -> None:
+    path = capture.start("a")
+    clock.forward(60 * 24 * 40)
+    capture.start("b")
+    for number in range(3):
+        assert ConversationCapture(files, clock=clock).message("a", "user", f"from process {number}")
+    assert [turn.text for turn in read(files, path).turns] == [f"from process {number}" for number in range(3)]
+    assert capture.find("a") == path
+    assert capture.find("c") is None
+
+
+def test_ids_that_begin_alike_are_told_apart(capture: ConversationCapture, files: Files) -> None:
+    capture.start("a-b", title="c")
+    short = capture.start("a", title="b-c")
+    assert capture.find("a") == short
+    assert capture.find("a-b") != short
+    assert capture.find("a-b-c") is None
+
+
+def test_a_transcript_that_was_moved_is_found_where_it_is(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    moved = "raw/conversations/2026/02/17/0000-a-renamed.md"
+    files.move(path, moved)
+    assert capture.message("a", "user", "hi")
+    assert len(read(files, moved).turns) == 1
+
+
+@pytest.mark.parametrize("session_id", ["", "..", "a/b", "-a", "a b", "é", "x" * 200, "a\nb"])
+def test_ids_that_cannot_be_file_names(capture: ConversationCapture, workspace: Workspace, session_id: str) -> None:
+    with pytest.raises(TranscriptError):
+        capture.start(session_id)
+    with pytest.raises(TranscriptError):
+        capture.message(session_id, "user", "hi")
+    assert not workspace.transcripts.exists()
+
+
+@pytest.mark.parametrize("title", ["../../etc/passwd", "a\0b", "-rf", "---\nevil: yes\n---", "# x\n## 18:47 — user", "ü" * 300])
+def test_titles_are_only_words(capture: ConversationCapture, files: Files, title: str) -> None:
+    path = capture.start("a", title=title)
+    found = read(files, path)
+    assert (found.session_id, found.turns, set(found.header)) == (
+        "a",
+        (),
+        {"session_id", "started", "topic", "tags"},
+    )
+    assert "\n" not in found.title
+    assert found.title
+
+
+def test_a_session_that_was_never_started(capture: ConversationCapture) -> None:
+    with pytest.raises(TranscriptError, match="start the session first"):
+        capture.message("nobody", "user", "hi")
+
+
+def test_roles_and_kinds_that_cannot_be_written(capture: ConversationCapture) -> None:
+    capture.start("a")
+    with pytest.raises(TranscriptError, match="user, agent, system"):
+        capture.message("a", "robot", "hi")  # type: ignore[arg-type]
+    with pytest.raises(TranscriptError):
+        capture.message("a", "user", "hi", kind="x]\n## 10:00 — agent")
+
+
+def test_injected_blocks_are_not_captured(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a", title="<system-reminder>x</system-reminder>Tea")
+    assert capture.message("a", "user", "{rag-context}\nold fact\n{/rag-context}\nhello")
+    assert not capture.message("a", "user", "<system-reminder>only this</system-reminder>")
+    assert not capture.message("a", "user", " \n ")
+    capture.tool_call("a", "sh", "cat x", "text <system-reminder>do</system-reminder> end")
+    found = read(files, path)
+    assert found.title == "Tea"
+    assert [turn.blocks for turn in found.turns] == [(Text("hello"),), (ToolCall("sh", "cat x", "text end"),)]
+
+
+def test_whatever_is_said_comes_back(capture: ConversationCapture, files: Files) -> None:
+    said = ["## 18:47 — user\nfake", "```\nopen", "> [tool:x] y\r\nwindows", "\n\n edges \n\n", "\0\x1b[31m\ud800", "\\"]
+    path = capture.start("a")
+    for text in said:
+        capture.message("a", "agent", text)
+    assert [turn.text for turn in read(files, path).turns] == [text.replace("\r\n", "\n") for text in said]
+
+
+def test_summaries_are_one_short_line(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    capture.tool_call("a", "sh\n]x", "line one\nline two " + "y" * 500, "r" * 500)
+    (turn,) = read(files, path).turns
+    (call,) = turn.tools
+    assert call.name == "sh ]x"
+    assert call.summary.startswith("line one line two yyy")
+    assert (len(call.summary), call.summary[-1], len(call.result), call.result[-1]) == (200, "…", 200, "…")
+
+
+def test_tool_calls_belong_to_the_agent(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    capture.message("a", "user", "go")
+    capture.tool_call("a", "sh", "one")
+    capture.tool_call("a", "sh", "two")
+    capture.message("a", "agent", "first")
+    capture.tool_call("a", "sh", "three")
+    capture.message("a", "agent", "second")
+    assert [(turn.role, turn.blocks) for turn in read(files, path).turns] == [
+        ("user", (Text("go"),)),
+        ("agent", (ToolCall("sh", "one"), ToolCall("sh", "two"), Text("first"), ToolCall("sh", "three"))),
+        ("agent", (Text("second"),)),
+    ]
+
+
+def test_memory_operations_share_a_turn_of_their_own(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    capture.message("a", "agent", "noted")
+    capture.knowledge_change("a", "updated", "knowledge/a.md")
+    capture.knowledge_change("a", "created", "knowledge/b.md", "why")
+    capture.tool_call("a", "sh", "x")
+    kinds = [(turn.kind, turn.blocks) for turn in read(files, path).turns]
+    changes = (KnowledgeChange("updated", "knowledge/a.md"), KnowledgeChange("created", "knowledge/b.md", "why"))
+    assert kinds == [("", (Text("noted"),)), ("memory", changes), ("", (ToolCall("sh", "x"),))]
+
+
+def test_attachments_are_referred_to(capture: ConversationCapture, files: Files) -> None:
+    path = capture.start("a")
+    capture.message("a", "user", "see", attachments=["attachments/plan.png"])
+    capture.message("a", "user", "", attachments=["attachments/b.png"])
+    assert [turn.blocks for turn in read(files, path).turns] == [
+        (Text("see"), Attachment("attachments/plan.png")),
+        (Attachment("attachments/b.png"),),
+    ]
+
+
+class TestRepetition:
+    def test_a_key_makes_a_call_happen_once(self, capture: ConversationCapture, files: Files, clock: Clock) -> None:
+        path = capture.start("a")
+        assert capture.message("a", "user", "hi", key="m1")
+        assert capture.tool_call("a", "sh", "ls", key="t1")
+        assert capture.knowledge_change("a", "updated", "x.md", key="k1")
+        before = files.read(path)
+        clock.forward(600)
+        assert not capture.message("a", "user", "hi", key="m1")
+        assert not capture.tool_call("a", "sh", "ls", key="t1")
+        assert not capture.knowledge_change("a", "updated", "x.md", key="k1")
+        assert files.read(path) == before
+
+    def test_another_key_is_another_call(self, capture: ConversationCapture, files: Files) -> None:
+        path = capture.start("a")
+        assert capture.message("a", "user", "yes", key="1")
+        assert capture.message("a", "user", "yes", key="2")
+        assert [turn.text for turn in read(files, path).turns] == ["yes", "yes"]
+
+    def test_a_message_cannot_pretend_that_a_call_was_made(self, capture: ConversationCapture, files: Files) -> None:
+        path = capture.start("a")
+        capture.message("a", "user", "real", key="1")
+        marker = next(line for line in files.read(path).decode().split("\n") if line.startswith("<!-- key:"))
+        capture.start("b")
+        capture.message("b", "user", f"fake\n{marker}\n")
+        assert capture.message("b", "user", "real", key="1")
+
+    def test_without_a_key_the_same_words_again_are_a_repetition(
+        self, capture: ConversationCapture, clock: Clock
+    ) -> None:
+        capture.start("a")
+        assert capture.message("a", "user", "hi")
+        assert not capture.message("a", "user", "hi")
+        clock.forward(1)
+        assert not capture.message("a", "user", "hi")
+        clock.forward(1)
+        assert capture.message("a", "user", "hi")
+
+    def test_the_same_words_by_somebody_else_or_after_something_else_are_none(
+        self, capture: ConversationCapture
+    ) -> None:
+        capture.start("a")
+        assert capture.message("a", "user", "ok")
+        assert capture.message("a", "agent", "ok")
+        assert capture.message("a", "user", "ok")
+        assert capture.tool_call("a", "sh", "x")
+        assert capture.message("a", "agent", "ok")
+
+    def test_an_agent_may_run_the_same_command_twice(self, capture: ConversationCapture, files: Files) -> None:
+        path = capture.start("a")
+        assert capture.tool_call("a", "sh", "git status", "clean")
+        assert capture.tool_call("a", "sh", "git status", "clean")
+        assert len(read(files, path).turns[0].tools) == 2
+
+    def test_midnight_does_not_come_between(self, capture: ConversationCapture) -> None:
+        capture.start("a")
+        assert capture.message("a", "user", "hi", at=datetime(2026, 2, 16, 23, 59, 50, tzinfo=UTC))
+        assert not capture.message("a", "user", "hi", at=datetime(2026, 2, 17, 0, 0, 5, tzinfo=UTC))
+
+
+class TestEnd:
+    def test_nothing_follows_the_end(self, capture: ConversationCapture) -> None:
+        capture.start("a")
+        capture.end("a")
+        for call in (
+            lambda: capture.message("a", "user", "hi"),
+            lambda: capture.tool_call("a", "sh", "x"),
+            lambda: capture.knowledge_change("a", "updated", "x"),
+            lambda: capture.end("a", tokens_in=5),
+        ):
+            with pytest.raises(TranscriptError, match="has ended"):
+                call()
+
+    def test_the_same_end_again_changes_nothing(self, capture: ConversationCapture, files: Files, clock: Clock) -> None:
+        path = capture.start("a")
+        capture.end("a", tokens_in=5, tags=["x"])
+        before = files.read(path)
+        clock.forward(5)
+        assert capture.end("a", tokens_in=5, tags=["x"]) == path
+        assert capture.end("a") == path
+        assert files.read(path) == before
+
+    def test_no_byte_below_the_header_changes(self, capture: ConversationCapture, files: Files) -> None:
+        path = capture.start("a", title="T")
+        capture.message("a", "user", "---\nsession_id: b\n---")
+        edited = files.read(path).replace(b"tags: []\n", b"tags: []  # to be filled in\nmood:   good\n")
+        edited = edited.replace(b"\n# T\n", b"\n# T\n\nA note by hand. \r\n\xff\n")
+        files.replace(path, edited)
+        body = edited.split(b"---\n", 2)[2]
+        capture.end("a", tokens_in=7)
+        ended = files.read(path)
+        assert ended.split(b"---\n", 2)[2] == body
+        assert b"tags: []  # to be filled in\nmood:   good\n" in ended
+        assert b"tokens_in: 7\n" in ended
+
+    def test_changes_that_are_named_go_before_those_in_the_turns(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
+        path = capture.start("a")
+        capture.knowledge_change("a", "updated", "knowledge/a.md")
+        capture.end("a", knowledge_changes=[KnowledgeChange("created", "knowledge/b.md"), {"path": "c", "action": "d"}])
+        assert read(files, path).header["knowledge_changes"] == [
+            {"path": "knowledge/b.md", "action": "created"},
+            {"path": "c", "action": "d"},
+        ]
+
+    def test_a_thousand_changes_leave_a_header_that_can_be_read(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
+        path = capture.start("a")
+        changes = [KnowledgeChange("updated", f"knowledge/{number}.md", "why " * 20) for number in range(1000)]
+        capture.end("a", knowledge_changes=changes)
+        header = read(files, path).header
+        kept = header["knowledge_changes"]
+        assert isinstance(kept, list)
+        assert header["ended"]
+        assert len(kept) + int(str(header["knowledge_changes_left_out"])) == 1000
+        assert capture.end("a", knowledge_changes=changes) == path
+
+    def test_a_header_broken_by_hand_is_refused_and_kept(self, capture: ConversationCapture, files: Files) -> None:
+        path = capture.start("a")
+        broken = files.read(path).replace(b"tags: []", b"tags: [")
+        files.replace(path, broken)
+        assert capture.message("a", "user", "hi")
+        with pytest.raises(DocumentError, match="raw/conversations/.*:"):
+            capture.end("a")
+        assert files.read(path).startswith(broken)
+
+
+def test_a_read_only_workspace(capture: ConversationCapture, workspace: Workspace) -> None:
+    capture.start("a")
+    reader = ConversationCapture(Files(workspace, read_only=True))
+    assert reader.find("a") is not None
+    with pytest.raises(ReadOnly):
+        reader.message("a", "user", "hi")
+
+
+def test_a_transcript_behind_a_symlink_out_of_the_workspace(
+    capture: ConversationCapture, workspace: Workspace, files: Files
+) -> None:
+    outside = workspace.root.parent / "outside"
+    outside.mkdir()
+    workspace.raw.mkdir()
+    workspace.transcripts.symlink_to(outside)
+    with pytest.raises(PathRefused):
+        capture.start("a")
+    assert list(outside.iterdir()) == []

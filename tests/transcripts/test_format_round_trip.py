@@ -1,0 +1,164 @@
+"""What is written is read back equal, whatever text is in it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.transcripts.format import parse, render, render_turn
+from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript, Turn
+from tests.transcripts.strategies import PIECES, header_values, nasty_text, turns
+
+
+def transcript(*given_turns: Turn, title: str = "", header: dict[str, object] | None = None) -> Transcript:
+    return Transcript("", "", "", "", title, header or {}, given_turns)
+
+
+def read_back(text: str) -> Transcript:
+    return parse(text.encode("utf-8"), "t.md")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(turns, max_size=4), nasty_text)
+def test_turns_come_back_equal(given_turns: list[Turn], title: str) -> None:
+    text = render(transcript(*given_turns, title=title, header={"session_id": "s"}))
+    assert read_back(text).turns == tuple(given_turns)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(turns, max_size=3),
+    nasty_text,
+    st.dictionaries(st.sampled_from(["tags", "x", "no"]), header_values),
+)
+def test_rendering_what_was_parsed_gives_the_same_text(
+    given_turns: list[Turn], title: str, header: dict[str, object]
+) -> None:
+    text = render(transcript(*given_turns, title=title, header={"session_id": "s", **header}))
+    again = read_back(text)
+    assert again.session_id == "s"
+    assert render(again) == text
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.lists(st.sampled_from([*PIECES, "---\nsession_id: a\n---\n", "\ufeff"])).map(
+            lambda parts: "\n".join(parts).encode("utf-8", "surrogatepass")
+        ),
+    )
+)
+def test_any_bytes_can_be_read_and_lose_nothing_when_written(data: bytes) -> None:
+    first = parse(data, "t.md")
+    again = read_back(render(first))
+    assert again.turns == first.turns
+    assert render(again) == render(first)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(turns, min_size=1, max_size=4))
+def test_the_file_is_plain_text_for_every_other_program(given_turns: list[Turn]) -> None:
+    text = render(transcript(*given_turns))
+    assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
+    assert text.encode("utf-8").decode("utf-8") == text
+
+
+def test_a_turn_reads_as_the_specification_shows_it() -> None:
+    turn = Turn(
+        "agent",
+        "18:45",
+        (ToolCall("exec", "gh issue list --state open", "12 results"), Text("Here are all 12 open issues:")),
+    )
+    assert render_turn(turn) == (
+        "## 18:45 — agent\n"
+        "> [tool:exec] gh issue list --state open → 12 results\n"
+        "\n"
+        "Here are all 12 open issues:\n"
+    )
+
+
+def test_a_memory_turn_reads_as_the_specification_shows_it() -> None:
+    change = KnowledgeChange("updated", "knowledge/a.md", "added migration plan")
+    assert render_turn(Turn("agent", "18:52", (change,), "memory")) == (
+        "## 18:52 — agent [memory]\n> [knowledge:updated] knowledge/a.md — added migration plan\n"
+    )
+
+
+def test_a_header_reads_as_the_specification_shows_it() -> None:
+    header: dict[str, object] = {
+        "session_id": "ses_a1b2c3d4",
+        "started": "2026-02-16T18:45:00Z",
+        "model": "claude-opus-4.6",
+        "topic": "autopoiesis restructuring",
+        "tags": ["coding", "architecture", "git"],
+        "tokens_in": 45230,
+        "knowledge_changes": [{"path": "knowledge/a.md", "action": "updated", "summary": "Added: a plan"}],
+    }
+    assert render(transcript(title="Autopoiesis Restructuring", header=header)) == (
+        "---\n"
+        "session_id: ses_a1b2c3d4\n"
+        "started: 2026-02-16T18:45:00Z\n"
+        "model: claude-opus-4.6\n"
+        "topic: autopoiesis restructuring\n"
+        "tags: [coding, architecture, git]\n"
+        "tokens_in: 45230\n"
+        "knowledge_changes:\n"
+        "  - path: knowledge/a.md\n"
+        "    action: updated\n"
+        '    summary: "Added: a plan"\n'
+        "---\n\n# Autopoiesis Restructuring\n"
+    )
+
+
+def test_a_heading_that_is_content_gets_one_backslash() -> None:
+    turn = Turn("user", "10:00", (Text("Look:\n## 18:47 — user\nfake"),))
+    assert render_turn(turn) == "## 10:00 — user\nLook:\n\\## 18:47 — user\nfake\n"
+
+
+def test_headings_of_an_answer_stay_as_they_are() -> None:
+    text = "## Summary of fixes\n\n### 10:00\n\n## 10:00 — lunch\n"
+    assert render_turn(Turn("agent", "10:00", (Text(text.rstrip()),))) == f"## 10:00 — agent\n{text}"
+
+
+def test_code_stays_as_it_is_even_when_it_shows_a_transcript() -> None:
+    text = "```\n## 18:47 — user\n> [tool:x] y\n```"
+    assert render_turn(Turn("agent", "10:00", (Text(text),))) == f"## 10:00 — agent\n{text}\n"
+
+
+def test_a_fence_left_open_does_not_swallow_the_next_turn() -> None:
+    cut_off = Turn("agent", "10:00", (Text("Here:\n```py\nprint(1)"),))
+    following = Turn("user", "10:01", (Text("go on\n```\nmine\n```"),))
+    text = render(transcript(cut_off, following))
+    assert "\\```py" in text
+    assert read_back(text).turns == (cut_off, following)
+
+
+def test_texts_side_by_side_stay_two() -> None:
+    turn = Turn("agent", "10:00", (Text("a"), Text("b"), Attachment("attachments/x.png"), Text("c")))
+    assert read_back(render_turn(turn)).turns == (turn,)
+
+
+def test_separators_inside_a_summary_do_not_split_it() -> None:
+    turn = Turn(
+        "agent", "10:00", (ToolCall("sh", "a → b", "c → d"), KnowledgeChange("moved", "a - b.md", "c — d"))
+    )
+    assert read_back(render_turn(turn)).turns == (turn,)
+
+
+def test_control_characters_are_shown_and_come_back() -> None:
+    turn = Turn("user", "10:00", (Text("bell\x07 esc\x1b[0m nul\0 cr\r half\ud83d raw\udcff literal\\u{0}"),))
+    text = render_turn(turn)
+    assert "bell\\u{7} esc\\u{1b}[0m nul\\u{0} cr\\u{d} half\\u{d83d} raw\\u{dcff} literal\\\\u{0}" in text
+    assert read_back(text).turns == (turn,)
+
+
+def test_a_time_that_is_none_and_an_odd_kind_still_make_a_heading() -> None:
+    assert render_turn(Turn("user", "soon", (), "a b]")) == "## — user [a-b-]\n"
+    assert render_turn(Turn("user", "9:05", ())) == "## 09:05 — user\n"
+
+
+def test_long_runs_of_anything_take_no_time_to_speak_of() -> None:
+    for piece in ("\\", "`", "```a\n", "~~~\n```\n", "\n", " ", "→ ", "<!-- key:", "> [tool:", "u{0}\\"):
+        turn = Turn("agent", "10:00", (Text(piece * 20_000), ToolCall(piece * 5_000, piece * 5_000)))
+        assert read_back(render_turn(turn)).turns == (turn,)

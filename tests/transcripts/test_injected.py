@@ -1,0 +1,75 @@
+"""Memory never learns from what it was itself told to remember."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from engine.transcripts.format import strip_injected
+from tests.transcripts.strategies import nasty_text
+
+
+@pytest.mark.parametrize("name", ["knowledge", "rag-context", "file-knowledge"])
+@pytest.mark.parametrize("attributes", ["", " path=a.py", " n=3 of 4"])
+def test_injected_knowledge(name: str, attributes: str) -> None:
+    text = f"before\n\n{{{name}{attributes}}}\nremember: tea\n{{/{name}}}\n\nafter"
+    assert strip_injected(text) == "before\n\nafter"
+
+
+@pytest.mark.parametrize("name", ["system-reminder", "command-name", "command-args", "local-command-stdout"])
+def test_words_of_the_agents_own_program(name: str) -> None:
+    assert strip_injected(f"<{name}>x\ny</{name}>\nwhat I typed") == "what I typed"
+
+
+def test_a_block_inside_a_line() -> None:
+    assert strip_injected("a {knowledge}x{/knowledge} b") == "a b"
+    assert strip_injected("a<system-reminder>x</system-reminder>b") == "ab"
+
+
+def test_several_blocks_and_blocks_in_blocks() -> None:
+    text = (
+        "{knowledge}a {knowledge}b{/knowledge} {rag-context}c{/rag-context}{/knowledge}one\n"
+        "{rag-context}d{/rag-context}\n"
+        "two"
+    )
+    assert strip_injected(text) == "one\n\ntwo"
+
+
+def test_a_message_of_nothing_else_becomes_empty() -> None:
+    assert strip_injected("<system-reminder>\nx\n</system-reminder>\n") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain  text\n\n\n\nwith gaps \n",
+        "{knowledge} never ends, and these are a person's words",
+        "ends {/knowledge} without a beginning",
+        "the `{knowledge}` marker is closed by `{/knowledge}`, `<system-reminder>` by `</system-reminder>`",
+        "{knowledgeable}x{/knowledgeable} <commander>y</commander>",
+        "<!-- a comment of the writer's -->\n<!-- TODO: later -->",
+    ],
+)
+def test_other_text_is_left_alone(text: str) -> None:
+    assert strip_injected(text) == text
+
+
+def test_markers_between_sections_of_a_prompt() -> None:
+    text = (
+        "<!-- identity:SOUL.md -->\nsoul\n<!-- topic:email-triage -->\ntriage\n"
+        "<!-- user 18:45 -->\nhi\n<!-- message -->\nyo"
+    )
+    assert strip_injected(text) == "soul\ntriage\nhi\nyo"
+
+
+@settings(max_examples=100, deadline=None)
+@given(nasty_text, nasty_text)
+def test_nothing_injected_survives(before: str, after: str) -> None:
+    stripped = strip_injected(f"{before}\n{{rag-context}}\nsecret-fact\n{{/rag-context}}\n{after}")
+    assert "secret-fact" not in stripped
+    assert strip_injected(stripped) == stripped
+
+
+def test_many_markers_take_no_time_to_speak_of() -> None:
+    text = "{knowledge}" * 20_000 + "x" + "{/knowledge}" * 20_000
+    assert strip_injected(text) == ""

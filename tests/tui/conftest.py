@@ -1,0 +1,185 @@
+"""A stopped clock, a fixed time zone and no animations; and snapshots of screens as SVG files."""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("NO_COLOR", "TEXTUAL_THEME", "COLORTERM", "TEXTUAL_FILTERS"):
+    os.environ.pop(_name, None)
+os.environ["TEXTUAL_ANIMATIONS"] = "none"
+
+import re
+import time
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from syrupy.location import PyTestLocation
+from syrupy.types import SnapshotIndex
+from textual.pilot import Pilot
+
+from tests.tui.fake_engine import NOW, FakeEngine
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+from tui.screens.workbench import Workbench
+
+SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
+SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
+
+
+@pytest.fixture(autouse=True)
+def stopped_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """UTC, and none of the person's own settings."""
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder of one's own."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
+    return folder
+
+
+@pytest.fixture
+def engine(home: Path) -> FakeEngine:
+    """The fixed data in a workspace with the files that can be opened."""
+    root = home / "memory"
+    for name in ("topics/github-pr-review.md", "knowledge/digest.md", "knowledge/ledger.json"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{name}\n", encoding="utf-8")
+    return FakeEngine(root)
+
+
+@dataclass
+class Driven:
+    """A running workbench and the hand that drives it."""
+
+    app: WorkbenchApp
+    pilot: Pilot[int]
+    engine: FakeEngine
+
+    @property
+    def bench(self) -> Workbench:
+        """The first screen."""
+        return self.app.bench
+
+    async def settle(self) -> None:
+        """Waits until the engine was asked, has answered and everything is drawn."""
+        for _round in range(200):
+            await self.pilot.pause()
+            if not self.bench.conductor.busy and not self.bench.waiting:
+                break
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Presses keys and waits for what they bring."""
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, text: str) -> None:
+        """Types text."""
+        await self.press(*("space" if character == " " else character for character in text))
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands on the screen, line by line."""
+        update = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip) for strip in update]
+
+    @property
+    def text(self) -> str:
+        """The same as one text."""
+        return "\n".join(self.lines)
+
+    def svg(self) -> str:
+        """The screen as a picture, free of names that change with its content."""
+        picture = self.app.export_screenshot(title="autopoiesis")
+        return re.sub(r"terminal-\d+-", "terminal-", picture)
+
+
+Run = Callable[..., AbstractAsyncContextManager[Driven]]
+
+
+@pytest.fixture
+def run(engine: FakeEngine, home: Path) -> Run:
+    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``."""
+
+    @asynccontextmanager
+    async def opened(
+        size: tuple[int, int] = (120, 40),
+        *,
+        theme: str = "",
+        settle: bool = True,
+        grace_s: float = 0.0,
+        **changes: Any,
+    ) -> AsyncIterator[Driven]:
+        for name, value in changes.items():
+            setattr(engine, name, value)
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(home / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=grace_s),
+            theme=theme,
+        )
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driven = Driven(app, pilot, engine)
+            if settle:
+                await driven.settle()
+            yield driven
+
+    return opened
+
+
+class ScreenSnapshots(SingleFileSnapshotExtension):
+    """One SVG per test in ``snapshots/<screen>/``; the name of the snapshot is ``<screen>/<name>``."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "svg"
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder of all snapshots; names carry the rest."""
+        return str(SNAPSHOTS)
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        """The name as given."""
+        return str(index)
+
+    @classmethod
+    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """``snapshots/<screen>/<name>.svg``."""
+        return str(SNAPSHOTS / f"{index}.{cls.file_extension}")
+
+    def owns_snapshot_collection(self, *, filepath: str, test_location: PyTestLocation) -> bool:
+        """None is ever counted as unused: a run of some tests must not delete the pictures of others."""
+        return False
+
+
+@pytest.fixture
+def picture(snapshot: SnapshotAssertion) -> Callable[[Driven, str], None]:
+    """Compares the screen with its picture: ``picture(driven, "workbench/80x24-dark")``."""
+    pictures = snapshot.use_extension(ScreenSnapshots)
+
+    def compare(driven: Driven, name: str) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "(?s).*Can not relate snapshot")
+            assert driven.svg() == pictures(name=name)
+
+    return compare

@@ -1,0 +1,219 @@
+"""Reads theme files: every colour named, checked, and reported with file, line and cure when it is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import yaml
+
+if TYPE_CHECKING:
+    from textual.theme import Theme
+
+BUNDLED = Path(__file__).parent
+"""Where the themes that come with the product are."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "surfaces": ("background", "bar", "raised", "line", "selection"),
+    "text": ("normal", "strong", "muted", "faint"),
+    "roles": ("accent", "tier1", "tier2", "gate", "active", "dropped", "trouble"),
+    "slots": ("p0", "p1", "p2", "p3", "p4"),
+}
+"""The colours of a theme by group; each name is also the name of a variable in the stylesheet."""
+
+MAX_BYTES = 64 * 1024
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_SIMPLE = ("name", "title", "mode")
+
+
+class ThemeError(Exception):
+    """A theme file that cannot be used.
+
+    Args:
+        what: What is wrong, in one clause.
+        where: ``file:line``.
+        cure: What to do about it, in one clause.
+    """
+
+    def __init__(self, what: str, *, where: str, cure: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" + (f"; {self.cure}" if self.cure else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeFile:
+    """One theme.
+
+    Attributes:
+        name: What preferences call it; lower case, words joined by hyphens.
+        title: What a person reads.
+        mode: ``dark`` or ``light``: what the terminal's own defaults should be closest to.
+        colours: Variable name to ``#rrggbb``, every name of ``GROUPS``.
+    """
+
+    name: str
+    title: str
+    mode: Literal["dark", "light"]
+    colours: dict[str, str]
+
+    def to_textual(self) -> Theme:
+        """The theme as textual takes it, with the role colours as extra variables."""
+        from textual.theme import Theme  # noqa: PLC0415 — theme files can be checked without textual
+
+        colour = self.colours
+        return Theme(
+            name=self.name,
+            dark=self.mode == "dark",
+            primary=colour["accent"],
+            secondary=colour["tier2"],
+            accent=colour["accent"],
+            warning=colour["gate"],
+            error=colour["trouble"],
+            success=colour["active"],
+            foreground=colour["normal"],
+            background=colour["background"],
+            surface=colour["raised"],
+            panel=colour["bar"],
+            variables={
+                **colour,
+                "text": colour["normal"],
+                "text-muted": colour["muted"],
+                "border": colour["accent"],
+                "border-blurred": colour["line"],
+                "block-cursor-background": colour["selection"],
+                "block-cursor-foreground": colour["strong"],
+                "block-cursor-text-style": "bold",
+                "input-cursor-background": colour["accent"],
+                "input-cursor-foreground": colour["background"],
+                "input-selection-background": colour["line"],
+            },
+        )
+
+
+def load_themes(folders: Iterable[Path] = (BUNDLED,)) -> tuple[dict[str, ThemeFile], tuple[ThemeError, ...]]:
+    """Reads every ``*.yaml`` of the folders.
+
+    Args:
+        folders: Later folders override themes of the same name; a missing folder is an empty one.
+
+    Returns:
+        The themes by name, in reading order, and what is wrong with the files that were left out.
+    """
+    themes: dict[str, ThemeFile] = {}
+    errors: list[ThemeError] = []
+    for folder in folders:
+        if not folder.is_dir():
+            continue
+        for path in sorted(folder.glob("*.yaml")):
+            try:
+                theme = load_theme(path)
+            except ThemeError as error:
+                errors.append(error)
+            else:
+                themes[theme.name] = theme
+    return themes, tuple(errors)
+
+
+def load_theme(path: Path) -> ThemeFile:
+    """Reads and checks one theme file.
+
+    Raises:
+        ThemeError: The first thing that is wrong with it.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ThemeError(f"cannot be read: {error.strerror}", where=path.name) from error
+    if len(data) > MAX_BYTES:
+        raise ThemeError(
+            f"is larger than {MAX_BYTES // 1024} KB", where=path.name, cure="is it a theme file?"
+        )
+    return parse_theme(data, path.name)
+
+
+def parse_theme(data: bytes, where: str) -> ThemeFile:
+    """As ``load_theme``, from bytes; ``where`` is the file's name for messages.
+
+    Raises:
+        ThemeError: The first thing that is wrong with it.
+    """
+    try:
+        node = yaml.compose(data.decode("utf-8"), Loader=yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        raise ThemeError("is not UTF-8 text", where=where, cure="save it as UTF-8") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ThemeError(f"is not YAML: {error.problem}", where=f"{where}:{line}") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ThemeError(f"is not YAML: {error}", where=f"{where}:1") from error
+    fields = _mapping(node, where, (*_SIMPLE, *GROUPS), "the theme")
+    name = _word(fields["name"], where, "name")
+    if not _NAME.fullmatch(name):
+        raise ThemeError(
+            f"name {name!r} cannot be used", where=_at(fields["name"], where), cure="use a-z, 0-9 and hyphens"
+        )
+    mode = _word(fields["mode"], where, "mode")
+    if mode not in ("dark", "light"):
+        raise ThemeError(f"mode is {mode!r}", where=_at(fields["mode"], where), cure="write dark or light")
+    colours: dict[str, str] = {}
+    for group, names in GROUPS.items():
+        for key, value in _mapping(fields[group], where, names, group).items():
+            colour = _word(value, where, f"{group}.{key}")
+            if not _COLOUR.fullmatch(colour):
+                raise ThemeError(
+                    f"{group}.{key} is {colour!r}, not a colour",
+                    where=_at(value, where),
+                    cure='write it as "#rrggbb", with the quotes',
+                )
+            colours[key] = colour.lower()
+    return ThemeFile(
+        name=name,
+        title=_word(fields["title"], where, "title"),
+        mode="dark" if mode == "dark" else "light",
+        colours=colours,
+    )
+
+
+def _mapping(node: yaml.Node | None, where: str, names: tuple[str, ...], what: str) -> dict[str, yaml.Node]:
+    """The entries of a mapping that must have exactly the given keys, in the order of ``names``."""
+    if not isinstance(node, yaml.MappingNode):
+        raise ThemeError(
+            f"{what} is no mapping", where=_at(node, where), cure="write it as: " + ", ".join(names)
+        )
+    entries: dict[str, yaml.Node] = {}
+    for key_node, value in node.value:
+        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
+        if key not in names:
+            near = difflib.get_close_matches(key, names, n=1)
+            cure = f"did you mean {near[0]}?" if near else "remove it; known are " + ", ".join(names)
+            raise ThemeError(f"{what} knows no {key!r}", where=_at(key_node, where), cure=cure)
+        if key in entries:
+            raise ThemeError(f"{key} stands twice", where=_at(key_node, where), cure="remove one")
+        entries[key] = value
+    missing = [name for name in names if name not in entries]
+    if missing:
+        raise ThemeError(
+            f"{what} lacks {', '.join(missing)}", where=_at(node, where), cure="copy it from dark.yaml"
+        )
+    return {name: entries[name] for name in names}
+
+
+def _word(node: yaml.Node, where: str, what: str) -> str:
+    if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
+        hint = ' (an unquoted "#" starts a comment)' if isinstance(node, yaml.ScalarNode) else ""
+        raise ThemeError(f"{what} has no value{hint}", where=_at(node, where), cure="give it one, in quotes")
+    return str(node.value).strip()
+
+
+def _at(node: yaml.Node | None, where: str) -> str:
+    return f"{where}:{node.start_mark.line + 1 if node is not None else 1}"

@@ -1,0 +1,1 @@
+"""The faces of the engine in a terminal: the workbench and the command line."""

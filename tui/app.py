@@ -1,0 +1,173 @@
+"""The workbench as an application: themes, safety nets, signals, and the way in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.types import CSSPathType
+
+from themes.loader import BUNDLED, ThemeFile, load_themes
+from tui.clock import Clock
+from tui.commands.palette import WorkbenchCommands
+from tui.messages import NextTheme
+from tui.preferences import Preferences, folder
+from tui.safe import ControlFilter, visible
+from tui.screens.workbench import Workbench
+from tui.session import WorkbenchEngine
+
+DEFAULT_THEME = "dark"
+PLAIN_THEME = "ansi-dark"
+"""Textual's own theme of a terminal's default colours, used where no colour is wanted."""
+HEADLESS_HINT = "autopoiesis trace TEXT works without a screen"
+
+
+class WorkbenchApp(App[int]):
+    """The application around the workbench.
+
+    Args:
+        engine: What it shows; see ``WorkbenchEngine``.
+        preferences: What it remembers of the person; their ``tui.yaml`` by default.
+        clock: Where times come from.
+        theme: A theme to start with instead of the remembered one.
+    """
+
+    TITLE = "autopoiesis"
+    CSS_PATH: ClassVar[CSSPathType | None] = "workbench.tcss"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {WorkbenchCommands}
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
+
+    def __init__(
+        self,
+        engine: WorkbenchEngine,
+        *,
+        preferences: Preferences | None = None,
+        clock: Clock | None = None,
+        theme: str = "",
+    ) -> None:
+        plain = "NO_COLOR" in os.environ
+        super().__init__(ansi_color=True if plain else None)
+        self.animation_level = "none"
+        self._filters.append(ControlFilter())
+        self.engine = engine
+        self.preferences = preferences or Preferences()
+        self.clock = clock or Clock()
+        self.theme_files, self.theme_errors = load_themes((BUNDLED, folder() / "themes"))
+        for file in self.theme_files.values():
+            self.register_theme(file.to_textual())
+        wanted = theme or self.preferences.theme
+        if plain:
+            self.theme = PLAIN_THEME
+        else:
+            self.theme = wanted if wanted in self.theme_files else DEFAULT_THEME
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The role colours where a theme of somebody else has none."""
+        return dict(_defaults().colours)
+
+    def get_default_screen(self) -> Workbench:
+        """The workbench is the first screen."""
+        return Workbench(self.engine, self.clock)
+
+    @property
+    def bench(self) -> Workbench:
+        """The workbench, whatever lies over it."""
+        return next(screen for screen in self.screen_stack if isinstance(screen, Workbench))
+
+    def on_mount(self) -> None:
+        """Leaves in good order when the terminal goes away, and tells of unusable settings."""
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self.exit, 128 + number)
+        problems = [str(error) for error in self.theme_errors]
+        if self.preferences.problem:
+            problems.append(self.preferences.problem)
+        for problem in problems:
+            self.notify(visible(problem), severity="warning", markup=False)
+
+    def on_app_focus(self, _event: events.AppFocus) -> None:
+        """Whoever comes back may have changed files elsewhere: looks again."""
+        self.bench.conductor.rescan(quietly=True)
+
+    @on(NextTheme)
+    def next_theme(self) -> None:
+        """Uses the next theme and remembers it."""
+        if self.no_color:
+            self.bench.say("NO_COLOR is set")
+            return
+        names = list(self.theme_files)
+        name = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else DEFAULT_THEME
+        self.theme = name
+        try:
+            self.preferences.choose_theme(name)
+        except OSError as error:
+            self.bench.say(f"the choice cannot be kept: {error.strerror}", trouble=True)
+        else:
+            self.bench.say(f"theme: {self.theme_files[name].title}")
+
+    def action_help_quit(self) -> None:
+        """ctrl+c does not quit by itself: it is too easily pressed."""
+        self.notify("q quits, esc backs out", markup=False)
+
+
+def _defaults() -> ThemeFile:
+    themes, errors = load_themes((BUNDLED,))
+    if DEFAULT_THEME not in themes:
+        raise errors[0] if errors else FileNotFoundError(BUNDLED / f"{DEFAULT_THEME}.yaml")
+    return themes[DEFAULT_THEME]
+
+
+def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:
+    """Why the workbench cannot be shown; empty when it can."""
+    if not terminal:
+        return f"the workbench needs a terminal; {HEADLESS_HINT}"
+    if environment.get("TERM", "") in ("", "dumb"):
+        kind = environment.get("TERM") or "unknown"
+        return f"the workbench cannot draw on a terminal of type {kind}; {HEADLESS_HINT}"
+    return ""
+
+
+def run_workbench(
+    engine: WorkbenchEngine, *, mouse: bool = True, theme: str = "", preferences: Path | None = None
+) -> int:
+    """Shows the workbench until the person leaves.
+
+    Args:
+        engine: An open engine; it is started and stopped here.
+        mouse: Whether the mouse may be used; without it the terminal's own selection works.
+        theme: A theme for this once.
+        preferences: Another ``tui.yaml``.
+
+    Returns:
+        The exit code: 0, 1 where there is no usable terminal (said on standard error), 128 plus the
+        signal's number after SIGTERM or SIGHUP.
+    """
+    reason = unusable(os.environ, terminal=sys.stdin.isatty() and sys.stdout.isatty())
+    if reason:
+        sys.stderr.write(f"{reason}\n")
+        return 1
+    app = WorkbenchApp(engine, preferences=Preferences(preferences), theme=theme)
+
+    def report(failure: threading.ExceptHookArgs) -> None:
+        """A background thread that fails says so on the screen; its traceback would only garble it."""
+        what = f"{failure.exc_type.__name__}: {failure.exc_value}"
+        app.call_later(app.notify, visible(what), severity="error", markup=False)
+
+    before = threading.excepthook
+    threading.excepthook = report
+    try:
+        code = app.run(mouse=mouse)
+    finally:
+        threading.excepthook = before
+    return app.return_code if code is None and app.return_code is not None else (code or 0)

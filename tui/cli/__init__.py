@@ -1,0 +1,64 @@
+"""The command line: the same engine without a screen (design 7)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tui.cli.base import LateGroup, directory_option, run
+
+COMMANDS = {
+    "open": "tui.cli.workspace:open_workbench",
+    "demo": "tui.cli.demo:demo",
+    "init": "tui.cli.workspace:init",
+    "doctor": "tui.cli.workspace:doctor",
+    "trace": "tui.cli.activation:trace",
+    "compile": "tui.cli.prompt:compile_prompt",
+    "search": "tui.cli.search:search",
+    "index": "tui.cli.search:index",
+    "topics": "tui.cli.topics:topics",
+    "decisions": "tui.cli.activation:decisions",
+    "session": "tui.cli.sessions:session",
+    "import": "tui.cli.sessions:import_sessions",
+    "watch": "tui.cli.watch:watch",
+}
+
+
+class WorkbenchGroup(LateGroup):
+    """The top level, where a folder in place of a command means: open the workbench on it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command, or turns ``autopoiesis DIR`` into ``autopoiesis open DIR``."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and Path(args[0]).expanduser().is_dir():
+            args = ["open", *args]
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=WorkbenchGroup,
+    late=COMMANDS,
+    invoke_without_command=True,
+    epilog="\b\nExample:\n  autopoiesis init --sample ~/memory\n  autopoiesis ~/memory\n"
+    '  autopoiesis trace "Can you review the PR that just came in?"',
+)
+@directory_option
+@click.version_option(package_name="autopoiesis", prog_name="autopoiesis")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A workbench for an agent's memory: which topics fire, what the prompt holds, and why.
+
+    Without a command, opens the workbench on the workspace; a folder opens it there.
+    """
+    if context.invoked_subcommand is None:
+        command = cli.get_command(context, "open")
+        if command is not None:
+            context.invoke(command)
+
+
+def main() -> None:
+    """The entry point of ``autopoiesis`` and ``apo``."""
+    sys.exit(run(cli))

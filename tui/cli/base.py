@@ -1,0 +1,213 @@
+"""What every command shares: finding the workspace, late loading, plain output, errors as one line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from engine.activation.trace import Trace
+from engine.errors import AutopoiesisError, WorkspaceError
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+HOME_VARIABLE = "AUTOPOIESIS_HOME"
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@dataclass
+class Invocation:
+    """What the words before and after the command's name have settled so far."""
+
+    directory: Path | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """``-C``, else ``$AUTOPOIESIS_HOME``, else ``~/.autopoiesis``."""
+        if self.directory is not None:
+            return self.directory
+        return Path(os.environ.get(HOME_VARIABLE) or "~/.autopoiesis").expanduser()
+
+    def engine(self) -> Engine:
+        """Opens the workspace.
+
+        Raises:
+            WorkspaceError: The folder is no workspace.
+        """
+        from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
+
+        return Engine.open(self.workspace)
+
+
+def invocation() -> Invocation:
+    """The invocation of the running command."""
+    found = click.get_current_context().find_root().obj
+    if not isinstance(found, Invocation):
+        raise WorkspaceError("no command is running")
+    return found
+
+
+def _settle_directory(context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+    root = context.find_root()
+    if not isinstance(root.obj, Invocation):
+        root.obj = Invocation()
+    if value is not None:
+        root.obj.directory = value
+
+
+def directory_option(function: Decorated) -> Decorated:
+    """``-C DIR``, accepted before and after the command's name."""
+    return click.option(
+        "-C",
+        "workspace_folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        expose_value=False,
+        is_eager=True,
+        callback=_settle_directory,
+        help=f"The workspace; else ${HOME_VARIABLE}, else ~/.autopoiesis.",
+    )(function)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def example(*lines: str) -> str:
+    """The help text's closing lines: what a person would type."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class LateGroup(click.Group):
+    """A group whose commands are imported when they are called or listed.
+
+    Args:
+        late: Command name to ``module:attribute``.
+    """
+
+    def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.late = late or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which they were declared."""
+        return [*self.late, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the command."""
+        if cmd_name in self.late:
+            module, attribute = self.late[cmd_name].split(":")
+            command = getattr(importlib.import_module(module), attribute)
+            if isinstance(command, click.Command):
+                return command
+        return super().get_command(ctx, cmd_name)
+
+
+def read_text(text: str) -> str:
+    """The argument itself, or standard input for ``-``."""
+    return sys.stdin.read() if text == "-" else text
+
+
+def plain(value: object) -> Any:
+    """A value as JSON knows it: the fields of dataclasses, ISO times, lists.
+
+    A ``Trace`` gains ``active``, the names of its active topics.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        tree: dict[str, Any] = {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        if isinstance(value, Trace):
+            tree["active"] = plain(value.active)
+        return tree
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value
+
+
+def emit_json(value: object) -> None:
+    """Prints one JSON document."""
+    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+
+
+def visible(text: str) -> str:
+    """Text from outside made safe for a terminal: control characters are shown, not sent."""
+    return "".join(
+        character
+        if character == "\n" or not (ord(character) < 32 or 127 <= ord(character) < 160 or character in _BIDI)
+        else f"\\x{ord(character):02x}"
+        for character in text
+    ).encode("utf-8", "backslashreplace").decode("utf-8")  # fmt: skip
+
+
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def emit(text: str = "") -> None:
+    """Prints text of the engine's or of files."""
+    click.echo(visible(text))
+
+
+def emit_raw(text: str) -> None:
+    """Prints text meant for another program byte for byte when piped, made safe on a terminal."""
+    if sys.stdout.isatty():
+        emit(text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
+    """Prints columns, each as wide as its longest cell; the last one is not padded."""
+    lines: list[Sequence[str]] = [list(heads), *rows] if heads else list(rows)
+    if not lines:
+        return
+    widths = [max(len(visible(line[i])) for line in lines) for i in range(len(lines[0]))]
+    for index, line in enumerate(lines):
+        cells = [visible(cell).ljust(width) for cell, width in zip(line, widths, strict=True)]
+        text = "  ".join(cells).rstrip()
+        click.echo(click.style(text, dim=True) if heads and index == 0 else text)
+
+
+def emit_problems(problems: Iterable[object]) -> None:
+    """Prints problems on standard error, one line each."""
+    for problem in problems:
+        click.echo(visible(str(problem)), err=True)
+
+
+def run(group: click.Group) -> int:
+    """Runs the command line and turns whatever it raises into an exit code.
+
+    Returns:
+        0 done, 1 refused or failed (one line on standard error), 2 wrong usage.
+    """
+    try:
+        result = group.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code if isinstance(error, click.UsageError) else 1
+    except click.exceptions.Abort:
+        return 130
+    except AutopoiesisError as error:
+        click.echo(f"autopoiesis: {visible(str(error))}", err=True)
+        return 1
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing is wrong, and nothing more can be said on this pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,66 @@
+"""``demo``: the sample workspace with a conversation going on in it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from tui.cli.base import directory_option, emit, emit_problems, example
+
+SAMPLE_MESSAGE = "Can you review the PR that just came in?"
+
+
+@click.command(epilog=example("autopoiesis demo build/sample", "autopoiesis demo --no-replay"))
+@directory_option
+@click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--no-replay", is_flag=True, help="Keep the feed still.")
+@click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True)
+def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
+    """Show the product on its sample workspace, made in DIRECTORY when it is not there.
+
+    On a terminal this opens the workbench while a recorded conversation is replayed into the workspace.
+    Where there is no terminal it prints the activation trace and the prompt's outline of one message.
+    """
+    from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
+    from engine.initialise import initialise, replay_sample  # noqa: PLC0415
+
+    root = (directory or Path("autopoiesis-sample")).expanduser()
+    if not (root / "memory-config.yaml").exists():
+        emit(f"making the sample workspace in {root}")
+        initialise(root, sample=True)
+    with Engine.open(root) as engine:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return _headless(engine)
+        from tui.app import run_workbench  # noqa: PLC0415 — textual takes a quarter of a second
+
+        stop = threading.Event()
+        if not no_replay:
+            threading.Thread(
+                target=replay_sample, args=(engine.files, stop, speed), name="replay", daemon=True
+            ).start()
+        try:
+            return run_workbench(engine)
+        finally:
+            stop.set()
+
+
+def _headless(engine: object) -> int:
+    from engine.context.explain import outline  # noqa: PLC0415 — with the engine
+    from engine.engine import Engine  # noqa: PLC0415 — with the engine
+    from tui.cli.activation import print_trace  # noqa: PLC0415 — with the engine
+
+    if not isinstance(engine, Engine):
+        raise TypeError("an engine is needed")
+    trace, compiled = engine.try_message(SAMPLE_MESSAGE)
+    emit(f"message: {SAMPLE_MESSAGE}")
+    emit()
+    print_trace(trace)
+    emit()
+    emit(outline(compiled))
+    emit()
+    emit("In a terminal this opens the workbench.")
+    emit_problems(engine.problems())
+    return 0

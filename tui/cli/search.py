@@ -1,0 +1,79 @@
+"""``search`` and ``index``: finding what was said and written, and the cache that makes it quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from engine.search.results import CATEGORIES
+from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.length = max(total, 1)
+            bar.update(done - bar.pos)
+
+        yield report
+
+
+@click.command(epilog=example("autopoiesis search 'connection pool' --category journal --limit 5 --explain"))
+@directory_option
+@click.argument("query", nargs=-1, required=True)
+@click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--explain", is_flag=True, help="Say for each result why it ranks where it does.")
+@json_option
+def search(query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool) -> None:
+    """Find QUERY in everything remembered; every character of it is meant literally."""
+    with invocation().engine() as engine:
+        with progress("indexing") as report:
+            engine.refresh_index(report)
+        results = engine.search(" ".join(query), category=category, limit=limit)
+        if as_json:
+            emit_json(results)
+            return
+        if not results:
+            emit("nothing found")
+        for result in results:
+            place = f"{result.path}:{result.start_line}-{result.end_line}"
+            emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
+            emit("    " + " ".join(result.snippet.split()))
+            if explain:
+                emit(f"    {result.score:.3f}  {result.why}")
+
+
+@click.command(epilog=example("autopoiesis index", "autopoiesis index --rebuild"))
+@directory_option
+@click.option("--rebuild", is_flag=True, help="Throw memory.db away and make it anew from the files.")
+@click.option("--verify", is_flag=True, help="Check every page and row; rebuild when something is wrong.")
+@json_option
+def index(rebuild: bool, verify: bool, as_json: bool) -> None:
+    """Bring the search index up to date with the files."""
+    with invocation().engine() as engine:
+        with progress("indexing") as report:
+            checked = engine.index.verify(report) if verify else None
+            done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)
+        if as_json:
+            emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
+            return
+        if checked is not None:
+            emit("every page and row in order" if checked.sound else "; ".join(checked.problems))
+        if done is not None:
+            status = engine.index.status()
+            changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+            emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
+            for skipped in done.skipped:
+                emit(f"  left out {skipped.path}: {skipped.why}")
+            if done.vectors:
+                emit(f"  search goes by words alone: {done.vectors}")

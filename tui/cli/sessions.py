@@ -1,0 +1,178 @@
+"""``session`` and ``import``: writing down what is said, here or in another agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.sessions import end_session, new_session_id
+from engine.transcripts.library import list_transcripts
+from engine.transcripts.turn import Role
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    example,
+    invocation,
+    json_option,
+    read_text,
+    table,
+)
+from tui.cli.search import progress
+
+if TYPE_CHECKING:
+    from engine.transcripts.importers import Kind
+
+ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "system": "system"}
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "start": "tui.cli.sessions:session_start",
+        "message": "tui.cli.sessions:session_message",
+        "tool": "tui.cli.sessions:session_tool",
+        "end": "tui.cli.sessions:session_end",
+        "list": "tui.cli.sessions:session_list",
+    },
+    epilog=example(
+        "ID=$(autopoiesis session start --title 'Fix the parser')",
+        'autopoiesis session message $ID user "The parser drops the last line."',
+        "autopoiesis session end $ID",
+    ),
+)
+@directory_option
+def session() -> None:
+    """Capture a conversation as it happens; every call is on disk before it returns."""
+
+
+@click.command("start", epilog=example("autopoiesis session start --title 'Fix the parser' --channel cli"))
+@directory_option
+@click.option("--id", "session_id", default="", help="The session's id; made up when left out.")
+@click.option("--title", default="", help="What it is about; names the file.")
+@click.option("--model", default="")
+@click.option("--channel", default="cli", show_default=True)
+def session_start(session_id: str, title: str, model: str, channel: str) -> None:
+    """Start a session and print its id."""
+    with invocation().engine() as engine:
+        name = session_id or new_session_id()
+        engine.capture.start(name, title=title, model=model, channel=channel)
+        emit(name)
+
+
+@click.command("message", epilog=example('autopoiesis session message ses_1a2b3c4d user "Good morning"'))
+@directory_option
+@click.argument("session_id", metavar="ID")
+@click.argument("role", type=click.Choice(["user", "agent", "system"]))
+@click.argument("text")
+@click.option("--memory", is_flag=True, help="A memory operation, not dialogue.")
+@click.option("--key", default="", help="Names this call, so that a repeat after a crash adds nothing twice.")
+def session_message(session_id: str, role: str, text: str, memory: bool, key: str) -> None:
+    """Append a message; `-` reads standard input."""
+    with invocation().engine() as engine:
+        engine.capture.message(
+            session_id, ROLES[role], read_text(text), kind="memory" if memory else "", key=key
+        )
+
+
+@click.command("tool", epilog=example("autopoiesis session tool ses_1a2b3c4d exec 'pytest -q' '212 passed'"))
+@directory_option
+@click.argument("session_id", metavar="ID")
+@click.argument("tool")
+@click.argument("summary")
+@click.argument("result", default="")
+@click.option("--key", default="", help="Names this call, so that a repeat after a crash adds nothing twice.")
+def session_tool(session_id: str, tool: str, summary: str, result: str, key: str) -> None:
+    """Append a tool call as one line."""
+    with invocation().engine() as engine:
+        engine.capture.tool_call(session_id, tool, summary, result, key=key)
+
+
+@click.command("end", epilog=example("autopoiesis session end ses_1a2b3c4d --tokens-in 4523 --tag parser"))
+@directory_option
+@click.argument("session_id", metavar="ID")
+@click.option("--tokens-in", type=click.IntRange(min=0), default=0)
+@click.option("--tokens-out", type=click.IntRange(min=0), default=0)
+@click.option("--tag", "tags", multiple=True)
+def session_end(session_id: str, tokens_in: int, tokens_out: int, tags: tuple[str, ...]) -> None:
+    """Close the session's transcript and commit it."""
+    with invocation().engine() as engine:
+        ended = end_session(
+            engine.capture,
+            engine.repository,
+            session_id,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            tags=tags,
+            commit=engine.config.git.auto_commit,
+        )
+        emit(str(ended))
+
+
+@click.command("list", epilog=example("autopoiesis session list --limit 5"))
+@directory_option
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@json_option
+def session_list(limit: int, as_json: bool) -> None:
+    """List transcripts, newest first."""
+    with invocation().engine() as engine:
+        every = list_transcripts(engine.workspace)
+        found, total = every[:limit], len(every)
+        if as_json:
+            emit_json(found)
+            return
+        table(
+            [[info.started[:16].replace("T", " "), info.session_id, info.title, info.path] for info in found],
+            ["started", "session", "title", "transcript"],
+        )
+        if total > len(found):
+            emit(f"{len(found)} of {total} shown")
+
+
+@click.command(
+    "import",
+    epilog=example("autopoiesis import claude-code --dry-run", "autopoiesis import codex ~/.codex/sessions"),
+)
+@directory_option
+@click.argument("kind", type=click.Choice(["claude-code", "codex"]))
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
+@json_option
+def import_sessions(kind: str, paths: tuple[Path, ...], dry_run: bool, as_json: bool) -> int:
+    """Import another agent's sessions as transcripts; a second run adds only what is new."""
+    from engine.transcripts.importers import discover, import_all  # noqa: PLC0415 — only here
+
+    agent: Kind = "claude-code" if kind == "claude-code" else "codex"
+    with invocation().engine() as engine:
+        home = engine.config.imports.home(agent)
+        sources = [log for path in paths for log in _logs(path)] if paths else discover(agent, home)
+        results = []
+        with progress("importing") as report:
+            for result in import_all(agent, engine.workspace, engine.files, sources=sources, dry_run=dry_run):
+                results.append(result)
+                report(len(results), len(sources))
+        if as_json:
+            emit_json(results)
+        else:
+            counts: dict[str, int] = {}
+            for result in results:
+                counts[result.status] = counts.get(result.status, 0) + 1
+                if result.status in ("new", "grown", "replaced"):
+                    emit(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
+                elif result.status == "skipped":
+                    emit(f"skipped  {result.source}: {result.why}")
+                if result.odd_lines:
+                    emit(f"         {result.odd_lines} odd lines passed over in {result.source}")
+            said = (
+                ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+                or "no sessions found"
+            )
+            emit(f"{said}{' (dry run, nothing written)' if dry_run else ''}")
+        return 0
+
+
+def _logs(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]

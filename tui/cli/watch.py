@@ -1,0 +1,60 @@
+"""``watch``: the live feed without a screen."""
+
+from __future__ import annotations
+
+import json
+import queue
+import time
+
+import click
+
+from engine.events import EngineEvent, TurnTraced
+from engine.feed import entry_of
+from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
+
+
+@click.command(epilog=example("autopoiesis watch --json | jq -c .event"))
+@directory_option
+@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after so long; else at ctrl+c.")
+@json_option
+def watch(seconds: float | None, as_json: bool) -> None:
+    """Print what happens in the workspace as it happens: turns, activations, changes, commits."""
+    events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()
+    with invocation().engine() as engine:
+        unsubscribe = engine.subscribe(events.put)
+        engine.start()
+        try:
+            left = _Deadline(seconds)
+            while True:
+                event = events.get(timeout=left.remaining())
+                if as_json:
+                    document = {"event": type(event).__name__, **plain(event)}
+                    click.echo(json.dumps(document, ensure_ascii=False))
+                else:
+                    line = described(event)
+                    if line:
+                        emit(line)
+        except (queue.Empty, KeyboardInterrupt):
+            return
+        finally:
+            unsubscribe()
+            engine.stop()
+
+
+def described(event: EngineEvent) -> str:
+    """One line for an event; empty for events that change nothing a person would read."""
+    if isinstance(event, TurnTraced):
+        return f"      {event.trace.why}" if event.trace.active or event.trace.corrections else ""
+    entry = entry_of(event)
+    if entry is None:
+        return ""
+    first = " ".join(entry.text.split())[:100]
+    return f"{entry.at:%H:%M} {entry.kind:<7} {first}{f'  {entry.note}' if entry.note else ''}"
+
+
+class _Deadline:
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def remaining(self) -> float | None:
+        return None if self._end is None else max(0.001, self._end - time.monotonic())

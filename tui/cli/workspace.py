@@ -1,0 +1,69 @@
+"""``open``, ``init`` and ``doctor``: the workspace itself."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from tui.cli.base import directory_option, emit, emit_json, emit_problems, example, invocation, json_option
+
+
+@click.command("open", epilog=example("autopoiesis ~/memory"))
+@directory_option
+@click.argument("workspace", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--read-only", is_flag=True, help="Look, but write nothing.")
+def open_workbench(workspace: Path | None = None, read_only: bool = False) -> int:
+    """Open the workbench on WORKSPACE."""
+    from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
+    from tui.app import run_workbench  # noqa: PLC0415 — textual takes a quarter of a second
+
+    with Engine.open(workspace or invocation().workspace, read_only=read_only) as engine:
+        return run_workbench(engine)
+
+
+@click.command(epilog=example("autopoiesis init --sample ~/memory"))
+@directory_option
+@click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--sample", is_flag=True, help="Fill it with a month of an agent's work on an invented project."
+)
+@click.option(
+    "--today",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="The sample's last day; today when left out.",
+)
+def init(directory: Path | None, sample: bool, today: object) -> None:
+    """Make a workspace in DIRECTORY: folders, settings, a git repository with its hooks."""
+    from engine.initialise import initialise  # noqa: PLC0415 — only now is the engine needed
+
+    day = today.date() if hasattr(today, "date") else None
+    report = initialise(
+        directory or invocation().workspace, sample=sample, today=day if isinstance(day, date) else None
+    )
+    for line in report.lines:
+        emit(line)
+    emit_problems(report.problems)
+
+
+@click.command(
+    epilog=example("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
+)
+@directory_option
+@click.option("--staged", is_flag=True, help="Check only what the next commit would hold.")
+@json_option
+def doctor(staged: bool, as_json: bool) -> int:
+    """Check the workspace and this machine, and say how to mend what is wrong. Exit 1 on an error."""
+    from engine.doctor import examine  # noqa: PLC0415 — only now is the engine needed
+
+    findings = examine(invocation().workspace, staged=staged)
+    if as_json:
+        emit_json(findings)
+    else:
+        for finding in findings:
+            mark = {"ok": "✓", "note": "·", "warning": "!", "error": "✗"}[finding.level]
+            emit(f"{mark} {finding.text}")
+            if finding.cure:
+                emit(f"    {finding.cure}")
+    return 1 if any(finding.level == "error" for finding in findings) else 0

@@ -1,0 +1,379 @@
+"""Every action of the workbench, once."""
+
+from __future__ import annotations
+
+from tui.commands.command import LISTS, Command, PanelName, Situation
+
+
+class AnswerYes(Command):
+    """Tell the gate that the topic applies to the message it asks about."""
+
+    keys = ("y",)
+    title = "Answer the gate: yes"
+    panels = LISTS
+    footer = "answer the gate"
+    rank = 0
+
+    @classmethod
+    def applies(cls, situation: Situation) -> bool:
+        """Only while a question is open; then it comes before every other meaning of the key."""
+        return situation.question and situation.panel in cls.panels
+
+
+class AnswerNo(AnswerYes):
+    """Tell the gate that the topic does not apply."""
+
+    keys = ("n",)
+    title = "Answer the gate: no"
+
+
+class Back(Command):
+    """Back out one level: leave the line, drop the filter, end the try, shrink the panel, follow again."""
+
+    keys = ("escape",)
+    title = "Back"
+    footer = "back"
+    rank = 2
+    palette = False
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """At the top there is nothing to leave."""
+        at_top = not (situation.zoomed or situation.filtered or situation.trying or situation.panel == "try")
+        return "this is the top level; q quits" if at_top else ""
+
+
+class _Focus(Command):
+    footer = "panel"
+    rank = 10
+    panels = LISTS
+
+
+class FocusFeed(_Focus):
+    """Go to the feed: what came in and what happened, newest last."""
+
+    keys = ("1",)
+    title = "Go to the feed"
+
+
+class FocusActivation(_Focus):
+    """Go to the activation trace: which topics fired for the selected message, and why."""
+
+    keys = ("2",)
+    title = "Go to activation"
+
+
+class FocusDigest(_Focus):
+    """Go to the digest: the few kilobytes of knowledge that every prompt gets."""
+
+    keys = ("3",)
+    title = "Go to the digest"
+
+
+class FocusLedger(_Focus):
+    """Go to the ledger: what was harvested from each conversation."""
+
+    keys = ("4",)
+    title = "Go to the ledger"
+
+
+class FocusBudget(_Focus):
+    """Go to the budget: what takes how much of the prompt, and what was left out."""
+
+    keys = ("5",)
+    title = "Go to the budget"
+
+
+class NextPanel(Command):
+    """Go to the next panel."""
+
+    keys = ("tab",)
+    title = "Next panel"
+    palette = False
+
+
+class PreviousPanel(Command):
+    """Go to the panel before."""
+
+    keys = ("shift+tab",)
+    title = "Previous panel"
+    palette = False
+
+
+class Open(Command):
+    """Open what is selected: a message's trace, everything about a topic, ledger entry or left-out piece."""
+
+    keys = ("enter",)
+    title = "Open the selection"
+    panels = LISTS
+    footer = "open"
+    rank = 20
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """An empty list has nothing to open."""
+        return "" if situation.rows else "there is nothing here yet"
+
+
+class _Label(Command):
+    panels = frozenset[PanelName]({"activation"})
+    footer = "useful / noise"
+    rank = 22
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """A label belongs to a logged decision and is written to the log."""
+        if not situation.topic:
+            return "no topic is selected"
+        if situation.trying or not situation.key:
+            return "a tried message is not in the decision log"
+        return "the workspace is read-only" if situation.read_only else ""
+
+
+class LabelUseful(_Label):
+    """Label the selected topic as useful for this message; the local gate learns from it."""
+
+    keys = ("y",)
+    title = "Label the topic: useful"
+
+
+class LabelNoise(_Label):
+    """Label the selected topic as noise for this message; the local gate learns from it."""
+
+    keys = ("n",)
+    title = "Label the topic: noise"
+
+
+class Edit(Command):
+    """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+
+    keys = ("e",)
+    title = "Edit the topic or file"
+    panels = LISTS
+    footer = "edit"
+    rank = 24
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """Some rows are no files."""
+        return "" if situation.file else "the selection is no file"
+
+
+class Try(Command):
+    """Type a message and see at once what would fire and what the prompt would hold."""
+
+    keys = ("i",)
+    title = "Try a message"
+    panels = LISTS
+    footer = "try"
+    rank = 12
+
+
+class Filter(Command):
+    """Narrow the list to the rows that hold what is typed, while it is typed."""
+
+    keys = ("slash",)
+    title = "Filter the list"
+    panels = frozenset[PanelName]({"feed", "activation", "ledger"})
+    footer = "filter"
+    rank = 26
+
+
+class _Match(Command):
+    panels = frozenset[PanelName]({"feed", "ledger"})
+    palette = False
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """There are only matches where there is a filter."""
+        return "" if situation.filtered else "no filter is set; / sets one"
+
+
+class NextMatch(_Match):
+    """Go to the next row the filter found."""
+
+    keys = ("n",)
+    title = "Next match"
+
+
+class PreviousMatch(_Match):
+    """Go to the row before that the filter found."""
+
+    keys = ("N",)
+    title = "Previous match"
+
+
+class Zoom(Command):
+    """Give the focused panel the whole area."""
+
+    keys = ("plus",)
+    title = "Enlarge the panel"
+    panels = LISTS
+    footer = "enlarge"
+    rank = 40
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """It has no more to give."""
+        return "the panel is enlarged already" if situation.zoomed else ""
+
+
+class Unzoom(Command):
+    """Show all panels again."""
+
+    keys = ("underscore",)
+    title = "Show all panels"
+    panels = LISTS
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """Only an enlarged panel can shrink."""
+        return "" if situation.zoomed else "no panel is enlarged"
+
+
+class Down(Command):
+    """Go down one line."""
+
+    keys = ("j", "down")
+    title = "Down"
+    panels = LISTS
+    palette = False
+
+
+class Up(Command):
+    """Go up one line."""
+
+    keys = ("k", "up")
+    title = "Up"
+    panels = LISTS
+    palette = False
+
+
+class HalfDown(Command):
+    """Go down half a page."""
+
+    keys = ("ctrl+d", "pagedown")
+    title = "Half a page down"
+    panels = LISTS
+    palette = False
+
+
+class HalfUp(Command):
+    """Go up half a page."""
+
+    keys = ("ctrl+u", "pageup")
+    title = "Half a page up"
+    panels = LISTS
+    palette = False
+
+
+class First(Command):
+    """Go to the first line."""
+
+    keys = ("g", "home")
+    title = "To the first line"
+    panels = LISTS
+    palette = False
+
+
+class Last(Command):
+    """Go to the last line; in the feed, follow what comes in."""
+
+    keys = ("G", "end")
+    title = "To the last line"
+    panels = LISTS
+    palette = False
+
+
+class CommandLine(Command):
+    """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
+
+    keys = ("colon",)
+    title = "Command line"
+    panels = LISTS
+    footer = "command"
+    rank = 28
+
+
+class Help(Command):
+    """Show what every key does here."""
+
+    keys = ("question_mark",)
+    title = "Help"
+    panels = LISTS
+    footer = "help"
+    rank = 14
+
+
+class Palette(Command):
+    """Search all actions by name."""
+
+    keys = ("ctrl+p",)
+    title = "All actions"
+    palette = False
+
+
+class Problems(Command):
+    """List what was found wrong in settings, topics and files, with line and cure."""
+
+    keys = ("exclamation_mark",)
+    title = "Show the problems"
+    panels = LISTS
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """Good news."""
+        return "" if situation.problems else "nothing is wrong"
+
+
+class Copy(Command):
+    """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+
+    keys = ("Y",)
+    title = "Copy the selection"
+    panels = LISTS
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """An empty panel has nothing to copy."""
+        return "" if situation.rows else "there is nothing here yet"
+
+
+class Theme(Command):
+    """Use the next theme; the choice is kept in tui.yaml of your user settings."""
+
+    keys = ("T",)
+    title = "Next theme"
+    panels = LISTS
+
+
+class Rescan(Command):
+    """Look at every file again; only needed where changes are not noticed by themselves."""
+
+    keys = ("ctrl+r",)
+    title = "Rescan the workspace"
+
+
+class Suspend(Command):
+    """Put the workbench aside and return to the shell; fg brings it back."""
+
+    keys = ("ctrl+z",)
+    title = "Suspend"
+
+
+class Quit(Command):
+    """Quit; from inside something it first backs out, as esc does."""
+
+    keys = ("q",)
+    title = "Quit"
+    panels = LISTS
+
+
+CATALOG: tuple[type[Command], ...] = (
+    AnswerYes, AnswerNo, Back,
+    FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, NextPanel, PreviousPanel,
+    Down, Up, HalfDown, HalfUp, First, Last,
+    Open, LabelUseful, LabelNoise, Edit, Copy, Try, Filter, NextMatch, PreviousMatch, Zoom, Unzoom,
+    CommandLine, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+)  # fmt: skip
+"""In the order of help and palette. Where two share a key, the first that applies has it."""

@@ -1,0 +1,96 @@
+"""One class per action. Keys, footer, help and palette are all made from it, so they cannot disagree."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+PanelName = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
+PANELS: tuple[PanelName, ...] = get_args(PanelName)
+EVERYWHERE: frozenset[PanelName] = frozenset(PANELS)
+LISTS: frozenset[PanelName] = EVERYWHERE - {"try"}
+
+_SHOWN = {
+    "plus": "+",
+    "underscore": "_",
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "exclamation_mark": "!",
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "down": "↓",
+    "up": "↑",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the screen is like when a key is pressed: all that a command needs to know whether it applies.
+
+    Attributes:
+        panel: What has the focus.
+        compact: Panels 3 to 5 are folded into one.
+        zoomed: One panel has the whole area.
+        filtered: The focused list is narrowed by a filter.
+        trying: A message tried by hand is shown, not one of the feed.
+        question: The gate waits for an answer.
+        read_only: Nothing can be written.
+        rows: Rows of the focused list.
+        topic: The selected topic; empty where none is.
+        key: The feed key of the message shown; empty for a tried one and where nothing is shown.
+        file: What the editor would open, relative to the workspace; empty where nothing.
+        problems: How many problems were found in files.
+    """
+
+    panel: PanelName
+    compact: bool = False
+    zoomed: bool = False
+    filtered: bool = False
+    trying: bool = False
+    question: bool = False
+    read_only: bool = False
+    rows: int = 0
+    topic: str = ""
+    key: str = ""
+    file: str = ""
+    problems: int = 0
+
+
+class Command:
+    """The base of all actions; the docstring of each is its help."""
+
+    keys: ClassVar[tuple[str, ...]]
+    """Key names as textual spells them; the first is the one that is shown."""
+    title: ClassVar[str]
+    """What the palette calls it."""
+    panels: ClassVar[frozenset[PanelName]] = EVERYWHERE
+    """Where the focus must be for the keys to mean this."""
+    footer: ClassVar[str] = ""
+    """The footer's words; empty keeps it out. Commands with the same words share one entry."""
+    rank: ClassVar[int] = 50
+    """Order in the footer; the highest give way first where there is no room."""
+    palette: ClassVar[bool] = True
+    """Whether the palette lists it; plain movement is not worth a search."""
+
+    @classmethod
+    def applies(cls, situation: Situation) -> bool:
+        """Whether its keys mean this command here."""
+        return situation.panel in cls.panels
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """Why it cannot be done just now, in one clause; empty when it can."""
+        return ""
+
+    @classmethod
+    def help(cls) -> str:
+        """What it does, in one paragraph."""
+        return " ".join((inspect.getdoc(cls) or "").split())
+
+    @classmethod
+    def shown_keys(cls) -> tuple[str, ...]:
+        """The keys as a person reads them."""
+        return tuple(_SHOWN.get(key, key) for key in cls.keys)

@@ -1,0 +1,62 @@
+"""The palette's list: the same commands as keys and help."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from tui.commands.catalog import CATALOG
+from tui.commands.command import Command, Situation
+from tui.screens.workbench import Workbench
+
+
+class WorkbenchCommands(Provider):
+    """Every action a person may search for, with its key, and the reason where it cannot be done now."""
+
+    async def discover(self) -> Hits:
+        """All of them, in the order of the help."""
+        bench = self.screen
+        if isinstance(bench, Workbench):
+            situation = bench.situation
+            offered = [each for each in CATALOG if each.palette and _offered(each, situation)]
+            for command in sorted(offered, key=lambda each: _reason(each, situation) != ""):
+                text = f"{command.title}  ({command.shown_keys()[0]})"
+                help_text = _help(command, situation)
+                yield DiscoveryHit(Content(text), partial(bench.do, command), text=text, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        """Those whose title is like what was typed."""
+        bench = self.screen
+        if not isinstance(bench, Workbench):
+            return
+        matcher = self.matcher(query)
+        situation = bench.situation
+        for command in CATALOG:
+            score = matcher.match(command.title) if command.palette and _offered(command, situation) else 0
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(command.title),
+                    partial(bench.do, command),
+                    text=command.title,
+                    help=_help(command, situation),
+                )
+
+
+def _offered(command: type[Command], situation: Situation) -> bool:
+    """Answers are offered only while there is a question; everything else always, with its reason."""
+    return command.applies(situation) or not command.__name__.startswith("Answer")
+
+
+def _help(command: type[Command], situation: Situation) -> str:
+    reason = _reason(command, situation)
+    return f"not now: {reason}" if reason else command.help()
+
+
+def _reason(command: type[Command], situation: Situation) -> str:
+    """Why it cannot be done now; empty when it can."""
+    if not command.applies(situation) and situation.panel != "try":
+        return "it belongs to another panel: " + ", ".join(sorted(command.panels))
+    return command.refusal(situation)

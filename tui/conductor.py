@@ -1,0 +1,134 @@
+"""Asks the engine for what the screen needs, off the screen's thread, and posts what comes back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from engine.activation.trace import Trace
+from engine.context.compiled import Compiled
+from tui.bridge import EventBridge, Part
+from tui.lanes import Lane
+from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
+from tui.session import WorkbenchEngine
+
+FEED_LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A small thing to do in order; ``done`` is said afterwards, where it is not empty."""
+
+    do: Callable[[], None]
+    done: str = ""
+
+
+class Conductor:
+    """Owns the lanes between screen and engine. Every method returns at once.
+
+    Args:
+        engine: What is asked.
+        post: Takes messages from any thread.
+    """
+
+    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
+        self._engine = engine
+        self._send = post
+        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
+        self._unsubscribe: Callable[[], None] | None = None
+        self._parts: Lane[frozenset[Part], PartsRead] = Lane(
+            self._read_parts,
+            lambda _parts, read: self._post(read),
+            lambda _parts, error: self._post(Said(error, trouble=True)),
+            merge=lambda waiting, new: waiting | new,
+        )
+        self._traces: Lane[str, tuple[Trace | None, Compiled | None]] = Lane(
+            lambda key: (engine.trace_of(key), engine.compile_of(key)),
+            lambda key, found: self._post(TraceRead(key, *found)),
+            lambda key, error: self._post(TraceRead(key, None, None, error)),
+        )
+        self._tries: Lane[str, tuple[Trace, Compiled]] = Lane(
+            engine.try_message,
+            lambda text, found: self._post(Tried(text, *found)),
+            lambda text, error: self._post(Tried(text, None, None, error)),
+        )
+        self._commands: Lane[str, str] = Lane(
+            engine.run_command,
+            lambda line, output: self._post(CommandRan(line, output)),
+            lambda line, error: self._post(CommandRan(line, error, failed=True)),
+        )
+        self._errands: Lane[tuple[Errand, ...], None] = Lane(
+            self._run_errands,
+            lambda _errands, _nothing: None,
+            lambda _errands, error: self._post(Said(error, trouble=True)),
+            merge=lambda waiting, new: waiting + new,
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way."""
+        lanes = (self._parts, self._traces, self._tries, self._commands, self._errands)
+        return any(lane.busy for lane in lanes)
+
+    def start(self) -> None:
+        """Listens to the engine and starts it."""
+        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
+        self._errands.ask((Errand(self._engine.start),))
+
+    def stop(self) -> None:
+        """Stops listening, and the engine's background work."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self._engine.stop()
+
+    def read(self, parts: frozenset[Part]) -> None:
+        """Reads parts of the workspace: ``PartsRead``."""
+        if parts:
+            self._parts.ask(parts)
+
+    def fetch(self, key: str) -> None:
+        """Fetches trace and prompt of a message, the newest wish first: ``TraceRead``."""
+        self._traces.ask(key)
+
+    def try_text(self, text: str) -> None:
+        """Tries a message, the newest wish first: ``Tried``."""
+        self._tries.ask(text)
+
+    def run(self, line: str) -> None:
+        """Runs a command line: ``CommandRan``."""
+        self._commands.ask(line)
+
+    def label(self, key: str, topic: str, useful: bool) -> None:
+        """Records a label, then says so."""
+        word = "useful" if useful else "noise"
+        self._errands.ask((Errand(lambda: self._engine.label(key, topic, useful), f"{topic}: {word}"),))
+
+    def answer(self, question_id: str, yes: bool) -> None:
+        """Answers the gate."""
+        self._errands.ask((Errand(lambda: self._engine.answer(question_id, yes)),))
+
+    def rescan(self, *, quietly: bool) -> None:
+        """Looks at every file again."""
+        self._errands.ask((Errand(self._engine.rescan, "" if quietly else "every file was looked at again"),))
+
+    def _run_errands(self, errands: tuple[Errand, ...]) -> None:
+        for errand in errands:
+            errand.do()
+            if errand.done:
+                self._post(Said(errand.done))
+
+    def _read_parts(self, parts: frozenset[Part]) -> PartsRead:
+        return PartsRead(
+            feed=self._engine.feed(FEED_LIMIT) if "feed" in parts else None,
+            digest=self._engine.digest() if "digest" in parts else None,
+            ledger=self._engine.ledger() if "ledger" in parts else None,
+            status=self._engine.status() if "status" in parts else None,
+        )
+
+    def _post(self, message: Message) -> None:
+        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
+            self._send(message)

@@ -1,0 +1,68 @@
+"""How numbers, times and paths are written in the workbench."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+
+def score(value: float) -> str:
+    """A score of 0 to 1: ``.81``, ``1.0``."""
+    return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1.0"
+
+
+def count(value: int) -> str:
+    """A number with its thousands apart: ``6,912``."""
+    return f"{value:,}"
+
+
+def plural(value: int, one: str, many: str = "") -> str:
+    """``1 topic``, ``2 topics``."""
+    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+
+
+def milliseconds(value: float) -> str:
+    """``0.4 ms``, ``210 ms``, ``2.1 s``."""
+    if value >= 1000:
+        return f"{value / 1000:.1f} s"
+    return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"
+
+
+def dollars(value: float) -> str:
+    """``$0``, ``$0.0002``, ``$1.25``."""
+    if value <= 0:
+        return "$0"
+    return f"${value:.2f}" if value >= 0.1 else f"${value:.4f}" if value >= 0.0001 else "<$0.0001"
+
+
+def kilobytes(size: int) -> str:
+    """Bytes in KB with one decimal and no unit: ``3.1``."""
+    return f"{size / 1024:.1f}"
+
+
+def clock(at: datetime) -> str:
+    """``18:47`` in the person's time zone."""
+    return at.astimezone().strftime("%H:%M")
+
+
+def day(at: datetime) -> str:
+    """``06-12`` in the person's time zone."""
+    return at.astimezone().strftime("%m-%d")
+
+
+def day_of(text: str) -> str:
+    """The same from an ISO 8601 time; five blanks where it is none."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return "     "
+    return day(at) if at.tzinfo else at.strftime("%m-%d")
+
+
+def home(path: Path) -> str:
+    """A path with the home folder as ``~``."""
+    try:
+        below = path.relative_to(Path.home())
+    except (ValueError, RuntimeError):
+        return str(path)
+    return f"~/{below}" if below.parts else "~"

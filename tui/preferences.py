@@ -1,0 +1,74 @@
+"""What the workbench remembers of a person: one small file, ``tui.yaml``, in the user's settings folder."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import yaml
+from platformdirs import user_config_path
+
+MAX_BYTES = 64 * 1024
+_HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
+
+
+def folder() -> Path:
+    """The user's settings folder; ``themes/`` in it may hold theme files of one's own."""
+    return user_config_path("autopoiesis", appauthor=False)
+
+
+class Preferences:
+    """``tui.yaml``: read once, written when something changes. A broken file counts as an empty one.
+
+    Args:
+        path: The file; by default where the system keeps such files.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or folder() / "tui.yaml"
+        self.problem = ""
+        self._values = self._read()
+
+    @property
+    def theme(self) -> str:
+        """Name of the chosen theme; empty when none was chosen."""
+        value = self._values.get("theme", "")
+        return value if isinstance(value, str) else ""
+
+    def choose_theme(self, name: str) -> None:
+        """Remembers a theme.
+
+        Raises:
+            OSError: The file cannot be written; the old one is whole.
+        """
+        self._values["theme"] = name
+        self._write()
+
+    def _read(self) -> dict[str, object]:
+        try:
+            if self.path.stat().st_size > MAX_BYTES:
+                self.problem = f"{self.path} is too large to be read"
+                return {}
+            tree = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+            self.problem = f"{self.path} cannot be read: {error}"
+            return {}
+        return {str(key): value for key, value in tree.items()} if isinstance(tree, dict) else {}
+
+    def _write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = _HEAD + yaml.safe_dump(self._values, allow_unicode=True, sort_keys=True)
+        handle, name = tempfile.mkstemp(prefix=".tmp-", dir=self.path.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise

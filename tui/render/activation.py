@@ -1,0 +1,194 @@
+"""The activation trace: the message with what hit, the funnel, the table of topics, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.style import Style
+
+from engine.activation.trace import Trace
+from tui.draw import Row, clip, marked, wrap
+from tui.figures import clock, count, dollars, milliseconds
+from tui.render.explain import explain
+from tui.render.table import Table, body, heading, plan_columns
+from tui.roles import Roles
+from tui.safe import first_line
+from tui.shown import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The panel, line by line, and where on it the table's rows are: ``count`` rows from ``top`` at line
+    ``first``."""
+
+    lines: tuple[Row, ...]
+    chosen: int = -1
+    first: int = 0
+    top: int = 0
+    count: int = 0
+
+
+def draw_activation(
+    shown: Shown, table: Table, top: int, width: int, height: int, roles: Roles, *, focused: bool = True
+) -> Drawn:
+    """Lays the panel out in ``height`` lines of ``width`` cells.
+
+    Args:
+        shown: The message and its trace.
+        table: The rows to show.
+        top: The first row that was visible last time, so that the table moves no more than it must.
+        width: Cells.
+        height: Lines; the explanation gets what head and table leave, at least a third.
+        roles: Styles.
+        focused: Whether the panel has the keys; the selection mark says so.
+    """
+    roomy = height >= 16
+    lines = _head(shown, table, width, 3 if height >= 24 else 1, roles)
+    if shown.trace is None or not shown.trace.rows:
+        lines.extend([Row(), *_nothing(shown, width, roles)])
+        return Drawn(tuple(lines[:height]))
+    if roomy:
+        lines.append(Row())
+    plan = plan_columns(width, table, shown.trace)
+    lines.append(heading(plan, roles))
+    row = table.rows[table.selected] if table.rows else None
+    spare = 1 if roomy else 0
+    room = height - len(lines) - spare
+    wanted = len(table.rows) + (1 if table.hidden or not table.rows else 0)
+    why = explain(shown, row, width, roles, full=True) if row is not None else []
+    if row is not None and len(why) + wanted > room:
+        why = explain(shown, row, width, roles)
+    size = min(wanted, max(room - len(why), room * 2 // 3 if len(why) > room // 3 else wanted, 1))
+    rows, drawn_top, number = body(table, top, size, plan, roles, focused)
+    first = len(lines)
+    lines.extend(rows)
+    if spare:
+        lines.append(Row())
+    left = height - len(lines)
+    if len(why) > left > 0:
+        hint = Row(("enter shows all", roles.faint))
+        why = [*why[: left - 1], why[left - 1].cut(width - hint.cells - 2).right(hint, width)]
+    lines.extend(why[: max(left, 0)])
+    chosen = first + table.selected - drawn_top if table.rows else -1
+    return Drawn(tuple(lines[:height]), chosen, first, drawn_top, number)
+
+
+def _head(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
+    lines = message_rows(shown, table, width, most, roles)
+    if shown.trace is not None:
+        lines.append(funnel_row(shown.trace, width, roles))
+        for correction in shown.trace.corrections:
+            lines.append(
+                Row(("steer ", roles.trouble), (f"{correction.topic}: ", roles.muted)).add(
+                    clip(first_line(correction.hint), width - 8 - len(correction.topic)), roles.normal
+                )
+            )
+    return lines
+
+
+def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
+    """The message with the spans that triggers hit, in at most ``most`` lines; who and when on the right."""
+    if shown.source == "nothing":
+        return []
+    selected = table.rows[table.selected] if table.rows else None
+    text = shown.trace.message.text if shown.trace is not None else shown.text
+    spans = [(hit.start, hit.end) for row in table.rows for hit in row.hits if 0 <= hit.start < hit.end]
+    own = [(hit.start, hit.end) for hit in selected.hits if hit.start >= 0] if selected is not None else []
+    who = _who(shown)
+    room = width * most - len(who) - 3
+    start = 0
+    if spans and min(spans)[0] > room - 12:
+        start = max(0, min(spans)[0] - 16)
+    window = text[start : start + room * 2].replace("\r\n", "  ").replace("\n", " ").replace("\t", " ")
+    shifted = [(a - start, b - start) for a, b in spans]
+    mine = [(a - start, b - start) for a, b in own]
+    pieces = [("…", roles.faint)] if start else []
+    for piece, style in marked(window, shifted, roles.strong, roles.tier1 + Style(bold=True)):
+        pieces.append((piece, style))
+    pieces = _underline(pieces, window, mine, start > 0)
+    rows = wrap(pieces, width if most > 1 else width - len(who) - 2)
+    cut = len(rows) > most or start + len(window) < len(text)
+    rows = rows[:most]
+    if cut:
+        rows[-1].add("…", roles.faint)
+    if rows[-1].cells + len(who) + 2 > width and len(rows) < most:
+        rows.append(Row())
+    rows[-1].right(Row((who, roles.muted)), width)
+    return rows
+
+
+def _underline(
+    pieces: list[tuple[str, Style]], window: str, spans: list[tuple[int, int]], cut: bool
+) -> list[tuple[str, Style]]:
+    """Underlines what the selected topic hit; the pieces run through ``window`` in order."""
+    result = pieces[:1] if cut else []
+    at = 0
+    for text, style in pieces[1:] if cut else pieces:
+        inside = [(max(0, a - at), min(len(text), b - at)) for a, b in spans if a < at + len(text) and b > at]
+        result.extend(marked(text, inside, style, style + Style(underline=True)))
+        at += len(text)
+    return result if window else pieces
+
+
+def _who(shown: Shown) -> str:
+    if shown.source == "draft":
+        return "typing"
+    if shown.source == "kept":
+        return "tried"
+    if shown.entry is None:
+        return ""
+    return f"{shown.entry.kind} · {clock(shown.entry.at)}"
+
+
+def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
+    """``42 topics ▸ 5 tier 1 ▸ 3 scored ▸ 1 asked ▸ 2 active   1.5 ms + gate 210 ms · $0.0002``."""
+    funnel = trace.funnel
+    brief = width < 56
+    steps = [
+        (funnel.topics, "topics", roles.muted),
+        (funnel.tier1, "tier 1", roles.tier1),
+        (funnel.tier2, "scored", roles.tier2),
+        (funnel.asked, "asked", roles.gate),
+        (funnel.active, "active", roles.active),
+    ]
+    row = Row()
+    for number, (value, word, style) in enumerate(steps):
+        last = number == len(steps) - 1
+        if number:
+            row.add(" ▸ ", roles.faint)
+        row.add(count(value) if brief and not last else f"{count(value)} {word}", style)
+    local = trace.tier1_ms + trace.tier2_ms
+    time = milliseconds(local + trace.gate_ms)
+    cost = f" · {dollars(trace.cost_usd)}"
+    full = f"{milliseconds(local)} + gate {milliseconds(trace.gate_ms)}{cost}" if trace.funnel.asked else ""
+    for figures in filter(None, (full, f"{time}{cost}", time)):
+        if row.cells + 3 + len(figures) <= width:
+            return row.right(Row((figures, roles.muted)), width)
+    return row
+
+
+def _nothing(shown: Shown, width: int, roles: Roles) -> list[Row]:
+    """What stands where there is no table."""
+    if shown.problem:
+        return wrap([("! ", roles.trouble), (shown.problem, roles.trouble)], width, indent=2)
+    if shown.pending:
+        return [Row(("scoring …", roles.faint))]
+    if shown.source == "nothing":
+        return [
+            Row(("nothing selected", roles.normal)),
+            Row(),
+            *wrap(
+                [
+                    (
+                        "Select a message of the feed, or press i and type one to see what would fire.",
+                        roles.muted,
+                    )
+                ],
+                width,
+            ),
+        ]
+    if shown.trace is not None:
+        return wrap(
+            [("There are no topics yet. Each is a file in topics/ with its triggers.", roles.muted)], width
+        )
+    return wrap([("Not a message: nothing was scored for this row.", roles.muted)], width)

@@ -1,0 +1,154 @@
+"""The budget: what takes how much of the prompt, against its cap, and what did not get in."""
+
+from __future__ import annotations
+
+from engine.context.compiled import Compiled, LeftOut, Slot
+from tui.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
+from tui.figures import count, plural
+from tui.roles import Roles
+from tui.safe import first_line
+
+FILLS = (FILL, FILL, FILL, FILL, FILL)
+PLAIN_FILLS = ("█", "▓", "▒", "▚", "▤")
+"""Fills by priority where colour cannot tell the priorities apart."""
+
+
+def slots_of(compiled: Compiled) -> list[Slot]:
+    """The slots worth a line, by priority: those that are used or capped, apart from the message."""
+    shown = [slot for slot in compiled.slots if (slot.used or slot.cap) and slot.name != "message"]
+    return sorted(shown, key=lambda slot: slot.priority)
+
+
+def stacked(compiled: Compiled, width: int, roles: Roles, *, coloured: bool = True) -> Row:
+    """The whole budget as one gauge: used by priority, then free, then the reply's reserve."""
+    fills = FILLS if coloured else PLAIN_FILLS
+    slots = sorted((slot for slot in compiled.slots if slot.used > 0), key=lambda slot: slot.priority)
+    reserve = shares([compiled.reply_reserve], compiled.budget, width)[0]
+    cells = shares([slot.used for slot in slots], compiled.budget, max(0, width - reserve))
+    row = Row()
+    for slot, number in zip(slots, cells, strict=True):
+        row.add(fills[max(0, min(4, slot.priority))] * number, roles.slot(slot.priority))
+    row.add(TRACK * max(0, width - row.cells - reserve), roles.faint)
+    return row.add(FILL * max(0, width - row.cells), roles.line)
+
+
+def budget_lines(
+    compiled: Compiled | None, width: int, height: int, roles: Roles, *, coloured: bool = True
+) -> list[Row]:
+    """Draws the panel; when it is taller than ``height`` the caller scrolls it."""
+    if compiled is None:
+        return [Row(("no prompt yet", roles.normal)), Row(), *wrap([(_EMPTY, roles.muted)], width)]
+    slots = slots_of(compiled)
+    roomy = height >= len(slots) + 6
+    rows = [stacked(compiled, width, roles, coloured=coloured)]
+    if roomy:
+        rows.append(Row())
+    used = max([len(count(slot.used)) for slot in slots] + [5])
+    caps = max([len(_cap(slot)) for slot in slots] + [0])
+    for slot in slots:
+        rows.append(_slot_row(slot, compiled, width, (used, caps), roles))
+    message = sum(slot.used for slot in compiled.slots if slot.name == "message")
+    if roomy:
+        rows.append(Row())
+    rows.append(
+        Row((f"message {count(message)} · reply reserve {count(compiled.reply_reserve)}", roles.muted))
+    )
+    rows.extend(_left_out(compiled, width, roles))
+    rows.extend(_footing(compiled, width, roles))
+    return rows
+
+
+_EMPTY = "Select a message of the feed, or press i to try one: its prompt is measured here."
+
+
+def _cap(slot: Slot) -> str:
+    return f"/{count(slot.cap)}" if slot.cap is not None else ""
+
+
+def _slot_row(slot: Slot, compiled: Compiled, width: int, columns: tuple[int, int], roles: Roles) -> Row:
+    used, caps = columns
+    style = roles.slot(slot.priority)
+    whole = slot.cap if slot.cap else compiled.budget - compiled.reply_reserve
+    row = Row((f"P{slot.priority} ", style)).fit(slot.name, 10, roles.normal)
+    gauge = max(4, width - row.cells - used - caps - 2)
+    row.extend(bar(slot.used / whole if whole else 0.0, gauge, style, roles.faint)).gap()
+    over = slot.cap is not None and slot.used > slot.cap
+    row.fit(count(slot.used), used, roles.trouble if over else roles.strong, "right")
+    row.fit(_cap(slot), caps, roles.muted)
+    return row.add(" !", roles.trouble) if over else row
+
+
+def left_out_line(compiled: Compiled) -> str:
+    """``3 left out · 1,940 tok``; empty when everything got in."""
+    if not compiled.left_out:
+        return ""
+    tokens = sum(item.tokens for item in compiled.left_out)
+    return f"{count(len(compiled.left_out))} left out · {count(tokens)} tok"
+
+
+def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
+    rows: list[Row] = []
+    if compiled.left_out:
+        rows.append(Row((left_out_line(compiled), roles.gate)))
+        rows.extend(left_out_row(item, width, roles) for item in compiled.left_out)
+    if compiled.dropped_turns:
+        rows.append(Row((f"{plural(compiled.dropped_turns, 'older turn')} did not fit", roles.muted)))
+    return rows
+
+
+def left_out_row(item: LeftOut, width: int, roles: Roles) -> Row:
+    """``P3  deploy.md:12-40   420  reason``."""
+    row = Row((f"P{item.priority} ", roles.slot(item.priority)))
+    size = count(item.tokens)
+    name = place(item.source, item.lines) or first_line(item.label)
+    wide = width >= 64
+    room = (width // 2 if wide else width) - row.cells - len(size) - 2
+    row.fit(clip_start(name, room), room, roles.normal).gap(2).add(size, roles.muted)
+    return row.gap(2).add(clip(first_line(item.reason), width - row.cells), roles.faint) if wide else row
+
+
+def place(source: str, lines: str) -> str:
+    """``knowledge/facts.md:12-40``."""
+    return f"{first_line(source)}:{lines}" if source and lines else first_line(source)
+
+
+def _footing(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
+    rows: list[Row] = []
+    if compiled.text:
+        percent = round(100 * compiled.stable_prefix_length / len(compiled.text))
+        breaks = plural(len(compiled.boundaries), "cache boundary", "cache boundaries")
+        rows.extend(wrap([(f"stable prefix {percent} % · {breaks}", roles.muted)], width))
+    for problem in compiled.problems:
+        rows.extend(wrap([("! ", roles.trouble), (problem, roles.trouble)], width, indent=2))
+    return rows
+
+
+def budget_state(compiled: Compiled | None) -> str:
+    """``6,912/8,192`` for the border."""
+    return f"{count(compiled.tokens)}/{count(compiled.budget)} tok" if compiled is not None else ""
+
+
+def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
+    """Every section of the prompt and everything left out, with the reasons: the budget's own page."""
+    rows = [Row((budget_state(compiled), roles.strong)), Row()]
+    name = max(16, min(60, width // 2 - 6))
+    stable = True
+    for section in compiled.sections:
+        if stable and section.layer > 7:
+            stable = False
+            rows.append(Row(("╌" * 12 + " stable prefix ends here " + "╌" * 12, roles.accent)))
+        line = Row(
+            (f"{section.layer:>2} ", roles.faint), (f"P{section.priority} ", roles.slot(section.priority))
+        )
+        line.fit(section.label, name, roles.strong).gap(2)
+        line.fit(count(section.tokens), 6, roles.normal, "right").gap(2)
+        line.add(clip(first_line(section.why), width - line.cells), roles.muted)
+        rows.append(line)
+    if compiled.left_out:
+        rows.extend([Row(), Row((left_out_line(compiled), roles.gate))])
+        for item in compiled.left_out:
+            line = Row(("   ", roles.faint), (f"P{item.priority} ", roles.slot(item.priority)))
+            line.fit(place(item.source, item.lines) or item.label, name, roles.normal).gap(2)
+            line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
+            rows.extend([line.add(clip(first_line(item.reason), width - line.cells), roles.muted)])
+    return rows

@@ -1,0 +1,228 @@
+"""The table of topics: which rows stand in it, how wide its columns are, and what a row says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from engine.activation.trace import TopicTrace, Trace, Verdict
+from tui.draw import Row, bar, clip, found, marked
+from tui.figures import count, milliseconds, score
+from tui.roles import Roles
+from tui.safe import first_line
+
+SIGNS: dict[Verdict, str] = {
+    "active": "●",
+    "dropped": "○",
+    "rejected": "✗",
+    "failed": "!",
+    "manual": "◌",
+    "off": "◌",
+}
+"""A sign per verdict, so that colour is never the only witness."""
+
+NEAR_MISSES = 3
+"""Topics shown below those that hit something, before the fold."""
+
+MARK = "▌"
+_SCALES = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which topics stand in the table.
+
+    Attributes:
+        rows: Those that can be selected, in order.
+        hidden: How many are folded away below them.
+        below_cut: Whether all of the hidden ones simply scored too little.
+        selected: Index into ``rows``.
+        query: The filter's words.
+    """
+
+    rows: tuple[TopicTrace, ...] = ()
+    hidden: int = 0
+    below_cut: bool = True
+    selected: int = 0
+    query: str = ""
+
+
+def tabulate(
+    trace: Trace | None,
+    *,
+    query: str = "",
+    unfolded: bool = False,
+    selected: int = 0,
+    near: int = NEAR_MISSES,
+) -> Table:
+    """Chooses the rows: what hit, was asked or is active, ``near`` misses, and the rest when unfolded."""
+    rows = trace.rows if trace is not None else ()
+    if query:
+        rows = tuple(row for row in rows if query.casefold() in row.topic.casefold())
+    shown: list[TopicTrace] = []
+    hidden: list[TopicTrace] = []
+    for row in rows:
+        kept = bool(query or unfolded or row.hits or row.gate or row.verdict in ("active", "failed"))
+        if not kept and row.score > 0 and near > 0:
+            near -= 1
+            kept = True
+        (shown if kept else hidden).append(row)
+    return Table(
+        rows=tuple(shown),
+        hidden=len(hidden),
+        below_cut=all(row.verdict == "dropped" for row in hidden),
+        selected=max(0, min(selected, len(shown) - 1)),
+        query=query,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How wide each column is, in cells, and which score the gauge ends at; 0 leaves a column out."""
+
+    name: int
+    words: int
+    bar: int
+    rule: int
+    gate: int
+    scale: float
+
+
+def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
+    """How wide each column is; the gauge gets what the others leave."""
+    values = [row.score for row in trace.rows] + [
+        cut for row in trace.rows for cut in (row.activate_at, row.gate_at) if cut is not None and cut <= 1
+    ]
+    top = max(values, default=1.0)
+    scale = next((scale for scale in _SCALES if top <= scale * 0.95), 1.0)
+    longest = max((len(row.topic) for row in table.rows), default=5)
+    inner = width - 3
+    if width < 56:
+        name = max(8, min(longest, 20, inner - 15))
+        gauge = inner - name - 16
+        return Columns(name, 0, gauge if gauge >= 8 else 0, 0, 4, scale)
+    wide = width >= 110
+    name = max(8, min(longest, 28 if wide else 18))
+    hits = max((cell_len(hit_words(row)) for row in table.rows), default=0)
+    rules = max((cell_len(row.rule) for row in table.rows), default=0)
+    words = 28 if wide else max(7, min(hits, 14))
+    rule = max(8, min(rules, 20 if wide else 14))
+    gate = 18 if wide else 7
+    gauge = min(48, inner - name - words - rule - gate - 11)
+    if wide:
+        words += max(0, inner - name - words - rule - gate - 11 - gauge)
+    return Columns(name, words, max(6, gauge), rule, gate, scale)
+
+
+def heading(plan: Columns, roles: Roles) -> Row:
+    """The line above the rows."""
+    row = Row().gap(3)
+    axis = f"tier 2 0–{score(plan.scale).removesuffix('.0')}"
+    if not plan.words:
+        row.fit("topic", plan.name, roles.faint).gap().fit("hit", 3, roles.faint).gap()
+        if plan.bar:
+            row.fit(axis, plan.bar, roles.faint).gap()
+        row.fit("" if plan.bar else "t. 2", 4, roles.faint).gap(2)
+        return row.fit("gate", plan.gate, roles.faint)
+    row.fit("topic", plan.name, roles.faint).gap(2).fit("tier 1", plan.words, roles.faint).gap()
+    row.fit(axis, plan.bar, roles.faint).gap().fit("", 4).gap(2)
+    return row.fit("rule", plan.rule, roles.faint).gap().fit("gate", plan.gate, roles.faint)
+
+
+def body(
+    table: Table, top: int, size: int, plan: Columns, roles: Roles, focused: bool
+) -> tuple[list[Row], int, int]:
+    """The visible rows, the first of them, and how many there are."""
+    if not table.rows:
+        return [Row().gap(3).add("no topic holds these words", roles.muted)], 0, 0
+    note = 1 if table.hidden or size < len(table.rows) else 0
+    number = max(1, min(len(table.rows), size - note))
+    top = max(0, min(top, len(table.rows) - number))
+    top = min(max(top, table.selected - number + 1), table.selected)
+    mark = roles.accent if focused else roles.faint
+    lines = [
+        topic_row(row, plan, roles, query=table.query, mark=mark if top + at == table.selected else None)
+        for at, row in enumerate(table.rows[top : top + number])
+    ]
+    below = len(table.rows) - top - number
+    if note and len(lines) < size:
+        lines.append(Row().gap(3).add(_more(table, below), roles.faint))
+    return lines, top, number
+
+
+def _more(table: Table, below: int) -> str:
+    if below and table.hidden:
+        return f"{count(below + table.hidden)} more below"
+    if below:
+        return f"{count(below)} more below, {count(len(table.rows))} in all"
+    if not table.hidden:
+        return f"the last of {count(len(table.rows))}"
+    return f"{count(table.hidden)} more " + ("below their cut" if table.below_cut else "that are not active")
+
+
+def topic_row(
+    row: TopicTrace, plan: Columns, roles: Roles, *, query: str = "", mark: Style | None = None
+) -> Row:
+    """One topic: verdict, name, what tier 1 hit, the tier-2 gauge with its cuts, rule, gate.
+
+    ``mark`` is the style of the selection mark, ``None`` where the row is not selected.
+    """
+    live, chosen = row.active, mark is not None
+    tone = verdict_style(row.verdict, roles)
+    line = Row((MARK if chosen else " ", mark or roles.accent), (f"{SIGNS[row.verdict]} ", tone))
+    name = clip(row.topic, plan.name)
+    plain = roles.strong if chosen else roles.normal if live or row.hits else roles.muted
+    for piece, style in marked(name, found(name, query), plain, roles.accent + Style(underline=True)):
+        line.add(piece, style)
+    line.to(3 + plan.name)
+    cuts = [
+        (cut / plan.scale, style)
+        for cut, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
+        if cut is not None and 0 < cut <= plan.scale
+    ]
+    fill = roles.tier2 if live or row.gate is not None else roles.dropped
+    gauge = bar(row.score / plan.scale, plan.bar, fill, roles.line, cuts)
+    if not plan.words:
+        line.gap().fit(f"✓{len(row.hits)}" if row.hits else "–", 3, roles.tier1 if row.hits else roles.faint)
+        line.gap().extend(gauge).gap().fit(
+            score(row.score), 4, roles.normal if live else roles.muted, "right"
+        )
+        return line.gap(2).fit(gate_word(row, brief=True, tiny=True), plan.gate, gate_style(row, roles))
+    line.gap(2).fit(hit_words(row), plan.words, roles.tier1 if row.hits else roles.faint)
+    line.gap().extend(gauge).gap().fit(score(row.score), 4, roles.normal if live else roles.muted, "right")
+    line.gap(2).fit(row.rule or "–", plan.rule, roles.muted if live else roles.dropped)
+    return line.gap().fit(gate_word(row, brief=plan.gate < 12), plan.gate, gate_style(row, roles))
+
+
+def hit_words(row: TopicTrace) -> str:
+    """``✓ review, PR``: what tier 1 matched, each text once."""
+    if not row.hits:
+        return "–"
+    return "✓ " + ", ".join(dict.fromkeys(first_line(hit.matched) or hit.type for hit in row.hits))
+
+
+def gate_word(row: TopicTrace, *, brief: bool, tiny: bool = False) -> str:
+    """``YES .91``, ``no``, ``failed``, and a dash where the gate was not asked."""
+    if row.gate is None:
+        return "–"
+    word = {"yes": "YES", "no": "no", "failed": "fail" if brief else "failed"}[row.gate.answer]
+    chance = f" {score(row.gate.probability)}" if row.gate.probability is not None and not tiny else ""
+    if brief or tiny:
+        return f"{word}{chance}"
+    return f"{word}{chance} · " + ("remembered" if row.gate.cached else milliseconds(row.gate.latency_ms))
+
+
+def gate_style(row: TopicTrace, roles: Roles) -> Style:
+    """Green for yes, amber for no, red for failed, faint where it was not asked."""
+    if row.gate is None:
+        return roles.faint
+    return {"yes": roles.active, "no": roles.gate, "failed": roles.trouble}[row.gate.answer]
+
+
+def verdict_style(verdict: Verdict, roles: Roles) -> Style:
+    """The colour of an outcome."""
+    return {"active": roles.active, "rejected": roles.gate, "failed": roles.trouble}.get(
+        verdict, roles.dropped
+    )

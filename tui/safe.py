@@ -1,0 +1,133 @@
+"""The one door for text from outside: nothing that passes it can steer a terminal or hide from the eye.
+
+Control characters, escapes, direction overrides, invisible characters and undecodable bytes become visible
+signs; what is left measures as many cells as a terminal gives it. ``ControlFilter`` is the second net: it
+stands behind every widget of the application, so that text which missed the door is harmless all the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+NEWLINE_SIGN = "⏎"
+TAB_SIGN = "⇥"
+MAX_MARKS = 4
+"""Combining marks shown on one character; more of them would smear over the lines above and below."""
+
+_JOINERS = "\u200c\u200d"
+_HAZARD = re.compile(
+    "\r\n|[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, limit: int | None = None) -> str:
+    """Text as one line that is safe to show and measures right.
+
+    Args:
+        text: Anything: file content, a message, a file name.
+        limit: Characters after which the rest is not looked at; the caller cuts anyway.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[:limit]
+    if text.isascii() and text.isprintable():
+        return text
+    text = _HAZARD.sub(_sign, text)
+    return text if text.isascii() else _tame_marks(text)
+
+
+def visible_lines(text: str) -> list[str]:
+    """Text as lines, each safe to show; tabs are shown as signs, an ending newline adds no empty line."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return [visible(line) for line in lines]
+
+
+def first_line(text: str, limit: int = 2000) -> str:
+    """The first line with something on it, safe to show; empty when there is none."""
+    for line in text[: limit * 4].split("\n"):
+        if line.strip():
+            return visible(line.strip(), limit)
+    return ""
+
+
+def _sign(match: re.Match[str]) -> str:
+    found = match.group()
+    code = ord(found[0])
+    if found in ("\n", "\r\n", "\u2028", "\u2029"):
+        return NEWLINE_SIGN
+    if found == "\t":
+        return TAB_SIGN
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if code < 0xA0:
+        return f"\\x{code:02x}"
+    if 0xFE00 <= code <= 0xFE0F:
+        return ""  # asks for another form of the sign before it, which terminals measure differently
+    if found in _JOINERS:
+        return _joiner(match.string, match.start(), found)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _joiner(text: str, at: int, found: str) -> str:
+    """Joiners shape letters of some scripts; between pictures and elsewhere they only confuse the width."""
+    before = text[at - 1] if at else " "
+    after = text[at + 1] if at + 1 < len(text) else " "
+    if not before.isascii() and unicodedata.category(before)[0] in "LM" and not after.isascii():
+        return found
+    return "" if unicodedata.category(before) in ("So", "Sk", "Mn") else f"\\u{ord(found):04x}"
+
+
+def _tame_marks(text: str) -> str:
+    kept: list[str] = []
+    marks = MAX_MARKS  # a mark with nothing before it would sit on the border
+    for character in text:
+        if not character.isascii() and unicodedata.category(character) in ("Mn", "Me"):
+            if not kept:
+                kept.append("◌")
+                marks = 0
+            marks += 1
+            if marks > MAX_MARKS:
+                continue
+        else:
+            marks = 0
+        kept.append(character)
+    return "".join(kept)
+
+
+class ControlFilter(LineFilter):
+    """Takes whatever could steer the terminal out of every line the application draws, and every link."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Returns the segments with each such character replaced, at their old width."""
+        if all(_harmless(segment) for segment in segments):
+            return segments
+        return [_cleaned(segment) for segment in segments]
+
+
+def _harmless(segment: Segment) -> bool:
+    text, style, control = segment
+    if control is not None or (style is not None and style.link):
+        return False
+    return (text.isascii() and text.isprintable()) or not _STEERING.search(text)
+
+
+def _cleaned(segment: Segment) -> Segment:
+    text, style, _control = segment
+    if _STEERING.search(text):
+        text = set_cell_size(_STEERING.sub("\ufffd", text), cell_len(text))
+    if style is not None and style.link:
+        style = style.update_link(None)
+    return Segment(text, style)

@@ -1,0 +1,1 @@
+"""The screens: the workbench and the pages it opens over itself."""

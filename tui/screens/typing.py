@@ -1,0 +1,148 @@
+"""What happens in the line a person types in: trying a message, filtering a list, running a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.commands.command import PanelName
+from tui.draw import Row, wrap
+from tui.messages import CommandRan
+from tui.roles import Roles
+from tui.safe import visible_lines
+from tui.screens.page import Builder, PageScreen
+from tui.shown import Shown
+
+if TYPE_CHECKING:
+    from tui.screens.workbench import Workbench
+
+OUTPUT_LINES = 20_000
+"""Lines of a command's output that a page shows; it says how many more there were."""
+
+
+class Typing:
+    """The line of one workbench, in its three modes."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+
+    def try_message(self) -> None:
+        """Takes the keys into the line, to type a message."""
+        value = self.bench.shown.text if self.bench.shown.trying else ""
+        self.bench.open_prompt("try", value)
+
+    def command_line(self) -> None:
+        """Takes the keys into the line, to type a command."""
+        self.bench.open_prompt("command")
+
+    def filter(self) -> None:
+        """Takes the keys into the line, to type what to look for."""
+        bench = self.bench
+        bench.filtering = bench.panel_in_use
+        bench.open_prompt("filter", self.filter_of(bench.filtering), about=bench.filtering)
+
+    def leave_prompt(self) -> None:
+        """Gives the keys back to where they came from."""
+        bench = self.bench
+        bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
+        bench.focus_panel(bench.panel_before)
+
+    def set_filter(self, query: str) -> None:
+        """Narrows the list the filter was opened for."""
+        bench = self.bench
+        name = bench.filtering if bench.panel_in_use == "try" else bench.panel_in_use
+        if name == "feed":
+            bench.feed.filter(query)
+        elif name == "ledger":
+            bench.ledger_panel.filter(query)
+        elif name == "activation":
+            bench.activation.filter(query)
+        bench.update_footer()
+
+    def filter_of(self, name: PanelName) -> str:
+        """What a list is narrowed by."""
+        bench = self.bench
+        queries = {
+            "feed": bench.feed.query_text,
+            "ledger": bench.ledger_panel.query_text,
+            "activation": bench.activation.query_text,
+        }
+        return queries.get(name, "")
+
+    def match(self, step: int) -> None:
+        """Goes to the next row the filter found, round the end."""
+        bench = self.bench
+        rows = bench.ledger_panel if bench.panel_in_use == "ledger" else bench.feed
+        if rows.row_count:
+            rows.select((rows.cursor + step) % rows.row_count)
+
+    def draft(self, text: str) -> None:
+        """Shows what a message would do while it is typed; an empty one ends the try."""
+        if not text.strip():
+            self.end_try()
+            return
+        shown = self.bench.shown
+        if shown.trying and shown.text == text:
+            return
+        kept = shown if shown.trying else Shown()
+        self.bench.show_message(
+            Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None)
+        )
+        self.bench.conductor.try_text(text)
+
+    def keep(self, text: str) -> None:
+        """Keeps a tried message in view and gives the keys to its trace."""
+        bench = self.bench
+        same = bench.shown.trying and bench.shown.text == text
+        old = bench.shown if same else Shown()
+        bench.show_message(
+            Shown("kept", text, None, old.trace, old.compiled, pending=old.trace is None, problem=old.problem)
+        )
+        if old.trace is None or not same:
+            bench.conductor.try_text(text)
+        bench.prompt.enter_mode("try", value=text)
+        bench.focus_panel("activation" if bench.zoomed is None else bench.zoomed)
+
+    def end_try(self) -> None:
+        """Goes back to the feed's message, following if it was followed."""
+        bench = self.bench
+        bench.prompt.enter_mode("try")
+        bench.shown = Shown()
+        if bench.feed.following and bench.feed.row_count:
+            bench.feed.follow()
+        bench.show_row()
+
+    def run_line(self, line: str) -> None:
+        """Runs a command line and opens a page for its output."""
+        line = line.strip().removeprefix("autopoiesis ").strip()
+        self.leave_prompt()
+        if not line:
+            return
+        if line in ("q", "quit", "exit"):
+            self.bench.app.exit(0)
+            return
+        self.bench.output = PageScreen(f":{line}", _text("running …"))
+        self.bench.app.push_screen(self.bench.output)
+        self.bench.conductor.run(line)
+
+    def show_output(self, ran: CommandRan) -> None:
+        """Fills the page with what the command printed."""
+        page = self.bench.output
+        if page is not None and page.is_attached:
+            output = ran.output if ran.output.strip() else "done; it printed nothing"
+            page.panel.turn_to(f":{ran.line}", _text(output, failed=ran.failed))
+
+
+def _text(output: str, *, failed: bool = False) -> Builder:
+    lines = visible_lines(output)
+    shown, rest = lines[:OUTPUT_LINES], len(lines) - OUTPUT_LINES
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        style = roles.trouble if failed else roles.normal
+        rows = [row for line in shown for row in (wrap([(line, style)], width) if line.strip() else [Row()])]
+        if rest > 0:
+            rows.append(
+                Row((f"{rest:,} more lines; in the shell they can be piped into a pager", roles.gate))
+            )
+        return rows
+
+    return build

@@ -1,0 +1,96 @@
+"""What the workbench needs of an engine. ``engine.engine.Engine`` is one; tests bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from engine.activation.trace import Trace
+from engine.config import Config
+from engine.context.compiled import Compiled
+from engine.events import EngineEvent
+from engine.feed import FeedEntry
+from engine.views import DigestView, LedgerView, StatusView
+
+
+class HasRoot(Protocol):
+    """A workspace, as far as the workbench looks at it."""
+
+    @property
+    def root(self) -> Path:
+        """Its absolute folder."""
+        ...
+
+
+class WorkbenchEngine(Protocol):
+    """An engine as the workbench uses it. Everything that may block is called from worker threads.
+
+    Methods may raise ``AutopoiesisError`` and ``OSError``; the workbench shows their text.
+    """
+
+    @property
+    def workspace(self) -> HasRoot:
+        """The workspace that is open."""
+        ...
+
+    @property
+    def config(self) -> Config:
+        """Its settings."""
+        ...
+
+    def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
+        """Calls ``handler`` with every event, from the engine's threads; the result ends it."""
+        ...
+
+    def start(self) -> None:
+        """Begins to watch and to process, in background threads."""
+        ...
+
+    def stop(self) -> None:
+        """Ends what ``start`` began."""
+        ...
+
+    def feed(self, limit: int) -> list[FeedEntry]:
+        """The last ``limit`` things that happened, oldest first."""
+        ...
+
+    def trace_of(self, key: str) -> Trace | None:
+        """What activation did with a message of the feed."""
+        ...
+
+    def compile_of(self, key: str) -> Compiled | None:
+        """The prompt compiled for a message of the feed."""
+        ...
+
+    def try_message(self, text: str) -> tuple[Trace, Compiled]:
+        """What a message would do, without it being said anywhere."""
+        ...
+
+    def digest(self) -> DigestView:
+        """``knowledge/digest.md`` as it is."""
+        ...
+
+    def ledger(self) -> LedgerView:
+        """``knowledge/ledger.json`` as it is."""
+        ...
+
+    def status(self) -> StatusView:
+        """The workspace and the engine at a glance."""
+        ...
+
+    def label(self, trace_key: str, topic: str, useful: bool) -> None:
+        """Records a person's judgement on a decision."""
+        ...
+
+    def answer(self, question_id: str, yes: bool) -> None:
+        """Answers a question of ``GateAsked``."""
+        ...
+
+    def rescan(self) -> None:
+        """Looks at every file again."""
+        ...
+
+    def run_command(self, line: str) -> str:
+        """Runs a command line without its first word and returns what it printed."""
+        ...

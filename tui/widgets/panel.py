@@ -1,0 +1,188 @@
+"""What all panels share: a frame with a number and a title, the keys' movements, and the Line API."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from rich.style import Style as RichStyle
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+
+from tui.commands.command import PanelName
+from tui.draw import Row
+from tui.roles import Roles
+from tui.safe import visible
+
+
+class Motion(Enum):
+    """A movement inside a panel."""
+
+    UP = "up"
+    DOWN = "down"
+    FIRST = "first"
+    LAST = "last"
+    HALF_UP = "half up"
+    HALF_DOWN = "half down"
+
+
+class Panel(ScrollView, can_focus=True, inherit_bindings=False):
+    """A framed area that draws itself line by line.
+
+    Keys are not bound here: the screen knows what each means and calls ``move``.
+    """
+
+    name_of: ClassVar[PanelName]
+    number: ClassVar[str] = ""
+    words: ClassVar[str] = ""
+    _under: RichStyle | None = None
+    _frame: tuple[str, str, bool] = ("", "", False)
+
+    @property
+    def roles(self) -> Roles:
+        """The styles of the theme in use."""
+        return Roles.of(self.app.theme_variables, coloured=self.coloured)
+
+    @property
+    def coloured(self) -> bool:
+        """Whether colours may be used."""
+        return not self.app.no_color
+
+    def on_mount(self) -> None:
+        """Draws the title."""
+        self.first_frame()
+
+    def first_frame(self) -> None:
+        """Writes the frame before there is anything to show."""
+        self.set_frame()
+
+    def set_frame(self, beside: str = "", below: str = "", *, trouble: bool = False) -> None:
+        """Writes the frame: number and title, what stands beside them and at the lower edge; plain text."""
+        self._frame = (beside, below, trouble)
+        number = f"{self.number} " if self.number else ""
+        title = visible(f"{self.words}  {beside}" if self.words and beside else self.words or beside)
+        words = len(self.words) if self.words else len(title)
+        self.border_title = Content.assemble(
+            (number, Style.parse("$accent")),
+            title[:words],
+            (title[words:], Style.parse("$muted not bold")),
+        )
+        rest = self.rest()
+        more = f"↓ {rest:,} more" if rest else ""
+        tone = "$trouble" if trouble else "$muted"
+        pieces = [(more, "$accent"), ("   " if more and below else "", ""), (visible(below), tone)]
+        label = Content.assemble(*pieces)
+        self.border_subtitle = label if label.plain else None
+
+    def rest(self) -> int:
+        """How many lines are below what is in view, where the frame should say so."""
+        return 0
+
+    def move(self, motion: Motion) -> None:
+        """Scrolls; panels with a selection move that instead."""
+        half = max(1, self.size.height // 2)
+        target = {
+            Motion.UP: self.scroll_offset.y - 1,
+            Motion.DOWN: self.scroll_offset.y + 1,
+            Motion.FIRST: 0,
+            Motion.LAST: self.virtual_size.height,
+            Motion.HALF_UP: self.scroll_offset.y - half,
+            Motion.HALF_DOWN: self.scroll_offset.y + half,
+        }[motion]
+        self.scroll_to(y=target, animate=False, force=True)
+
+    def selected_text(self) -> str:
+        """What a copy of the selection puts on the clipboard."""
+        return ""
+
+    @property
+    def row_count(self) -> int:
+        """Rows that can be moved through; 0 when there is nothing to see."""
+        return 0
+
+    @property
+    def under(self) -> RichStyle:
+        """The style beneath every line."""
+        if self._under is None:
+            self._under = self.rich_style
+        return self._under
+
+    def notify_style_update(self) -> None:
+        """A theme or the focus changed."""
+        super().notify_style_update()
+        self._under = None
+
+
+class LinesPanel(Panel):
+    """A panel whose lines are drawn all at once and scrolled: for content of a few hundred lines."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[Row] | None = None
+        self._drawn_for: tuple[int, int] = (0, 0)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """The whole content for a width; ``height`` is what can be seen of it."""
+        return []
+
+    def changed(self) -> None:
+        """The content changed: draws it again."""
+        self._lines = None
+        self._fit()
+        self.refresh()
+
+    def lines(self) -> list[Row]:
+        """The lines as drawn for the present size."""
+        size = (self.size.width, self.size.height)
+        if self._lines is None or self._drawn_for != size:
+            self._lines = self.draw(*size)
+            self._drawn_for = size
+        return self._lines
+
+    def rest(self) -> int:
+        """The lines that scrolling down would show."""
+        if not self.size.height:
+            return 0
+        return max(0, self.virtual_size.height - self.scroll_offset.y - self.size.height)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Says how much is left below."""
+        super().watch_scroll_y(old_value, new_value)
+        self._reframe()
+
+    def _reframe(self) -> None:
+        beside, below, trouble = self._frame
+        self.set_frame(beside, below, trouble=trouble)
+
+    def _fit(self) -> None:
+        if self.is_mounted and self.size.width:
+            self.virtual_size = Size(self.size.width, len(self.lines()))
+            self._reframe()
+
+    def on_resize(self) -> None:
+        """A new size needs new lines."""
+        self.changed()
+
+    def notify_style_update(self) -> None:
+        """A theme or the focus changed."""
+        super().notify_style_update()
+        self._lines = None
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view."""
+        lines = self.lines()
+        at = y + self.scroll_offset.y
+        width = self.size.width
+        return lines[at].strip(width, self.under) if 0 <= at < len(lines) else Strip.blank(width, self.under)
+
+    def selected_text(self) -> str:
+        """The whole content."""
+        return "\n".join(row.text.rstrip() for row in self.lines())
+
+    @property
+    def row_count(self) -> int:
+        """Its lines."""
+        return len(self.lines()) if self.is_mounted and self.size.width else 0

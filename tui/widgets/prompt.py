@@ -1,0 +1,136 @@
+"""The one line a person types in: a message to try, words to filter by, or a command."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from tui.safe import visible
+
+Mode = Literal["try", "filter", "command"]
+
+HISTORY = 200
+_TITLES: dict[Mode, str] = {"try": "try a message", "filter": "filter", "command": "command line"}
+_SIGNS: dict[Mode, str] = {"try": "▸", "filter": "/", "command": ":"}
+_HINTS: dict[Mode, str] = {
+    "try": "i, then type a message to see what would fire",
+    "filter": "words to look for",
+    "command": "trace TEXT · topics check · doctor · search QUERY",
+}
+_BELOW: dict[Mode, str] = {
+    "try": "enter keeps it · esc follows the feed again",
+    "filter": "enter keeps it · esc shows all",
+    "command": "enter runs it · esc leaves",
+}
+
+
+class LineInput(Input):
+    """An input without a blinking cursor: nothing is drawn while nothing changes."""
+
+    def on_mount(self) -> None:
+        """Stops the blinking."""
+        self.cursor_blink = False
+
+
+class PromptLine(Horizontal):
+    """The line, in one of three modes. What was typed in a mode is there again when it comes back."""
+
+    class Edited(Message):
+        """The text changed."""
+
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    class Entered(Message):
+        """Enter was pressed."""
+
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    name_of: ClassVar[str] = "try"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.mode: Mode = "try"
+        self._history: dict[Mode, list[str]] = {"try": [], "filter": [], "command": []}
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        """A sign and the input."""
+        yield Static(_SIGNS["try"], id="prompt-sign", markup=False)
+        yield LineInput(placeholder=_HINTS["try"], id="prompt-input", compact=True, select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """Shows the mode it starts in."""
+        self.enter_mode("try")
+
+    @property
+    def input(self) -> Input:
+        """The input itself."""
+        return self.query_one("#prompt-input", Input)
+
+    def enter_mode(self, mode: Mode, *, value: str = "", about: str = "") -> None:
+        """Becomes a line of another kind.
+
+        Args:
+            mode: What is typed from now on.
+            value: What stands in it to begin with.
+            about: What it is about, e.g. the panel that is filtered.
+        """
+        self.mode = mode
+        self._at = len(self._history[mode])
+        self.border_title = Content(f"{_TITLES[mode]} {visible(about)}".rstrip())
+        self.query_one("#prompt-sign", Static).update(_SIGNS[mode])
+        with self.prevent(Input.Changed):
+            self.input.value = value
+        self.input.cursor_position = len(value)
+        self.input.placeholder = _HINTS[mode]
+        self._hint()
+
+    def _hint(self) -> None:
+        self.border_subtitle = Content(_BELOW[self.mode]) if self.input.has_focus else None
+
+    def on_descendant_focus(self) -> None:
+        """Says what enter and esc do."""
+        self._hint()
+
+    def on_descendant_blur(self) -> None:
+        """Is quiet again."""
+        self._hint()
+
+    def on_key(self, event: Key) -> None:
+        """Up and down go through what was entered before."""
+        history = self._history[self.mode]
+        if event.key not in ("up", "down") or not history:
+            return
+        event.stop()
+        self._at = max(0, min(len(history), self._at + (-1 if event.key == "up" else 1)))
+        self.input.value = history[self._at] if self._at < len(history) else ""
+        self.input.cursor_position = len(self.input.value)
+
+    @on(Input.Changed)
+    def _edited(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Edited(self.mode, event.value))
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        value = event.value
+        history = self._history[self.mode]
+        if value.strip() and (not history or history[-1] != value):
+            history.append(value)
+            del history[:-HISTORY]
+        self._at = len(history)
+        self.post_message(self.Entered(self.mode, value))
