@@ -89,7 +89,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     ]
     if any(made):
         report.lines.append(f"{sum(made)} starter files")
-    report.lines.extend(_hooks(workspace, files, state.kind))
+    report.lines.extend(_hooks(workspace, files, repository))
 
     if state.kind == "ok":
         revision = _first_commits(workspace, repository)
@@ -150,7 +150,7 @@ def shift_dates(text: str, shift: timedelta) -> str:
 HOOKS_FOLDER = ".githooks"
 
 
-def _hooks(workspace: Workspace, files: Files, state: str) -> list[str]:
+def _hooks(workspace: Workspace, files: Files, repository: Repository) -> list[str]:
     """Puts the hooks where they can be read and changed, and points git at them."""
     made = []
     for name in ("pre-commit", "post-commit"):
@@ -158,10 +158,14 @@ def _hooks(workspace: Workspace, files: Files, state: str) -> list[str]:
         source = resources.files("engine").joinpath("starter", "hooks", name)
         if files.create(path, source.read_bytes()):
             made.append(name)
-        (workspace.root / path).chmod(0o755)
-    if made and state == "ok":
-        return [f"git hooks in {HOOKS_FOLDER}/: {' and '.join(made)}"]
-    return []
+            (workspace.root / path).chmod(0o755)
+    if not made:
+        return []
+    try:
+        repository.use_hooks(HOOKS_FOLDER)
+    except RepositoryError:
+        return []
+    return [f"git hooks in {HOOKS_FOLDER}/: {' and '.join(made)}"]
 
 
 def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:

@@ -6,17 +6,19 @@ watcher reports is only a hint to look: the files are the truth.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Event, Message
 from engine.config import CONFIG_FILE
 from engine.conversations import is_conversation
-from engine.errors import AutopoiesisError, PathRefused
+from engine.errors import AutopoiesisError, ImportFailed, PathRefused
 from engine.events import (
     Committed,
     EngineEvent,
@@ -34,11 +36,14 @@ from engine.store.watcher import Change, Watcher
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
+    from engine.config import Config, ImportSettings
     from engine.context.compiled import Compiled
     from engine.conversations import Conversations
+    from engine.store.files import Files
     from engine.store.paths import Workspace
     from engine.store.repository import Repository
     from engine.topics.library import TopicLibrary, TopicsDelta
+    from engine.transcripts.importers import Kind
     from engine.transcripts.turn import Turn
 
 IDLE_S = 1.0
@@ -52,6 +57,8 @@ class Worked(Protocol):
     """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
 
     workspace: Workspace
+    files: Files
+    config: Config
     conversations: Conversations
     clock: Callable[[], datetime]
 
@@ -98,7 +105,8 @@ class Live:
         self._watch_state = ("", "")
         self._due: dict[tuple[str, str], datetime] = {}
         self._threads: list[threading.Thread] = []
-        self.watcher = Watcher(engine.workspace.root, self._changed)
+        self._logs = followed(engine.config.imports)
+        self.watcher = Watcher(engine.workspace.root, self._changed, extra=self._logs)
 
     @property
     def watch_state(self) -> tuple[str, str]:
@@ -187,7 +195,7 @@ class Live:
             try:
                 latest[self._engine.workspace.relative(change.path)] = change
             except PathRefused:
-                continue
+                self._import(change)
         topics = [path for path in latest if path.startswith("topics/")]
         if topics:
             delta = self._engine.reload_topics(topics)
@@ -209,6 +217,15 @@ class Live:
                 self._publish(FileChanged(self._engine.clock(), path, change.kind))
         self._to_index.update(latest)
         self._index_wanted.set()
+
+    def _import(self, change: Change) -> None:
+        """Takes over what another agent's session log gained; the transcript that grows is noticed itself."""
+        from engine.transcripts.importers import import_file  # noqa: PLC0415 — only where logs are followed
+
+        for folder, kind in self._logs.items():
+            if change.kind != "removed" and is_session_log(change.path, folder):
+                with contextlib.suppress(ImportFailed):
+                    import_file(kind, change.path, self._engine.workspace, self._engine.files)
 
     def _grown(self, path: str, kind: str) -> None:
         """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
@@ -304,3 +321,17 @@ class Live:
     def _progress(self, done: int, total: int) -> None:
         if total >= 50 and (done == total or done % 25 == 0):
             self._publish(IndexProgress(done, total))
+
+
+def followed(settings: ImportSettings) -> dict[Path, Kind]:
+    """The folders of session logs to follow, and whose they are."""
+    from engine.transcripts.importers import log_folder  # noqa: PLC0415 — only where logs are followed
+
+    return {log_folder(kind, settings.home(kind)).resolve(): kind for kind in settings.follow}
+
+
+def is_session_log(path: Path, folder: Path) -> bool:
+    """Whether a file below a folder of logs is a session's own, not a sub-agent's or a tool's output."""
+    if path.suffix != ".jsonl" or folder not in path.parents or path.name.startswith("agent-"):
+        return False
+    return not {"subagents", "tool-results"} & set(path.relative_to(folder).parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from textual.message import Message
 
@@ -16,6 +17,9 @@ from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, 
 from tui.session import WorkbenchEngine
 
 FEED_LIMIT = 100_000
+"""Rows of the feed that are asked for."""
+LEAVE_S = 0.5
+"""How long leaving waits for the engine's answers at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,18 @@ class Conductor:
             lambda _errands, error: self._post(Said(error, trouble=True)),
             merge=lambda waiting, new: waiting + new,
         )
+        self._lanes: tuple[Lane[Any, Any], ...] = (
+            self._errands,
+            self._parts,
+            self._traces,
+            self._tries,
+            self._commands,
+        )
 
     @property
     def busy(self) -> bool:
         """Whether anything is under way."""
-        lanes = (self._parts, self._traces, self._tries, self._commands, self._errands)
-        return any(lane.busy for lane in lanes)
+        return any(lane.busy for lane in self._lanes)
 
     def start(self) -> None:
         """Listens to the engine and starts it."""
@@ -83,6 +93,8 @@ class Conductor:
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
+        for lane in self._lanes:
+            lane.stop(LEAVE_S / len(self._lanes))
         self._engine.stop()
 
     def read(self, parts: frozenset[Part]) -> None:

@@ -40,6 +40,7 @@ class Lane(Generic[Ask, Answer]):
         self._lock = threading.Lock()
         self._waiting: list[Ask] = []
         self._running = False
+        self._thread: threading.Thread | None = None
 
     @property
     def busy(self) -> bool:
@@ -56,12 +57,20 @@ class Lane(Generic[Ask, Answer]):
             if self._running:
                 return
             self._running = True
-        threading.Thread(target=self._run, name="workbench", daemon=True).start()
+            self._thread = threading.Thread(target=self._run, name="workbench", daemon=True)
+            self._thread.start()
 
     def drop(self) -> None:
         """Forgets what waits; the answer to what is under way is still delivered."""
         with self._lock:
             self._waiting = []
+
+    def stop(self, deadline_s: float) -> None:
+        """Forgets what waits and gives what is under way a moment to end."""
+        self.drop()
+        thread = self._thread
+        if thread is not None:
+            thread.join(deadline_s)
 
     def _take(self) -> list[Ask]:
         with self._lock:

@@ -172,7 +172,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
 
 
 def line_of(record: object) -> bytes:
-    """A record, or a part of one, as one line of UTF-8; lone surrogates, which UTF-8 cannot hold, become question marks."""
+    """A record, or a part of one, as a line of UTF-8; lone surrogates, which it cannot hold, become ``?``."""
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 

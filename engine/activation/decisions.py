@@ -20,12 +20,12 @@ from engine.activation.decision import (
     Decision,
     Label,
     Labeller,
+    decision_id,
     entry_of,
     hash_of,
     line_of,
     record_of,
     worth_logging,
-    decision_id,
 )
 from engine.errors import AutopoiesisError, DocumentError
 from engine.store import descriptors
@@ -157,7 +157,12 @@ class DecisionLog:
         cure = "see: autopoiesis decisions list"
         if len(decision_id) < _LEAST_PREFIX or not decision_id.isalnum():
             raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", cure=cure)
-        found = {d.id: d for d in self._backwards(decision_id.encode()) if d.id.startswith(decision_id)}
+        found: dict[str, Decision] = {}
+        for decision in self._backwards(decision_id.encode()):
+            if decision.id == decision_id:
+                return decision
+            if decision.id.startswith(decision_id):
+                found[decision.id] = decision
         if not found:
             raise AutopoiesisError(f"there is no decision {decision_id}", cure=cure)
         if len(found) > 1:

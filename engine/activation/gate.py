@@ -164,7 +164,9 @@ class Gate:
     def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         """An outcome for every question without asking anybody; what is not known counts as failed."""
         provider = self.provider
-        unknown = GateOutcome("failed", provider.name, provider.model, reason="not asked: the message is not live")
+        unknown = GateOutcome(
+            "failed", provider.name, provider.model, reason="not asked: the message is not live"
+        )
         return tuple(outcome or unknown for outcome in self.settle(questions))
 
     async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:

@@ -57,7 +57,7 @@ class _Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    key: tuple[int, str]
+    key: tuple[int, str, int]
     chunk: Chunk
     category: str
     within: matches.Matches
@@ -214,7 +214,8 @@ def _chunks_with(
         within = matches.find(piece.chunk.text, terms, stems)
         around = matches.find(f"{piece.chunk.heading} {piece.about}", terms, stems)
         if count := len({*within.terms, *around.terms}):
-            yield _Found((count, piece.chunk.date or changed), piece.chunk, source.category, within)
+            key = (count, piece.chunk.date or changed, source.mtime_ns)
+            yield _Found(key, piece.chunk, source.category, within)
 
 
 def _read(reader: Reader, source: Source) -> bytes | None:

@@ -49,7 +49,7 @@ def commit(
 ) -> str | None:
     """See ``Repository.commit``; ``parent`` is the newest commit, ``None`` for the first one."""
     names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
-    text = message.replace("\0", " ").strip()
+    text = message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
     if not text:
         raise RepositoryError("a commit needs a message", where=str(workspace.root))
     if not names:
@@ -71,7 +71,7 @@ def commit(
             *parents,
             "-F",
             "-",
-            stdin=f"{text}\n".encode("utf-8", "replace"),
+            stdin=f"{text}\n".encode(),
             reading=False,
         ).text
         # Index before branch: a stale index would undo this commit with the next one made by hand.
@@ -129,11 +129,16 @@ def _read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
                 os.close(descriptor)
     except FileNotFoundError:
         return None
+    except NotADirectoryError as error:
+        above = [workspace.root.joinpath(*parents[: depth + 1]) for depth in range(len(parents))]
+        if not any(place.is_symlink() for place in above):
+            return None
+        raise RepositoryError("was not committed: a symlink leads to it", where=shown(name)) from error
     except PathRefused as error:
         raise RepositoryError("was not committed: it is no regular file", where=shown(name)) from error
     except OSError as error:
         raise RepositoryError(
-            f"was not committed: it cannot be reached without a symlink ({error.strerror})", where=shown(name)
+            f"was not committed: it cannot be read ({error.strerror})", where=shown(name)
         ) from error
 
 

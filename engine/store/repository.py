@@ -129,7 +129,8 @@ class Repository:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
         except RepositoryError as error:
-            return RepositoryState("broken", branch, why=error.what, cure="look at it with: git status")
+            why = f"git cannot use the repository: {error.what.rpartition(' failed: ')[2]}"
+            return RepositoryState("broken", branch, why=why, cure="look at it with: git status")
         if blocked is None and conflicts:
             blocked = RepositoryState(
                 "conflicts", why="files with conflicts are waiting", cure="resolve them and git add them"
@@ -247,6 +248,28 @@ class Repository:
             for entry, _, path in (line.partition(b"\t") for line in listed.output.split(b"\0") if line)
             if entry.startswith(b"100")
         ]
+
+    def staged(self) -> list[str]:
+        """The paths of files that the next commit made by hand would add or change.
+
+        Raises:
+            RepositoryError: There is no repository, or git failed.
+        """
+        if not self.has_commits:
+            listed = self.git.run("ls-files", "-z", "--cached")
+        else:
+            listed = self.git.run("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
+        return [name.decode("utf-8", "surrogateescape") for name in listed.output.split(b"\0") if name]
+
+    def use_hooks(self, folder: str) -> None:
+        """Let git run the hooks of a folder of the workspace for commits made by hand; ours run none.
+
+        Raises:
+            RepositoryError: There is no repository, or git failed.
+            PathRefused: The folder leaves the workspace.
+        """
+        name = "/".join(split_relative(folder))
+        self.git.run("config", "--local", "core.hooksPath", name, reading=False)
 
     def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
         """The newest commits, newest first; with ``path`` those that changed it.

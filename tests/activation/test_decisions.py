@@ -243,6 +243,20 @@ def test_a_label_takes_a_unique_start_of_the_id(tmp_path: Path) -> None:
         assert caught.value.cure == "see: autopoiesis decisions list"
 
 
+def test_a_topic_too_far_away_to_be_logged_can_still_be_judged(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    considered = trace(row("near"), row("far", score=0.01, hit=False))
+    log.record(considered, {})
+    name = log.ensure(considered, "far")
+    assert log.ensure(considered, "far") == name
+    assert log.label(name, True).topic == "far"
+    assert [decision.topic for decision in log.read().decisions] == ["near", "far"]
+    log.ensure(considered, "near")
+    assert len(log.read().decisions) == 2
+    with pytest.raises(AutopoiesisError, match="unheard-of was not considered"):
+        log.ensure(considered, "unheard-of")
+
+
 def test_the_last_ones_of_a_topic(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for minute in range(30):

@@ -37,17 +37,19 @@ Plain files: people can read them, and git keeps every version.
 FILES = {
     "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md": TRANSCRIPT,
     "knowledge/memory/MEMORY.md": (
-        "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons Learned\n- Test webhooks with real payloads\n\n"
-        "## Active Context\n- The bakery launch is in March\n"
+        "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons Learned\n"
+        "- Test webhooks with real payloads\n\n## Active Context\n- The bakery launch is in March\n"
     ),
     "knowledge/journal/2026-02-16.md": "## 2026-02-16\n\n### kitchen\n- Baked rye bread with caraway seeds\n",
     "knowledge/people/ada.md": (
-        "---\ntype: person\nname: Ada Example\ndescription: beekeeper and accountant\n---\n\n# Ada Example\n\n"
-        "## Communication\nPrefers short answers in the morning.\n"
+        "---\ntype: person\nname: Ada Example\ndescription: beekeeper and accountant\n---\n\n"
+        "# Ada Example\n\n## Communication\nPrefers short answers in the morning.\n"
     ),
     "knowledge/procedures/release.md": "# Release\n\nTag the commit, then publish the wheel.\n",
     "knowledge/facts.md": "# Facts\n\n- The server room is on the third floor\n",
-    "topics/email-triage.md": "---\ntype: topic\n---\n\n# Email Triage\n\n## Instructions\nSort the inbox by urgency.\n",
+    "topics/email-triage.md": (
+        "---\ntype: topic\n---\n\n# Email Triage\n\n## Instructions\nSort the inbox by urgency.\n"
+    ),
     "conversations/walk.txt": "Notes from a walk.\n\nThe heron stood in the river.\n",
     "archive/journal/2025-01-02.md": "## 2025-01-02\n\n- Planted tulips near the fence\n",
 }
@@ -78,5 +80,3 @@ def put(workspace: Workspace, path: str, content: str | bytes) -> None:
     place = workspace.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-

@@ -30,7 +30,9 @@ def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
         ("agent", "18:47 — agent", 13),
         ("agent", "18:52 — agent [memory]", 18),
     ]
-    assert contents.pieces[1].chunk.text.startswith("> [tool:read] knowledge/projects/atlas/context.md → 40 lines\n")
+    assert contents.pieces[1].chunk.text.startswith(
+        "> [tool:read] knowledge/projects/atlas/context.md → 40 lines\n"
+    )
     assert contents.session_id == "ses_a1b2c3d4"
     assert contents.title == "Storage talk"
     assert contents.tags == ("coding", "git")
@@ -39,7 +41,9 @@ def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
 
 
 def test_the_header_is_no_chunk_but_leads_to_the_first() -> None:
-    data = b"---\ndescription: where the spare keys hang\ntags: [keys, hallway]\n---\n\n# Keys\n\nOn the hook.\n"
+    data = (
+        b"---\ndescription: where the spare keys hang\ntags: [keys, hallway]\n---\n\n# Keys\n\nOn the hook.\n"
+    )
     (piece,) = split(data, NOTE, "reference").pieces
     assert piece.chunk.text == "On the hook."
     assert (piece.chunk.start_line, piece.chunk.end_line) == (8, 8)
@@ -112,7 +116,11 @@ def test_no_text_is_left_out() -> None:
     [
         ("knowledge/journal/2026-02-16.md", b"- x\n", "2026-02-16"),
         ("raw/conversations/2026/02/17/1000-s-x.md", b"## 10:00 \xe2\x80\x94 user\nx\n", "2026-02-17"),
-        ("conversations/x.md", b"---\nstarted: 2026-03-01T10:00:00Z\n---\n\n## 10:00 \xe2\x80\x94 user\nx\n", "2026-03-01"),
+        (
+            "conversations/x.md",
+            b"---\nstarted: 2026-03-01T10:00:00Z\n---\n\n## 10:00 \xe2\x80\x94 user\nx\n",
+            "2026-03-01",
+        ),
         ("knowledge/journal/week.md", b"# Week\n\n## 2026-02-11\n\n### a\nx\n", "2026-02-11"),
         ("knowledge/reference/2026-99-99.md", b"x\n", ""),
         ("knowledge/reference/x.md", b"---\nupdated: 2026-02-16\n---\nx\n", ""),
@@ -126,8 +134,8 @@ def test_the_date_comes_from_heading_header_or_path(path: str, data: bytes, date
 
 def test_a_conversation_over_midnight_goes_on_the_next_day() -> None:
     data = (
-        "---\nstarted: 2026-12-31T23:50:00Z\n---\n\n## 23:50 — user\na\n\n## 23:40 — agent\nclock set back\n\n"
-        "## 00:10 — user\nb\n"
+        "---\nstarted: 2026-12-31T23:50:00Z\n---\n\n## 23:50 — user\na\n\n## 23:40 — agent\n"
+        "clock set back\n\n## 00:10 — user\nb\n"
     ).encode()
     dates = [piece.chunk.date for piece in split(data, "conversations/x.md", "conversation").pieces]
     assert dates == ["2026-12-31", "2026-12-31", "2027-01-01"]
@@ -154,7 +162,17 @@ def test_line_ends_and_a_byte_order_mark_do_not_move_lines() -> None:
 _LINES = st.lists(
     st.one_of(
         st.sampled_from(
-            ["", "# A", "## 10:00 — user", "## 10:01 — agent [memory]", "```", "~~~", "---", "> [tool:x] y", "a: b"]
+            [
+                "",
+                "# A",
+                "## 10:00 — user",
+                "## 10:01 — agent [memory]",
+                "```",
+                "~~~",
+                "---",
+                "> [tool:x] y",
+                "a: b",
+            ]
         ),
         st.text(max_size=40),
         st.text(min_size=1000, max_size=1500),

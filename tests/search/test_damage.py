@@ -17,7 +17,15 @@ from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
 
-QUERIES = ("plain files", "rye bread", "heron river", "who keeps bees", "release wheel commit", "2026-02-16", "entry 17")
+QUERIES = (
+    "plain files",
+    "rye bread",
+    "heron river",
+    "who keeps bees",
+    "release wheel commit",
+    "2026-02-16",
+    "entry 17",
+)
 FALLBACK = ("ripgrep", "scan")
 PAGE = 4096
 
@@ -26,7 +34,9 @@ PAGE = 4096
 def rich(filled: Workspace) -> Workspace:
     """A workspace whose index has some hundred pages."""
     for number in range(40):
-        text = "\n\n".join(f"## Part {part}\n\nentry {number} {part} " + "lorem ipsum " * 30 for part in range(6))
+        text = "\n\n".join(
+            f"## Part {part}\n\nentry {number} {part} " + "lorem ipsum " * 30 for part in range(6)
+        )
         put(filled, f"knowledge/reference/{number}.md", text)
     return filled
 
@@ -74,7 +84,13 @@ def overwrite(path: Path, chance: random.Random) -> None:
     path.write_bytes(chance.randbytes(chance.choice([0, 10, 100, 5000])))
 
 
-DAMAGE: list[Callable[[Path, random.Random], None]] = [truncate, flip_bytes, zero_a_page, swap_pages, overwrite]
+DAMAGE: list[Callable[[Path, random.Random], None]] = [
+    truncate,
+    flip_bytes,
+    zero_a_page,
+    swap_pages,
+    overwrite,
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
@@ -198,7 +214,9 @@ def test_an_index_deleted_while_it_is_written(rich: Workspace, fresh: Answers, o
     assert [index.search(query) for query in QUERIES] == fresh
 
 
-def test_another_index_put_in_its_place(fresh: Answers, rich: Workspace, open_index: Open, tmp_path: Path) -> None:
+def test_another_index_put_in_its_place(
+    fresh: Answers, rich: Workspace, open_index: Open, tmp_path: Path
+) -> None:
     index = open_index(rich, BagOfWords())
     assert index.search("walrus", use_vectors=False) == []
     put(rich, "knowledge/reference/new.md", "walrus\n")

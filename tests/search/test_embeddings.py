@@ -14,7 +14,6 @@ import numpy
 import pytest
 
 from engine.errors import IndexFailed
-from engine.search import embeddings
 from engine.search.embeddings import LocalEmbedder, local_embedder
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def test_a_missing_package_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
         return None if name == "wordllama" else real(name, package)
 
-    monkeypatch.setattr(embeddings.importlib.util, "find_spec", without)
+    monkeypatch.setattr("importlib.util.find_spec", without)
     assert local_embedder() == (None, "the package wordllama is not installed")
 
 

@@ -39,11 +39,17 @@ def real_ripgrep() -> bool:
     return shutil.which("rg") is not None
 
 
-@pytest.fixture(params=["scan", "fake", pytest.param("real", marks=pytest.mark.skipif(not real_ripgrep(), reason="no ripgrep"))])
+@pytest.fixture(
+    params=[
+        "scan",
+        "fake",
+        pytest.param("real", marks=pytest.mark.skipif(not real_ripgrep(), reason="no ripgrep")),
+    ]
+)
 def search(
     request: pytest.FixtureRequest, filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Search:
-    """Searches the files of ``filled``: with no ripgrep, with a stand-in, and with the real one if there is one."""
+    """Searches the files of ``filled``: without ripgrep, with a stand-in, and with the real one if any."""
     if request.param == "scan":
         monkeypatch.setattr(shutil, "which", lambda name: None)
     elif request.param == "fake":
@@ -76,7 +82,9 @@ def test_chunks_with_most_words_come_first(search: Search) -> None:
     assert best.score == 0.75
     assert best.lexical_rank == 1
     assert best.vector_rank is None
-    assert best.why.startswith("Holds 3 of 4 words: plain, files, version; the files themselves were searched")
+    assert best.why.startswith(
+        "Holds 3 of 4 words: plain, files, version; the files themselves were searched"
+    )
     assert "topics/email-triage.md" in [one.path for one in others]
 
 
@@ -155,12 +163,10 @@ def test_a_ripgrep_that_hangs_is_ended(
     assert found.why.endswith("were searched, and time ran out before all were read.")
 
 
-def test_a_scan_ends_in_time_and_says_so(
-    filled: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_ends_in_time_and_says_so(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     now = [0.0]
-    monkeypatch.setattr(fallback.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
 
     class Slow(Files):
         def read(self, relative: str, *, limit: int | None = None) -> bytes:

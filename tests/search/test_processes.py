@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,13 @@ workspace = Workspace.open(sys.argv[1])
 index = SearchIndex(workspace, Files(workspace), SearchSettings())
 """
 
+HOLDING = """
+held = index._maintenance._exclusive()
+held.__enter__()
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
 
 def start(program: str, workspace: Workspace) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -37,14 +46,14 @@ def start(program: str, workspace: Workspace) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_a_writer_killed_at_any_batch_leaves_a_whole_index(
-    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_killed_at_any_batch_leaves_a_whole_index(filled: Workspace, open_index: Open) -> None:
     kill = """
 writer._BATCH_FILES = 2
 index.refresh(lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done >= {done} else None)
 """
-    for done in (2, 4, 6):
+    for path in FILES:
+        os.utime(filled.root / path, (1_700_000_000, 1_700_000_000))
+    for done in (2, 2, 4):
         process = start(kill.format(done=done), filled)
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
@@ -93,12 +102,7 @@ def test_two_processes_indexing_at_once_make_one_index(filled: Workspace, open_i
 
 
 def test_a_process_that_is_indexing_is_waited_for(filled: Workspace, open_index: Open) -> None:
-    holding = """
-with index._maintenance._exclusive():
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-    process = start(holding, filled)
+    process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     with pytest.raises(IndexFailed, match=r"memory\.db: another program is indexing; try again"):
@@ -108,7 +112,7 @@ with index._maintenance._exclusive():
 
 
 def test_a_killed_process_holds_nothing(filled: Workspace, open_index: Open) -> None:
-    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     process.kill()
@@ -116,44 +120,35 @@ def test_a_killed_process_holds_nothing(filled: Workspace, open_index: Open) -> 
     assert open_index(filled, lock_timeout_s=20).refresh().added == len(FILES)
 
 
-def test_threads_search_while_others_write(
-    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_search_while_others_write(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
-    troubles: list[BaseException] = []
     done = threading.Event()
 
-    def searching() -> None:
-        try:
-            while not done.is_set():
-                assert index.search("rye bread caraway")[0].source == "index"
-        except BaseException as error:
-            troubles.append(error)
+    def searching() -> int:
+        count = 0
+        while not done.is_set():
+            assert index.search("rye bread caraway")[0].source == "index"
+            count += 1
+        return count
 
     def writing(name: str) -> None:
-        try:
-            for number in range(12):
-                put(filled, f"knowledge/reference/{name}.md", f"# {name}\n\nnote {number}\n")
-                index.refresh(paths=[f"knowledge/reference/{name}.md"])
-        except BaseException as error:
-            troubles.append(error)
+        for number in range(12):
+            put(filled, f"knowledge/reference/{name}.md", f"# {name}\n\nnote {number}\n")
+            index.refresh(paths=[f"knowledge/reference/{name}.md"])
 
-    readers = [threading.Thread(target=searching) for _ in range(4)]
-    writers = [threading.Thread(target=writing, args=(name,)) for name in ("one", "two")]
-    for thread in (*readers, *writers):
-        thread.start()
-    for thread in writers:
-        thread.join()
-    done.set()
-    for thread in readers:
-        thread.join()
-    assert troubles == []
+    with ThreadPoolExecutor(6) as pool:
+        readers = [pool.submit(searching) for _ in range(4)]
+        writers = [pool.submit(writing, name) for name in ("one", "two")]
+        wait(writers)
+        done.set()
+    assert all(reader.result() for reader in readers)
+    assert [writer.result() for writer in writers] == [None, None]
     assert index.verify(repair=False).sound
 
 
 def test_closing_ends_a_repair_that_waits(filled: Workspace, open_index: Open) -> None:
-    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     index = open_index(filled, lock_timeout_s=60)
@@ -165,9 +160,11 @@ def test_closing_ends_a_repair_that_waits(filled: Workspace, open_index: Open) -
     process.communicate()
 
 
-def test_what_stopped_a_repair_is_said(filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stopped_a_repair_is_said(
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(maintenance, "_LOCK_SLICE_S", 0.01)
-    process = start("index._maintenance._exclusive().__enter__()\nprint('held', flush=True)\ntime.sleep(60)", filled)
+    process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     index = open_index(filled, lock_timeout_s=0.05)

@@ -152,7 +152,18 @@ def test_only_named_paths_are_looked_at(filled: Workspace, open_index: Open) -> 
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside.md", "/etc/passwd", "", ".", "scratch/x.md", "no/such/file.md", "a\0b", "\udc80.md", "x" * 5000]
+    "path",
+    [
+        "../outside.md",
+        "/etc/passwd",
+        "",
+        ".",
+        "scratch/x.md",
+        "no/such/file.md",
+        "a\0b",
+        "\udc80.md",
+        "x" * 5000,
+    ],
 )
 def test_paths_that_are_not_searched_change_nothing(path: str, filled: Workspace, open_index: Open) -> None:
     put(filled, "scratch/x.md", "zeppelin")
@@ -239,7 +250,9 @@ def test_symlinks_are_not_followed(filled: Workspace, open_index: Open) -> None:
     (filled.root / "knowledge/reference/again.md").symlink_to(filled.root / FACTS)
     index = open_index(filled)
     assert index.refresh().added == len(FILES)
-    index.refresh(paths=["knowledge/reference/link.md", "knowledge/reference/folder", "knowledge/reference/loop"])
+    index.refresh(
+        paths=["knowledge/reference/link.md", "knowledge/reference/folder", "knowledge/reference/loop"]
+    )
     assert index.search("zeppelin") == []
     assert paths(index.search("server room")) == [FACTS]
 
@@ -360,7 +373,11 @@ def test_a_full_disk_is_named_and_leaves_a_whole_index(
 ) -> None:
     index = open_index(filled)
     index.refresh()
-    put(filled, "knowledge/reference/long.md", "\n\n".join(f"paragraph {n} " + "word " * 200 for n in range(400)))
+    put(
+        filled,
+        "knowledge/reference/long.md",
+        "\n\n".join(f"paragraph {n} " + "word " * 200 for n in range(400)),
+    )
     run = Writer.run
 
     def confined(self: Writer, paths: Sequence[str] | None = None) -> writer.Outcome:

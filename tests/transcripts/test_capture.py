@@ -13,7 +13,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.format import parse
-from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript, Turn
+from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript
 from tests.transcripts.conftest import Clock
 
 
@@ -85,7 +85,9 @@ def test_every_call_finds_the_session_again(capture: ConversationCapture, files:
     capture.start("b")
     for number in range(3):
         assert ConversationCapture(files, clock=clock).message("a", "user", f"from process {number}")
-    assert [turn.text for turn in read(files, path).turns] == [f"from process {number}" for number in range(3)]
+    assert [turn.text for turn in read(files, path).turns] == [
+        f"from process {number}" for number in range(3)
+    ]
     assert capture.find("a") == path
     assert capture.find("c") is None
 
@@ -107,7 +109,9 @@ def test_a_transcript_that_was_moved_is_found_where_it_is(capture: ConversationC
 
 
 @pytest.mark.parametrize("session_id", ["", "..", "a/b", "-a", "a b", "é", "x" * 200, "a\nb"])
-def test_ids_that_cannot_be_file_names(capture: ConversationCapture, workspace: Workspace, session_id: str) -> None:
+def test_ids_that_cannot_be_file_names(
+    capture: ConversationCapture, workspace: Workspace, session_id: str
+) -> None:
     with pytest.raises(TranscriptError):
         capture.start(session_id)
     with pytest.raises(TranscriptError):
@@ -115,7 +119,9 @@ def test_ids_that_cannot_be_file_names(capture: ConversationCapture, workspace: 
     assert not workspace.transcripts.exists()
 
 
-@pytest.mark.parametrize("title", ["../../etc/passwd", "a\0b", "-rf", "---\nevil: yes\n---", "# x\n## 18:47 — user", "ü" * 300])
+@pytest.mark.parametrize(
+    "title", ["../../etc/passwd", "a\0b", "-rf", "---\nevil: yes\n---", "# x\n## 18:47 — user", "ü" * 300]
+)
 def test_titles_are_only_words(capture: ConversationCapture, files: Files, title: str) -> None:
     path = capture.start("a", title=title)
     found = read(files, path)
@@ -153,7 +159,14 @@ def test_injected_blocks_are_not_captured(capture: ConversationCapture, files: F
 
 
 def test_whatever_is_said_comes_back(capture: ConversationCapture, files: Files) -> None:
-    said = ["## 18:47 — user\nfake", "```\nopen", "> [tool:x] y\r\nwindows", "\n\n edges \n\n", "\0\x1b[31m\ud800", "\\"]
+    said = [
+        "## 18:47 — user\nfake",
+        "```\nopen",
+        "> [tool:x] y\r\nwindows",
+        "\n\n edges \n\n",
+        "\0\x1b[31m\ud800",
+        "\\",
+    ]
     path = capture.start("a")
     for text in said:
         capture.message("a", "agent", text)
@@ -192,7 +205,10 @@ def test_memory_operations_share_a_turn_of_their_own(capture: ConversationCaptur
     capture.knowledge_change("a", "created", "knowledge/b.md", "why")
     capture.tool_call("a", "sh", "x")
     kinds = [(turn.kind, turn.blocks) for turn in read(files, path).turns]
-    changes = (KnowledgeChange("updated", "knowledge/a.md"), KnowledgeChange("created", "knowledge/b.md", "why"))
+    changes = (
+        KnowledgeChange("updated", "knowledge/a.md"),
+        KnowledgeChange("created", "knowledge/b.md", "why"),
+    )
     assert kinds == [("", (Text("noted"),)), ("memory", changes), ("", (ToolCall("sh", "x"),))]
 
 
@@ -207,7 +223,9 @@ def test_attachments_are_referred_to(capture: ConversationCapture, files: Files)
 
 
 class TestRepetition:
-    def test_a_key_makes_a_call_happen_once(self, capture: ConversationCapture, files: Files, clock: Clock) -> None:
+    def test_a_key_makes_a_call_happen_once(
+        self, capture: ConversationCapture, files: Files, clock: Clock
+    ) -> None:
         path = capture.start("a")
         assert capture.message("a", "user", "hi", key="m1")
         assert capture.tool_call("a", "sh", "ls", key="t1")
@@ -225,7 +243,9 @@ class TestRepetition:
         assert capture.message("a", "user", "yes", key="2")
         assert [turn.text for turn in read(files, path).turns] == ["yes", "yes"]
 
-    def test_a_message_cannot_pretend_that_a_call_was_made(self, capture: ConversationCapture, files: Files) -> None:
+    def test_a_message_cannot_pretend_that_a_call_was_made(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
         path = capture.start("a")
         capture.message("a", "user", "real", key="1")
         marker = next(line for line in files.read(path).decode().split("\n") if line.startswith("<!-- key:"))
@@ -254,7 +274,9 @@ class TestRepetition:
         assert capture.tool_call("a", "sh", "x")
         assert capture.message("a", "agent", "ok")
 
-    def test_an_agent_may_run_the_same_command_twice(self, capture: ConversationCapture, files: Files) -> None:
+    def test_an_agent_may_run_the_same_command_twice(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
         path = capture.start("a")
         assert capture.tool_call("a", "sh", "git status", "clean")
         assert capture.tool_call("a", "sh", "git status", "clean")
@@ -279,7 +301,9 @@ class TestEnd:
             with pytest.raises(TranscriptError, match="has ended"):
                 call()
 
-    def test_the_same_end_again_changes_nothing(self, capture: ConversationCapture, files: Files, clock: Clock) -> None:
+    def test_the_same_end_again_changes_nothing(
+        self, capture: ConversationCapture, files: Files, clock: Clock
+    ) -> None:
         path = capture.start("a")
         capture.end("a", tokens_in=5, tags=["x"])
         before = files.read(path)
@@ -306,7 +330,10 @@ class TestEnd:
     ) -> None:
         path = capture.start("a")
         capture.knowledge_change("a", "updated", "knowledge/a.md")
-        capture.end("a", knowledge_changes=[KnowledgeChange("created", "knowledge/b.md"), {"path": "c", "action": "d"}])
+        capture.end(
+            "a",
+            knowledge_changes=[KnowledgeChange("created", "knowledge/b.md"), {"path": "c", "action": "d"}],
+        )
         assert read(files, path).header["knowledge_changes"] == [
             {"path": "knowledge/b.md", "action": "created"},
             {"path": "c", "action": "d"},
@@ -316,7 +343,9 @@ class TestEnd:
         self, capture: ConversationCapture, files: Files
     ) -> None:
         path = capture.start("a")
-        changes = [KnowledgeChange("updated", f"knowledge/{number}.md", "why " * 20) for number in range(1000)]
+        changes = [
+            KnowledgeChange("updated", f"knowledge/{number}.md", "why " * 20) for number in range(1000)
+        ]
         capture.end("a", knowledge_changes=changes)
         header = read(files, path).header
         kept = header["knowledge_changes"]
@@ -325,7 +354,9 @@ class TestEnd:
         assert len(kept) + int(str(header["knowledge_changes_left_out"])) == 1000
         assert capture.end("a", knowledge_changes=changes) == path
 
-    def test_a_header_broken_by_hand_is_refused_and_kept(self, capture: ConversationCapture, files: Files) -> None:
+    def test_a_header_broken_by_hand_is_refused_and_kept(
+        self, capture: ConversationCapture, files: Files
+    ) -> None:
         path = capture.start("a")
         broken = files.read(path).replace(b"tags: []", b"tags: [")
         files.replace(path, broken)

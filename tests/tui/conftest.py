@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-for _name in ("NO_COLOR", "TEXTUAL_THEME", "COLORTERM", "TEXTUAL_FILTERS"):
-    os.environ.pop(_name, None)
-os.environ["TEXTUAL_ANIMATIONS"] = "none"
-
 import re
 import time
 import warnings

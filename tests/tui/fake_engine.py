@@ -1,4 +1,4 @@
-"""An engine with a fixed, rich set of data and stopped times, so that the workbench can be seen and tested."""
+"""An engine with a fixed, rich set of data and stopped times, to see and to test the workbench with."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ SESSION = "raw/conversations/2026/06/12/1844-ses_a1b2c3d4-inbox.md"
 REVIEW = "Can you review the PR that just came in?"
 
 QUIET_TOPICS = (
-    "api-design", "backups", "billing", "calendar", "ci-failures", "customer-calls", "data-export", "database",
-    "debugging", "dependencies", "design-docs", "docker", "expenses", "feature-flags", "german-mails",
-    "hiring", "holidays", "incident", "infra-costs", "invoices", "journal-daily", "legal", "meeting-notes",
-    "metrics", "migrations", "naming", "newsletter", "on-call", "performance", "postmortem", "presentations",
+    "api-design", "backups", "billing", "calendar", "ci-failures", "customer-calls", "data-export",
+    "database", "debugging", "dependencies", "design-docs", "docker", "expenses", "feature-flags",
+    "german-mails", "hiring", "holidays", "incident", "infra-costs", "invoices", "journal-daily", "legal",
+    "meeting-notes", "metrics", "migrations", "naming", "newsletter", "on-call", "performance", "postmortem", "presentations",
     "pricing", "privacy", "python-packaging", "security", "staging", "standup",
 )  # fmt: skip
 
@@ -43,13 +43,13 @@ DIGEST = """# Knowledge digest
 
 ## Open tasks
 - Re-index after the schema change [from: 2026-06-12-schema-change, 2026-06-12]
-- Answer hosting about the quota of the object store, with the figures of May [from: hosting-quota, 2026-06-11]
+- Answer hosting about the quota of the object store, with figures of May [from: hosting-quota, 2026-06-11]
 
 ## Open questions
 - One gate call for all candidates, or one each? [from: 2026-06-12-gate-list, 2026-06-12]
 
 ## Decisions
-- Files are the truth; the database is a cache that may be deleted at any moment [from: files-or-db, 2026-06-10]
+- Files are the truth; the database is a cache that may go at any moment [from: files-or-db, 2026-06-10]
 
 ## Facts
 - CI runs on two cores [from: ci-cores, 2026-06-09]
@@ -254,10 +254,10 @@ def review_compiled() -> Compiled:
 
     sections = (
         section("system prompt", 4, 0, "system", "knowledge/prompts/system.md", 96, "always"),
-        section("identity:SOUL.md", 5, 0, "identity", "knowledge/identity/SOUL.md", 3120, "always, never cut"),
-        section("identity:USER.md", 5, 0, "identity", "knowledge/identity/USER.md", 1090, "always, never cut"),
+        section("identity:SOUL.md", 5, 0, "identity", "knowledge/identity/SOUL.md", 3120, "never cut"),
+        section("identity:USER.md", 5, 0, "identity", "knowledge/identity/USER.md", 1090, "never cut"),
         section("memory:MEMORY.md", 6, 1, "memory", "knowledge/memory/MEMORY.md", 612, "the main session"),
-        section("projects:_active.md", 6, 1, "projects", "knowledge/projects/_active.md", 120, "active projects"),
+        section("projects:_active.md", 6, 1, "projects", "knowledge/projects/_active.md", 120, "in work"),
         section("journal:2026-06-12", 8, 1, "journal", "knowledge/journal/2026-06-12.md", 498, "today"),
         section("topic:github-pr-review", 9, 2, "topics", "topics/github-pr-review.md", 198, "active"),
         section(

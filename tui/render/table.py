@@ -186,9 +186,9 @@ def topic_row(
     gauge = bar(row.score / plan.scale, plan.bar, fill, roles.line, cuts)
     if not plan.words:
         line.gap().fit(f"✓{len(row.hits)}" if row.hits else "–", 3, roles.tier1 if row.hits else roles.faint)
-        line.gap().extend(gauge).gap().fit(
-            score(row.score), 4, roles.normal if live else roles.muted, "right"
-        )
+        if plan.bar:
+            line.gap().extend(gauge)
+        line.gap().fit(score(row.score), 4, roles.normal if live else roles.muted, "right")
         return line.gap(2).fit(gate_word(row, brief=True, tiny=True), plan.gate, gate_style(row, roles))
     line.gap(2).fit(hit_words(row), plan.words, roles.tier1 if row.hits else roles.faint)
     line.gap().extend(gauge).gap().fit(score(row.score), 4, roles.normal if live else roles.muted, "right")

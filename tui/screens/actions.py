@@ -92,8 +92,10 @@ class Actions:
     def go_to(self, name: PanelName) -> None:
         """Focuses a panel; one that is folded away opens over the whole area."""
         bench = self.bench
-        if bench.zoomed is not None or (name in FOLDED and bench.compact):
-            bench.zoomed = name
+        folded = bench.compact and name in FOLDED
+        if bench.zoomed is not None or folded:
+            opened = bench.compact and bench.zoomed in FOLDED and not folded
+            bench.zoomed = None if opened else name
             bench.lay_out()
         bench.focus_panel(name)
 
@@ -196,13 +198,8 @@ class Actions:
             self.bench.conductor.label(key, row.topic, useful)
 
     def answer(self, yes: bool) -> None:
-        """Answers the question in view; right after it appeared a key may have meant something else."""
-        bench = self.bench
-        if bench.question_is_fresh():
-            return
-        asked, *others = bench.questions
-        bench.conductor.answer(asked.question_id, yes)
-        bench.set_questions(others)
+        """Answers the gate's question."""
+        self.bench.questions.answer(yes)
 
     def file_of(self, name: PanelName) -> str:
         """The file behind the selection of a panel, relative to the workspace."""

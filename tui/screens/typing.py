@@ -43,6 +43,7 @@ class Typing:
     def leave_prompt(self) -> None:
         """Gives the keys back to where they came from."""
         bench = self.bench
+        bench.rest_typing()
         bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
         bench.focus_panel(bench.panel_before)
 

@@ -12,7 +12,7 @@ from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 from textual.timer import Timer
 
-from engine.events import GateAsked, IndexProgress
+from engine.events import IndexProgress
 from engine.views import DigestView, LedgerView, StatusView
 from tui.bridge import ALL_PARTS
 from tui.clock import Clock
@@ -23,6 +23,7 @@ from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, 
 from tui.safe import visible
 from tui.screens.actions import Actions
 from tui.screens.page import PageScreen
+from tui.screens.questions import Questions
 from tui.screens.typing import Typing
 from tui.session import WorkbenchEngine
 from tui.shown import Shown
@@ -59,7 +60,6 @@ class Workbench(Screen[None], inherit_bindings=False):
     def __init__(self, engine: WorkbenchEngine, clock: Clock) -> None:
         super().__init__()
         self.engine = engine
-        self.clock = clock
         self.conductor = Conductor(engine, self.post_message)
         self.typing = Typing(self)
         self.actions = Actions(self)
@@ -68,7 +68,7 @@ class Workbench(Screen[None], inherit_bindings=False):
         self.digest: DigestView | None = None
         self.ledger: LedgerView | None = None
         self.progress: IndexProgress | None = None
-        self.questions: list[GateAsked] = []
+        self.questions = Questions(self, clock)
         self.zoomed: PanelName | None = None
         self.panel_in_use: PanelName = "feed"
         self.panel_before: PanelName = "feed"
@@ -77,8 +77,6 @@ class Workbench(Screen[None], inherit_bindings=False):
         self._burst: Timer | None = None
         self._typing: Timer | None = None
         self._patience: Timer | None = None
-        self._countdown: Timer | None = None
-        self._asked_at = 0.0
 
     def compose(self) -> ComposeResult:
         """Header, panels, the line to type in, footer."""
@@ -193,7 +191,7 @@ class Workbench(Screen[None], inherit_bindings=False):
             zoomed=self.zoomed is not None,
             filtered=bool(self.typing.filter_of(name)),
             trying=self.shown.trying,
-            question=bool(self.questions),
+            question=bool(self.questions.open),
             read_only=self.status is not None and self.status.read_only,
             rows=0 if name == "try" else self.panel_named(name).row_count,
             topic=row.topic if row is not None else "",
@@ -209,8 +207,9 @@ class Workbench(Screen[None], inherit_bindings=False):
 
     def show_bars(self) -> None:
         """Header, folded panel and footer."""
-        self.query_one(Header).show(self.status, self.shown.compiled, self.progress)
-        self.memory.show(self.digest, self.ledger, self.shown.compiled)
+        compiled = self.budget.compiled
+        self.query_one(Header).show(self.status, compiled, self.progress)
+        self.memory.show(self.digest, self.ledger, compiled)
         self.update_footer()
 
     def say(self, text: str, *, trouble: bool = False) -> None:
@@ -286,9 +285,7 @@ class Workbench(Screen[None], inherit_bindings=False):
         self.conductor.read(burst.parts)
         if self.shown.key in burst.keys:
             self.conductor.fetch(self.shown.key)
-        settled = [asked for asked in self.questions if asked.question_id not in burst.closed]
-        if burst.asked or len(settled) != len(self.questions):
-            self.set_questions([*settled, *burst.asked])
+        self.questions.heard(burst.asked, burst.closed)
         for trouble in burst.troubles[-3:]:
             self.say(trouble, trouble=True)
         if burst.progress is not None:
@@ -329,21 +326,22 @@ class Workbench(Screen[None], inherit_bindings=False):
         if edited.mode == "filter":
             self.typing.set_filter(edited.value)
         elif edited.mode == "try":
-            self._rest_typing()
+            self.rest_typing()
             self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
 
     def _typed(self, text: str) -> None:
         self._typing = None
         self.typing.draft(text)
 
-    def _rest_typing(self) -> None:
+    def rest_typing(self) -> None:
+        """What was typed last is not tried any more."""
         if self._typing is not None:
             self._typing.stop()
             self._typing = None
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        self._rest_typing()
+        self.rest_typing()
         if entered.mode == "filter":
             self.typing.leave_prompt()
         elif entered.mode == "command":
@@ -368,35 +366,3 @@ class Workbench(Screen[None], inherit_bindings=False):
             self.actions.perform(command, situation)
         else:
             self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))
-
-    # The gate's questions
-
-    def set_questions(self, questions: list[GateAsked]) -> None:
-        """Shows the first question and counts down while there is one."""
-        if questions and (not self.questions or questions[0] != self.questions[0]):
-            self._asked_at = self.clock.monotonic()
-        self.questions = questions
-        if self._countdown is None and questions:
-            self._countdown = self.set_interval(1.0, self._count_down)
-        elif self._countdown is not None and not questions:
-            self._countdown.stop()
-            self._countdown = None
-        self._show_question()
-        self.update_footer()
-
-    def _show_question(self) -> None:
-        asked = self.questions[0] if self.questions else None
-        left = asked.deadline_s - (self.clock.now() - asked.at).total_seconds() if asked is not None else 0.0
-        self.query_one(QuestionBar).show(asked, left, max(0, len(self.questions) - 1))
-
-    def _count_down(self) -> None:
-        now = self.clock.now()
-        still = [each for each in self.questions if (now - each.at).total_seconds() < each.deadline_s]
-        if len(still) != len(self.questions):
-            self.set_questions(still)
-        else:
-            self._show_question()
-
-    def question_is_fresh(self) -> bool:
-        """Whether the question came up so lately that a key may have been meant for something else."""
-        return self.clock.monotonic() - self._asked_at < self.clock.grace_s

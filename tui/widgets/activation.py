@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
@@ -55,7 +56,7 @@ class ActivationPanel(Panel):
 
     def show(self, shown: Shown) -> None:
         """Shows another message, or more about this one; on the same message the topic stays selected."""
-        same = shown.text == self.shown.text and shown.entry == self.shown.entry
+        same = shown.text == self.shown.text and shown.key == self.shown.key
         topic = self.selected.topic if same and self.selected is not None else ""
         self.shown = shown
         if not same:
@@ -103,11 +104,27 @@ class ActivationPanel(Panel):
         return "\n".join(self.detail(100))
 
     def _changed(self) -> None:
-        self._drawn = None
+        before, self._drawn = self._drawn, None
         source = {"draft": "trying", "kept": "tried · esc follows again"}.get(self.shown.source, "")
         self.set_frame(source, f"/{self.query_text}" if self.query_text else "")
-        self.refresh()
+        if before is None:
+            self.refresh()
+        else:
+            after = self.drawn()
+            self.refresh_different(before.lines, after.lines)
+            for y in {before.chosen, after.chosen} - {-1}:
+                self.refresh(Region(0, y, self.size.width, 1))
         self.post_message(self.Moved())
+
+    def drawn(self) -> Drawn:
+        """The layout for the present size."""
+        if self._drawn is None:
+            size = self.size
+            self._drawn = draw_activation(
+                self.shown, self.table, self._top, size.width, size.height, self.roles, focused=self.has_focus
+            )
+            self._top = self._drawn.top
+        return self._drawn
 
     def on_resize(self) -> None:
         """A new size needs a new layout."""
@@ -129,13 +146,8 @@ class ActivationPanel(Panel):
 
     def render_line(self, y: int) -> Strip:
         """One line of the layout."""
-        width = self.size.width
-        if self._drawn is None:
-            self._drawn = draw_activation(
-                self.shown, self.table, self._top, width, self.size.height, self.roles, focused=self.has_focus
-            )
-            self._top = self._drawn.top
-        if y >= len(self._drawn.lines):
+        drawn, width = self.drawn(), self.size.width
+        if y >= len(drawn.lines):
             return Strip.blank(width, self.under)
-        under = self.under + self.roles.selection if y == self._drawn.chosen else self.under
-        return self._drawn.lines[y].strip(width, under)
+        under = self.under + self.roles.selection if y == drawn.chosen else self.under
+        return drawn.lines[y].strip(width, under)

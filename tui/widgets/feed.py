@@ -98,6 +98,11 @@ class FeedPanel(RowList[FeedEntry]):
             tail = max(0, self.row_count - self.size.height)
             self.scroll_to(y=min(tail, max(self.cursor, 0)), animate=False, force=True)
 
+    def on_mouse_scroll_up(self) -> None:
+        """Who scrolls back wants to stay there."""
+        self.following = False
+        self.summarise()
+
     def selected_text(self) -> str:
         """The whole text of the row."""
         return self.selected.text if self.selected is not None else ""

@@ -47,6 +47,8 @@ class BudgetPanel(LinesPanel):
 
     def show(self, compiled: Compiled | None) -> None:
         """Shows another prompt."""
+        if compiled is not None and compiled is self.compiled:
+            return
         self.compiled = compiled
         self.set_frame(below=budget_state(compiled))
         self.changed()
@@ -79,8 +81,9 @@ class MemoryPanel(LinesPanel, can_focus=False):
         compiled: Compiled | None,
     ) -> None:
         """Shows the three at once."""
-        self.digest, self.ledger, self.compiled = digest, ledger, compiled
-        self.changed()
+        if (digest, ledger) != (self.digest, self.ledger) or compiled is not self.compiled:
+            self.digest, self.ledger, self.compiled = digest, ledger, compiled
+            self.changed()
 
     def draw(self, width: int, height: int) -> list[Row]:
         """Three lines."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
 from rich.style import Style as RichStyle
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
@@ -40,6 +41,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     words: ClassVar[str] = ""
     _under: RichStyle | None = None
     _frame: tuple[str, str, bool] = ("", "", False)
+    _framed: tuple[str, str, bool, int] | None = None
 
     @property
     def roles(self) -> Roles:
@@ -61,7 +63,11 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_frame(self, beside: str = "", below: str = "", *, trouble: bool = False) -> None:
         """Writes the frame: number and title, what stands beside them and at the lower edge; plain text."""
+        rest = self.rest()
         self._frame = (beside, below, trouble)
+        if self._framed == (beside, below, trouble, rest):
+            return
+        self._framed = (beside, below, trouble, rest)
         number = f"{self.number} " if self.number else ""
         title = visible(f"{self.words}  {beside}" if self.words and beside else self.words or beside)
         words = len(self.words) if self.words else len(title)
@@ -70,7 +76,6 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
             title[:words],
             (title[words:], Style.parse("$muted not bold")),
         )
-        rest = self.rest()
         more = f"↓ {rest:,} more" if rest else ""
         tone = "$trouble" if trouble else "$muted"
         pieces = [(more, "$accent"), ("   " if more and below else "", ""), (visible(below), tone)]
@@ -80,6 +85,15 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     def rest(self) -> int:
         """How many lines are below what is in view, where the frame should say so."""
         return 0
+
+    def refresh_different(self, before: Sequence[Row], after: Sequence[Row], top: int = 0) -> None:
+        """Draws only the lines that are not what they were; over a slow line that is what counts."""
+        width, height = self.size
+        for y in range(height):
+            old = before[y + top].pieces if y + top < len(before) else None
+            new = after[y + top].pieces if y + top < len(after) else None
+            if old != new:
+                self.refresh(Region(0, y, width, 1))
 
     def move(self, motion: Motion) -> None:
         """Scrolls; panels with a selection move that instead."""
@@ -129,10 +143,14 @@ class LinesPanel(Panel):
         return []
 
     def changed(self) -> None:
-        """The content changed: draws it again."""
-        self._lines = None
-        self._fit()
-        self.refresh()
+        """The content changed: draws the lines that are different."""
+        before, self._lines = self._lines, None
+        if self.is_mounted and self.size.width:
+            if before is None or self._drawn_for != (self.size.width, self.size.height):
+                self.refresh()
+            else:
+                self.refresh_different(before, self.lines(), self.scroll_offset.y)
+            self._fit()
 
     def lines(self) -> list[Row]:
         """The lines as drawn for the present size."""
@@ -164,7 +182,9 @@ class LinesPanel(Panel):
 
     def on_resize(self) -> None:
         """A new size needs new lines."""
-        self.changed()
+        self._lines = None
+        self._fit()
+        self.refresh()
 
     def notify_style_update(self) -> None:
         """A theme or the focus changed."""

@@ -96,11 +96,12 @@ class RowList(Panel, Generic[Item]):
     def select(self, index: int, *, by_hand: bool = True) -> None:
         """Moves the selection to a row and brings it into view."""
         index = max(0, min(index, self.row_count - 1)) if self.row_count else -1
-        moved = index != self.cursor
-        self.cursor = index
+        before, self.cursor = self.cursor, index
         self.reveal()
-        if moved:
-            self.refresh()
+        if before != index:
+            for row in (before, index):
+                if row >= 0:
+                    self.refresh_line(row)
             self.summarise()
             self.post_message(self.Moved(self, by_hand))
 

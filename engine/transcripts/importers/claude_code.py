@@ -35,10 +35,12 @@ def discover(home: Path | None = None) -> list[Path]:
     Args:
         home: Claude Code's folder; ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
     """
-    root = home or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return sorted(
-        path for path in (root / "projects").glob("*/*.jsonl") if not path.name.startswith("agent-")
-    )
+    return sorted(path for path in folder(home).glob("*/*.jsonl") if not path.name.startswith("agent-"))
+
+
+def folder(home: Path | None = None) -> Path:
+    """Where the session logs are; ``home`` as for ``discover``."""
+    return (home or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")) / "projects"
 
 
 def looks_like(record: Record) -> bool:

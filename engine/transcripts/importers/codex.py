@@ -37,8 +37,12 @@ def discover(home: Path | None = None) -> list[Path]:
     Args:
         home: Codex's folder; ``$CODEX_HOME`` or ``~/.codex`` by default.
     """
-    root = home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    return sorted((root / "sessions").glob("*/*/*/rollout-*.jsonl"))
+    return sorted(folder(home).glob("*/*/*/rollout-*.jsonl"))
+
+
+def folder(home: Path | None = None) -> Path:
+    """Where the session logs are; ``home`` as for ``discover``."""
+    return (home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")) / "sessions"
 
 
 def looks_like(record: Record) -> bool:

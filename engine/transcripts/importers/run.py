@@ -61,6 +61,11 @@ def discover(kind: Kind, home: Path | None = None) -> list[Path]:
     return claude_code.discover(home) if kind == "claude-code" else codex.discover(home)
 
 
+def log_folder(kind: Kind, home: Path | None = None) -> Path:
+    """The folder below which an agent keeps its session logs; it need not exist."""
+    return claude_code.folder(home) if kind == "claude-code" else codex.folder(home)
+
+
 def import_all(
     kind: Kind,
     workspace: Workspace,

@@ -1,0 +1,389 @@
+"""A message goes in, a trace comes out (spec 4, 5 and 10.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.activation.decisions import DecisionLog
+from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate_ask import AskGate
+from engine.activation.gate_local import LocalGate
+from engine.activation.patterns import PatternMatcher
+from engine.activation.pipeline import NEAREST_ROWS, SCORED_CHARS, WatcherPipeline
+from engine.activation.similarity import TfidfScorer
+from engine.activation.trace import Event, Message, Score, Trace
+from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.topics.model import Topic, Trigger
+from tests.activation.support import PlainMatcher, Topics, pattern, pr_topic, topic, workspace_files
+from tests.activation.test_gate import Scripted, yes
+
+NOON = datetime(2026, 2, 16, 12, tzinfo=UTC)
+SPEC_MESSAGE = "Can you review the PR that just came in?"
+MAIL = topic(
+    "email-triage",
+    "When a new email arrives: classify it as urgent, actionable, informational or spam, then draft a reply.",
+    triggers=(pattern("email|inbox"), Trigger(type="webhook", source="email", event="new_message")),
+)
+DEPLOY = topic(
+    "deployment",
+    "Deploy to production only after the canary ran for an hour. Watch the error rate; roll back if it rises.",
+    triggers=(pattern("deploy|production"),),
+    priority="critical",
+)
+PRINT = topic(
+    "python-3",
+    "Use Python 3 syntax.",
+    triggers=(pattern(r"print (?!\()", scope="output", correction_hint="Use print() with parentheses."),),
+    priority="high",
+)
+ALWAYS_ASK: dict[str, Any] = {
+    "nominate": "pattern",
+    "policy": dict.fromkeys(("critical", "high", "medium", "low"), PolicyRow(gate=0.0)),
+}
+EVERYTHING = (pr_topic(), MAIL, DEPLOY, PRINT)
+
+
+def pipeline(
+    *topics: Topic,
+    provider: GateProvider | None = None,
+    decisions: DecisionLog | None = None,
+    watchers: dict[str, Any] | None = None,
+    source: Topics | None = None,
+    matcher: PlainMatcher | PatternMatcher | None = None,
+    **gate: Any,
+) -> WatcherPipeline:
+    settings = GateSettings(**gate)
+    return WatcherPipeline(
+        source or Topics(topics),
+        matcher or PlainMatcher(),
+        TfidfScorer(),
+        Gate(provider or LocalGate(), settings),
+        WatcherSettings(**watchers or {}),
+        settings,
+        decisions,
+    )
+
+
+def verdicts(trace: Trace) -> dict[str, str]:
+    return {row.topic: row.verdict for row in trace.rows}
+
+
+def timeless(trace: Trace) -> Trace:
+    """The trace without the times it took."""
+    rows = tuple(
+        dataclasses.replace(row, gate=row.gate and dataclasses.replace(row.gate, latency_ms=0.0))
+        for row in trace.rows
+    )
+    return dataclasses.replace(trace, rows=rows, tier1_ms=0.0, tier2_ms=0.0, gate_ms=0.0)
+
+
+@pytest.mark.parametrize("matcher", [PlainMatcher, PatternMatcher])
+def test_the_example_of_the_specification(matcher: type[PlainMatcher] | type[PatternMatcher]) -> None:
+    trace = pipeline(*EVERYTHING, matcher=matcher()).process(SPEC_MESSAGE)
+    assert trace.active == ("github-pr-review",)
+    row = trace.rows[0]
+    assert [hit.matched for hit in row.hits] == ["review", "PR"]
+    assert row.scores == (Score("tfidf", row.score),) and 0.05 < row.score < 0.6
+    assert row.rule.startswith("high ") and "“review”, “PR”" in row.why and row.flip
+    assert trace.why == "1 of 4 topics active: github-pr-review"
+    assert (trace.funnel.topics, trace.funnel.tier1, trace.funnel.active) == (4, 1, 1)
+    assert [row.topic for row in trace.rows[1:]] == [
+        row.topic for row in sorted(trace.rows[1:], key=lambda row: (-row.score, row.topic))
+    ]
+
+
+def test_every_topic_has_a_row_that_explains_itself() -> None:
+    trace = pipeline(*EVERYTHING).process("please deploy this and look into my inbox")
+    assert len(trace.rows) == 4
+    for row in trace.rows:
+        assert row.why and row.flip and row.rule
+    assert verdicts(trace)["deployment"] == "active"
+    assert trace.rows[0].topic == "deployment" and trace.rows[0].gate is None
+
+
+def test_the_same_message_gives_the_same_trace(tmp_path: Path) -> None:
+    message = Message("please review the deploy", at=NOON)
+    first = pipeline(*EVERYTHING).process(message)
+    log = DecisionLog(workspace_files(tmp_path))
+    second = pipeline(*EVERYTHING, decisions=log).process(message)
+    assert timeless(first) == timeless(second)
+
+
+async def test_both_ways_in_give_the_same_trace(tmp_path: Path) -> None:
+    log = DecisionLog(workspace_files(tmp_path))
+    watching = pipeline(*EVERYTHING, decisions=log)
+    message = Message("please review the deploy", at=NOON)
+    assert timeless(await watching.aprocess(message)) == timeless(watching.process(message))
+    assert len(log.read().decisions) == 2
+
+
+@pytest.mark.parametrize(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
+def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
+    async def asker(question: object, timeout: float) -> bool:
+        return answer == "yes"
+
+    trace = pipeline(pr_topic(), MAIL, provider=AskGate(asker)).process("review")
+    row = trace.row("github-pr-review")
+    assert row is not None and row.verdict == verdict
+    assert row.gate is not None and row.gate.provider == "ask"
+    assert trace.funnel.asked == 1
+
+
+@pytest.mark.parametrize(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
+def test_a_gate_that_fails_is_visible_and_applied_as_set(on_failure: str, verdict: str) -> None:
+    trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
+    (row,) = trace.rows
+    assert row.verdict == verdict and row.gate is not None and row.gate.answer == "failed"
+    assert "nobody to ask" in row.why
+    if on_failure == "skip":
+        assert trace.why.startswith("nothing active: the gate failed for 1 topic (nobody to ask")
+
+
+def test_all_candidates_are_asked_in_one_round_and_their_cost_is_told() -> None:
+    provider = Scripted(yes(cost=0.0002))
+    trace = pipeline(*EVERYTHING, provider=provider, watchers=ALWAYS_ASK).process(
+        "review the email about the inbox"
+    )
+    assert sorted(provider.asked) == ["email-triage", "github-pr-review"]
+    assert trace.cost_usd == pytest.approx(0.0004)
+    assert trace.funnel.asked == 2 and trace.gate_ms > 0
+
+
+def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
+    seen: list[Any] = []
+
+    async def asker(question: Any, timeout: float) -> bool:
+        seen.append(question)
+        return True
+
+    pipeline(pr_topic(), provider=AskGate(asker), watchers=ALWAYS_ASK).process(SPEC_MESSAGE * 40)
+    assert seen[0].message == SPEC_MESSAGE * 40
+    assert seen[0].description == "How pull requests are reviewed here."
+    assert "Name: github-pr-review" in seen[0].profile and seen[0].signals.word == 1
+
+
+def test_nothing_is_asked_when_nothing_needs_it() -> None:
+    provider = Scripted(yes())
+    trace = pipeline(*EVERYTHING, provider=provider).process("deploy")
+    assert provider.asked == [] and trace.gate_ms == 0.0 and trace.active == ("deployment",)
+
+
+def test_similarity_nominates_without_a_match_unless_told_not_to() -> None:
+    message = "is the error rate rising after an hour? then roll back the canary"
+    quiet = dataclasses.replace(DEPLOY, triggers=())
+    assert pipeline(quiet).process(message).active == ("deployment",)
+    strict = pipeline(quiet, watchers={"nominate": "pattern"}).process(message)
+    assert strict.active == () and strict.rows[0].rule == "no match"
+
+
+@pytest.mark.parametrize("text", ["", "   \n\t"])
+def test_an_empty_message_activates_nothing(text: str) -> None:
+    matcher = PlainMatcher()
+    trace = pipeline(*EVERYTHING, topic("any", "x", triggers=(pattern(".*"),)), matcher=matcher).process(text)
+    assert trace.active == () and trace.why == "nothing active: the message is empty"
+    assert len(trace.rows) == 5 and matcher.seen == []
+
+
+def test_what_is_switched_on_by_hand_stays_on_for_an_empty_message() -> None:
+    assert pipeline(pr_topic(forced=True)).process("").active == ("github-pr-review",)
+
+
+def test_an_event_without_text_is_no_empty_message() -> None:
+    trace = pipeline(*EVERYTHING).process(Message("", event=Event("email", "new_message")))
+    assert trace.active == ("email-triage",)
+    assert trace.rows[0].rule == "event"
+
+
+def test_no_topics() -> None:
+    trace = pipeline().process("hello")
+    assert trace.rows == () and trace.why == "nothing active: there are no topics"
+
+
+def test_output_is_watched_by_its_own_triggers() -> None:
+    watching = pipeline(*EVERYTHING)
+    trace = watching.process('Here you are: print "review the deploy"', "output")
+    assert trace.active == ("python-3",)
+    assert [(c.topic, c.hint) for c in trace.corrections] == [("python-3", "Use print() with parentheses.")]
+    assert verdicts(watching.process('print "x"'))["python-3"] == "dropped"
+    assert watching.process('print "x"').corrections == ()
+
+
+def test_long_output_nominates_nothing_by_similarity() -> None:
+    trace = pipeline(*EVERYTHING).process(pr_topic().instructions * 3, "output")
+    assert trace.active == () and trace.funnel.asked == 0 and trace.funnel.tier2 == 0
+    row = trace.row("github-pr-review")
+    assert row is not None and row.score > 0.9, "the score is still shown"
+    assert row.why == "no trigger for the agent's output matched"
+
+
+@pytest.mark.parametrize(
+    ("fields", "heard"),
+    [
+        ({"priority": "medium"}, True),
+        ({"forced": False}, False),
+        ({"forced": True}, True),
+        ({"activation": "manual", "priority": "critical"}, False),
+    ],
+)
+def test_a_hint_is_given_unless_a_person_keeps_the_topic_off(fields: dict[str, Any], heard: bool) -> None:
+    trace = pipeline(dataclasses.replace(PRINT, **fields)).process('print "x"', "output")
+    assert bool(trace.corrections) is heard
+
+
+def test_a_hint_is_not_given_when_the_gate_says_no() -> None:
+    async def no(question: object, timeout: float) -> bool:
+        return False
+
+    trace = pipeline(PRINT, provider=AskGate(no)).process('print "x"', "output")
+    assert verdicts(trace) == {"python-3": "rejected"} and trace.corrections == ()
+
+
+def test_changed_topics_are_noticed_with_the_next_message() -> None:
+    source, matcher = Topics((pr_topic(), MAIL)), PlainMatcher()
+    watching = pipeline(source=source, matcher=matcher)
+    watching.process("deploy")
+    watching.process("deploy")
+    assert matcher.updates == 1
+    source.topics = (DEPLOY, MAIL)
+    assert watching.process("deploy").active == ("deployment",)
+    assert set(matcher.known) == {"deployment", "email-triage"}
+    source.topics = (dataclasses.replace(DEPLOY, forced=False), MAIL)
+    assert verdicts(watching.process("deploy"))["deployment"] == "off"
+    source.topics = ()
+    assert watching.process("deploy").rows == () and matcher.known == {}
+
+
+def test_an_edited_topic_is_shown_to_the_gate_as_edited() -> None:
+    profiles: list[str] = []
+
+    async def asker(question: Any, timeout: float) -> bool:
+        profiles.append(question.profile)
+        return True
+
+    source = Topics((pr_topic(),))
+    watching = pipeline(source=source, provider=AskGate(asker))
+    watching.process("review")
+    source.topics = (pr_topic(examples=("look at #41",)),)
+    watching.process("review")
+    assert "look at #41" not in profiles[0] and "look at #41" in profiles[1]
+
+
+def test_many_topics_keep_the_rows_that_matter() -> None:
+    many = [topic(f"t{number:04}", f"word{number} common text about things") for number in range(1200)]
+    many[7] = topic("t0007", "nothing", triggers=(pattern("zebra"),), priority="critical")
+    many[8] = topic("t0008", "nothing", forced=False)
+    trace = pipeline(*many).process("zebra word900 unheard of")
+    names = {row.topic for row in trace.rows}
+    assert trace.funnel.topics == 1200 and trace.active[0] == "t0007"
+    assert {"t0007", "t0008", "t0900"} <= names
+    assert NEAREST_ROWS <= len(trace.rows) <= NEAREST_ROWS + 3
+    assert len(pipeline(*many[:500]).process("zebra").rows) == 500
+
+
+def test_a_huge_message_is_scored_by_its_two_ends() -> None:
+    half = "filler " * SCORED_CHARS
+    middle = pipeline(DEPLOY).process(f"{half} canary production {half}")
+    ends = pipeline(DEPLOY).process(f"canary {half} production")
+    assert middle.rows[0].score == 0 and ends.rows[0].score > 0.1
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00\x1b[31m review", "\ud800 review", "review " * 5000, "ﷺ review", "RTL \u202e review"]
+)
+def test_any_text_gets_a_trace(text: str, tmp_path: Path) -> None:
+    log = DecisionLog(workspace_files(tmp_path))
+    trace = pipeline(*EVERYTHING, decisions=log, matcher=PatternMatcher()).process(text)
+    assert trace.message.text == text and log.read().broken == 0
+    assert [decision.topic for decision in log.last(9)].count("github-pr-review") == 1
+
+
+def test_decisions_are_logged_with_their_signals(tmp_path: Path) -> None:
+    log = DecisionLog(workspace_files(tmp_path))
+    watching = pipeline(*EVERYTHING, decisions=log)
+    watching.process(Message(SPEC_MESSAGE, session_id="s1", at=NOON))
+    watching.process("review this too", record=False)
+    (decision,) = [d for d in log.read().decisions if d.topic == "github-pr-review"]
+    assert decision.session_id == "s1" and decision.hits[0][2] == "review" and decision.verdict == "active"
+    assert decision.signals[0] == 1.0 and len(decision.signals) == 7
+
+
+def test_a_disk_that_cannot_be_written_does_not_stop_the_work(tmp_path: Path) -> None:
+    told: list[str] = []
+    log = DecisionLog(workspace_files(tmp_path, read_only=True), on_problem=told.append)
+    watching = pipeline(*EVERYTHING, decisions=log)
+    for _ in range(3):
+        assert watching.process(SPEC_MESSAGE).active == ("github-pr-review",)
+    watching.close()
+    assert len(told) == 1
+
+
+def test_threads_share_a_pipeline() -> None:
+    source = Topics(EVERYTHING)
+    watching = pipeline(
+        source=source, provider=Scripted(yes()), matcher=PatternMatcher(), watchers=ALWAYS_ASK
+    )
+    found: list[tuple[str, ...]] = []
+
+    def work(number: int) -> None:
+        for turn in range(20):
+            if number == 0:
+                source.topics = EVERYTHING if turn % 2 else (*EVERYTHING, topic(f"extra{turn}", "Extra."))
+            found.append(watching.process(SPEC_MESSAGE).active)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    watching.close()
+    assert found == [("github-pr-review",)] * 80
+
+
+def test_it_works_in_a_thread_while_a_loop_runs_elsewhere() -> None:
+    watching = pipeline(pr_topic(), provider=Scripted(yes()))
+
+    async def face() -> Trace:
+        return await asyncio.to_thread(watching.process, "review")
+
+    assert asyncio.run(face()).active == ("github-pr-review",)
+    watching.close()
+
+
+async def test_cancelling_gives_up_the_questions() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def asker(question: object, timeout: float) -> bool:
+        begun.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+        return True
+
+    task = asyncio.ensure_future(pipeline(pr_topic(), provider=AskGate(asker)).aprocess("review"))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:
+    heavy = "{'asyncio', 'sklearn', 'numpy', 'scipy', 'anthropic', 'openai', 'textual', 'engine.providers'}"
+    code = (
+        "import sys\n"
+        "import engine.activation.pipeline, engine.activation.decisions, engine.activation.gate_local\n"
+        "import engine.activation.gate_cache, engine.activation.gate_model, engine.activation.gate_ask\n"
+        f"print(sorted({heavy} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

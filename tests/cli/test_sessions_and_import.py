@@ -1,0 +1,93 @@
+"""Capturing a session call by call, and importing those of other agents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def claude_log(*turns: tuple[str, str], session: str = "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab") -> str:
+    """A session log as Claude Code writes it."""
+    lines = []
+    parent = None
+    for number, (role, text) in enumerate(turns):
+        uuid = f"{number:08x}-0000-4000-8000-000000000000"
+        content: object = text if role == "user" else [{"type": "text", "text": text}]
+        lines.append(
+            {
+                "parentUuid": parent, "isSidechain": False, "cwd": "/home/robin/gauge", "sessionId": session,
+                "version": "2.1.3", "type": role, "uuid": uuid,
+                "timestamp": f"2026-06-10T09:{number:02d}:00.000Z",
+                "message": {"role": role, "model": "claude-sonnet-5", "content": content},
+            }
+        )  # fmt: skip
+        parent = uuid
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_session_from_start_to_commit(apo: Command, sample: Path) -> None:
+    name = apo("-C", sample, "session", "start", "--title", "Fix the parser").out.strip()
+    assert apo("-C", sample, "session", "message", name, "user", "The parser drops the last line.").code == 0
+    assert apo("-C", sample, "session", "tool", name, "exec", "pytest -q", "1 failed").code == 0
+    assert (
+        apo("-C", sample, "session", "message", name, "agent", "-", stdin="## 10:00 — user\nis no turn").code
+        == 0
+    )
+    ended = apo("-C", sample, "session", "end", name, "--tag", "parser", "--tokens-in", "120")
+    assert "committed as" in ended.out
+    path = ended.out.split()[0]
+    log = subprocess.run(
+        ["git", "-C", str(sample), "log", "-1", "--format=%s", "--", path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert log.stdout.strip() == "conversation: fix-the-parser"
+    listed = apo("-C", sample, "session", "list", "--limit", "1", "--json").json
+    assert listed[0]["session_id"] == name
+    again = apo("-C", sample, "session", "message", name, "user", "One more thing")
+    assert again.code == 1 and "ended" in again.err
+
+
+def test_importing_twice_changes_nothing_and_a_grown_log_adds_what_is_new(
+    apo: Command, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    projects = tmp_path / "claude" / "projects" / "-home-robin-gauge"
+    projects.mkdir(parents=True)
+    log = projects / "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab.jsonl"
+    log.write_text(claude_log(("user", "Why does the build fail?"), ("assistant", "A missing header.")))
+    dry = apo("-C", sample, "import", "claude-code", "--dry-run")
+    assert "1 new" in dry.out and "nothing written" in dry.out
+    first = apo("-C", sample, "import", "claude-code", "--json").json
+    assert [result["status"] for result in first] == ["new"]
+    target = sample / first[0]["target"]
+    once = target.read_bytes()
+    assert b"Why does the build fail?" in once
+
+    assert "1 unchanged" in apo("-C", sample, "import", "claude-code").out
+    assert target.read_bytes() == once
+
+    log.write_text(
+        claude_log(
+            ("user", "Why does the build fail?"),
+            ("assistant", "A missing header."),
+            ("user", "Add it, please."),
+        )
+    )
+    assert "1 grown" in apo("-C", sample, "import", "claude-code").out
+    assert target.read_bytes().startswith(once.rstrip()[:200]) and b"Add it, please." in target.read_bytes()
+
+
+def test_named_files_and_folders_are_imported(apo: Command, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").write_text(claude_log(("user", "Hello there")))
+    (tmp_path / "odd.jsonl").write_text("this is no log\n{}\n")
+    ran = apo("-C", sample, "import", "claude-code", tmp_path / "logs", tmp_path / "odd.jsonl")
+    assert ran.code == 0
+    assert "1 new" in ran.out and "skipped" in ran.out

@@ -1,0 +1,110 @@
+"""``init``, ``doctor``, ``demo``: making a workspace, looking it over, showing it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_init_makes_a_workspace_that_doctor_finds_in_order(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    made = apo("init", root)
+    assert made.code == 0 and "is a workspace now" in made.out
+    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "log", "--format=%s") == "maintenance: a new memory"
+    looked = apo("-C", root, "doctor")
+    assert looked.code == 0, looked.out
+    assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == ["code-review"]
+
+
+def test_init_again_keeps_what_is_there(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    apo("init", root)
+    soul = root / "knowledge" / "identity" / "SOUL.md"
+    soul.write_text("# I am Wren\n")
+    assert apo("init", root).code == 0
+    assert soul.read_text() == "# I am Wren\n"
+
+
+def test_the_sample_goes_only_into_an_empty_folder(apo: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    ran = apo("init", "--sample", tmp_path)
+    assert ran.code == 1 and "not empty" in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt"]
+
+
+def test_the_samples_last_day_is_the_day_asked_for(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    assert apo("init", "--sample", root, "--today", "2031-01-02").code == 0
+    assert (root / "knowledge" / "journal" / "2031-01-02.md").is_file()
+    assert not [path for path in root.rglob("*2026-0*") if ".git" not in path.parts]
+    assert apo("-C", root, "doctor").code == 0
+
+
+def test_without_an_identity_nothing_is_committed_and_the_cure_is_told(
+    apo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = tmp_path / "nobody"
+    nobody.mkdir()
+    (nobody / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n")
+    monkeypatch.setenv("HOME", str(nobody))
+    root = tmp_path / "memory"
+    ran = apo("init", root)
+    assert ran.code == 0 and "nothing was committed" in ran.err
+    assert (root / "topics" / "code-review.md").is_file()
+
+
+def test_doctor_names_file_line_and_cure(apo: Command, sample: Path) -> None:
+    (sample / "topics" / "slow.md").write_text(
+        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n"
+        "priority: urgent\n---\n\n# Slow\n\nWait.\n"
+    )
+    ran = apo("-C", sample, "doctor")
+    assert ran.code == 1
+    assert "topics/slow.md:4: pattern can take exponential time" in ran.out
+    assert "topics/slow.md:6: priority 'urgent'" in ran.out
+    checked = apo("-C", sample, "topics", "check")
+    assert checked.code == 1 and "rewrite it as a+$" in checked.out
+
+
+def test_the_commit_hook_refuses_a_memory_that_has_grown_too_long(apo: Command, sample: Path) -> None:
+    memory = sample / "knowledge" / "memory" / "MEMORY.md"
+    memory.write_text(memory.read_text() + "- 2026-06-12: one more\n" * 120)
+    git(sample, "add", "knowledge/memory/MEMORY.md")
+    ran = apo("-C", sample, "doctor", "--staged")
+    assert ran.code == 1 and "knowledge/memory/MEMORY.md" in ran.out and "200" in ran.out
+    git(sample, "reset", "-q")
+    assert apo("-C", sample, "doctor", "--staged").out == ""
+
+
+def test_the_hooks_run_for_commits_made_by_hand(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    apo("init", root)
+    assert git(root, "config", "core.hooksPath") == ".githooks"
+    hook = root / ".githooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho refused by the hook >&2\nexit 1\n")
+    git(root, "add", ".githooks/pre-commit")
+    done = subprocess.run(
+        ["git", "-C", str(root), "commit", "-m", "x"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0 and "refused by the hook" in done.stderr
+
+
+def test_demo_without_a_terminal_prints_trace_and_outline(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "sample"
+    ran = apo("demo", root)
+    assert ran.code == 0
+    assert "● " in ran.out and "github-pr-review" in ran.out
+    assert "end of the stable prefix" in ran.out and "budget by slot" in ran.out
+    again = apo("demo", root)
+    assert again.code == 0 and "making the sample" not in again.out

@@ -1,0 +1,107 @@
+"""Killed at any moment, and asked again: nothing is lost, nothing is there twice (C1, C2, C3)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if fault:
+        environment["AUTOPOIESIS_FAULT"] = fault
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110
+    )
+
+
+@pytest.mark.parametrize(
+    ("scenario", "points"),
+    [
+        (
+            "capture",
+            {"append:write", "append:fsync", "create:link", "replace:rename", "temp:fsync", "lock:acquire"},
+        ),
+        ("import", {"create:link", "replace:rename", "replace:folder-fsync", "temp:write", "folder:fsync"}),
+    ],
+)
+def test_every_fault_point(memory_folder: Path, scenario: str, points: set[str]) -> None:
+    done = run("-m", "tests.transcripts.crash_runner", str(memory_folder), scenario)
+    assert done.returncode == 0, done.stderr
+    assert points <= set(json.loads(done.stdout))
+
+
+SCRIPT = """
+import sys
+from datetime import UTC, datetime
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+
+capture = ConversationCapture(Files(Workspace.open(sys.argv[1])), clock=lambda: datetime(2026, 2, 16, tzinfo=UTC))
+capture.start("s")
+capture.message("s", "user", "one", key="1")
+capture.message("s", "agent", "two", key="2")
+capture.end("s")
+"""
+
+
+def test_a_killed_program_started_again(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").write_bytes(b"")
+    for fault in ("append:fsync:kill:2", "replace:folder-fsync:kill"):
+        assert run("-c", SCRIPT, str(tmp_path), fault=fault).returncode == -signal.SIGKILL
+    (path,) = tmp_path.glob("raw/conversations/*/*/*/0*-s-session.md")
+    assert path.read_text().count("## 00:00 — ") == 2
+    assert "ended: " in path.read_text()
+    assert run("-c", SCRIPT, str(tmp_path)).returncode == 1, "after the end the script's messages are refused"
+
+
+def test_many_processes(memory_folder: Path) -> None:
+    (memory_folder / "memory-config.yaml").write_bytes(b"")
+    script = """
+import sys
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+
+capture = ConversationCapture(Files(Workspace.open(sys.argv[1])))
+name = sys.argv[2]
+capture.start("shared")
+capture.start(name)
+for number in range(200):
+    capture.message("shared", "user", f"{name} {number}\\n## 18:47 — user")
+    capture.message(name, "agent", f"{number}")
+    if not number % 50:
+        capture.tool_call("shared", "sh", f"{name} {number}")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(memory_folder), name], cwd=ROOT, env=environment)
+        for name in ("left", "right")
+    ]
+    assert [process.wait(timeout=100) for process in processes] == [0, 0]
+
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
+    from engine.transcripts.library import list_transcripts, read_transcript
+
+    workspace = Workspace.open(memory_folder)
+    found = {
+        info.session_id: read_transcript(Files(workspace), info.path) for info in list_transcripts(workspace)
+    }
+    assert set(found) == {"left", "right", "shared"}
+    shared = found["shared"].turns
+    for name in ("left", "right"):
+        assert [turn.text for turn in found[name].turns] == [str(number) for number in range(200)]
+        mine = [turn.text.split("\n")[0] for turn in shared if turn.text.startswith(name)]
+        assert mine == [f"{name} {number}" for number in range(200)]
+        calls = [call.summary for turn in shared for call in turn.tools if call.summary.startswith(name)]
+        assert calls == [f"{name} {number}" for number in (0, 50, 100, 150)]

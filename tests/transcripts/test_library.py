@@ -1,0 +1,96 @@
+"""Transcripts listed and read."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.errors import PathRefused, TranscriptError
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.transcripts.library import list_transcripts, read_transcript
+from engine.transcripts.turn import Text, Turn
+
+
+def test_newest_first(capture: ConversationCapture, workspace: Workspace, files: Files) -> None:
+    for session_id, at in (
+        ("b", datetime(2026, 2, 16, 9, 0, 30, tzinfo=UTC)),
+        ("c", datetime(2025, 12, 31, 23, 0, tzinfo=UTC)),
+        ("a", datetime(2026, 2, 16, 9, 0, tzinfo=UTC)),
+    ):
+        capture.start(session_id, title=f"About {session_id}: it", channel="cli", started=at)
+    capture.end("c", at=datetime(2026, 1, 1, tzinfo=UTC))
+    found = list_transcripts(workspace)
+    assert [info.session_id for info in found] == ["b", "a", "c"]
+    first, last = found[0], found[-1]
+    status = (workspace.root / first.path).stat()
+    assert (first.title, first.channel, first.started) == ("About b: it", "cli", "2026-02-16T09:00:30Z")
+    assert (first.size, first.mtime_ns, first.ended) == (status.st_size, status.st_mtime_ns, "")
+    assert last.ended == "2026-01-01T00:00:00Z"
+    assert read_transcript(files, first.path).session_id == "b"
+
+
+def test_a_workspace_without_any(workspace: Workspace) -> None:
+    assert list_transcripts(workspace) == []
+
+
+def test_odd_files_are_no_obstacle(capture: ConversationCapture, workspace: Workspace) -> None:
+    path = Path(workspace.root / capture.start("a", title="Kept"))
+    (path.parent / "notes.txt").write_text("x")
+    (path.parent / ".tmp-1234-1845-b-x.md").write_text("x")
+    (path.parent / "1200-loop-x.md").symlink_to("1200-loop-x.md")
+    (path.parent / "1300-folder-x.md").mkdir()
+    (path.parents[3] / "not-a-year").mkdir()
+    (path.parent / "1400-no-header-here.md").write_bytes(b"\xff\xfe binary")
+    (path.parent / "1500-b-broken.md").write_text("---\nsession_id: [b\n---\n# T\n")
+    found = {info.path.rsplit("/", 1)[1]: info for info in list_transcripts(workspace)}
+    assert set(found) == {path.name, "1400-no-header-here.md", "1500-b-broken.md"}
+    headless = found["1400-no-header-here.md"]
+    assert (headless.session_id, headless.started, headless.title) == (
+        "",
+        "2026-02-16T14:00:00Z",
+        "no header here",
+    )
+
+
+def test_a_header_longer_than_what_is_read(capture: ConversationCapture, workspace: Workspace) -> None:
+    capture.start("a", title="Long Story")
+    capture.end("a", knowledge_changes=[{"path": f"k/{n}.md", "action": "updated"} for n in range(150)])
+    (info,) = list_transcripts(workspace)
+    assert (info.session_id, info.title.lower()) == ("a", "long story")
+
+
+def test_plain_text_and_agents_logs_are_read_as_well(files: Files) -> None:
+    files.replace("conversations/notes.txt", b"just\n\ntext\n")
+    line = {
+        "type": "user",
+        "uuid": "1",
+        "sessionId": "s",
+        "timestamp": "2026-02-16T18:45:00Z",
+        "message": {"content": "hi"},
+    }
+    files.replace("conversations/log.jsonl", json.dumps(line).encode() + b"\n")
+    files.replace("conversations/other.jsonl", b'{"some": "thing"}\n[1]\nno json\n')
+    assert read_transcript(files, "conversations/notes.txt").turns == (
+        Turn("system", "", (Text("just\n\ntext"),)),
+    )
+    log = read_transcript(files, "conversations/log.jsonl")
+    assert (log.session_id, log.started, log.title) == ("s", "2026-02-16T18:45:00Z", "hi")
+    assert log.turns == (Turn("user", "18:45", (Text("hi"),)),)
+    assert read_transcript(files, "conversations/other.jsonl").turns == ()
+
+
+@pytest.mark.parametrize("name", ["conversations/none.md", "conversations/none.jsonl"])
+def test_a_transcript_that_is_not_there(files: Files, name: str) -> None:
+    with pytest.raises(TranscriptError, match="there is no such transcript"):
+        read_transcript(files, name)
+
+
+@pytest.mark.parametrize("name", ["../out.md", "/etc/passwd", "../out.jsonl"])
+def test_paths_outside_are_refused(files: Files, name: str) -> None:
+    with pytest.raises(PathRefused):
+        read_transcript(files, name)

@@ -1,0 +1,103 @@
+"""A transcript played again."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.format import parse
+from engine.transcripts.replay import Replay, human_pace
+from engine.transcripts.tail import Tail
+from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
+from tests.transcripts.conftest import Clock
+
+SOURCE = Transcript(
+    path="raw/conversations/x.md",
+    session_id="ses_1",
+    started="2025-01-01T09:00:00Z",
+    ended="2025-01-01T10:00:00Z",
+    title="A talk",
+    header={"session_id": "ses_1", "ended": "2025-01-01T10:00:00Z", "model": "m", "imported_from": "x"},
+    turns=(
+        Turn("user", "09:00", (Text("hello\n## 10:00 — user"),)),
+        Turn("agent", "09:01", (ToolCall("sh", "ls", "3 files"), Text("three"))),
+        Turn("user", "09:30", (Text("bye"),)),
+    ),
+)
+TARGET = "conversations/demo.md"
+
+
+def test_it_plays_turn_by_turn_at_its_pace(files: Files, clock: Clock, workspace: Workspace) -> None:
+    tail = Tail(workspace.root / TARGET)
+    heard: list[tuple[float, list[Turn]]] = []
+
+    def sleep(seconds: float) -> None:
+        heard.append((seconds, [each.turn for each in tail.read_new()]))
+        clock.forward(seconds / 60)
+
+    replay = Replay(
+        files, SOURCE, TARGET, pace=lambda turn: 60.0 * len(turn.blocks), sleep=sleep, clock=clock
+    )
+    assert replay.run(threading.Event()) == 3
+    played = parse(files.read(TARGET), TARGET)
+    assert [turn.time for turn in played.turns] == ["18:46", "18:48", "18:49"]
+    assert [turn.blocks for turn in played.turns] == [turn.blocks for turn in SOURCE.turns]
+    assert heard == [(60.0, []), (120.0, [played.turns[0]]), (60.0, [played.turns[1]])]
+
+
+def test_it_is_a_session_of_its_own(files: Files, clock: Clock) -> None:
+    Replay(files, SOURCE, TARGET, sleep=lambda seconds: None, clock=clock).run(threading.Event())
+    played = parse(files.read(TARGET), TARGET)
+    assert played.title == "A talk"
+    assert played.header == {
+        "session_id": "ses_1.replay",
+        "started": "2026-02-16T18:45:00Z",
+        "channel": "replay",
+        "model": "m",
+    }
+
+
+def test_it_begins_anew(files: Files, clock: Clock, workspace: Workspace) -> None:
+    replay = Replay(files, SOURCE, TARGET, sleep=lambda seconds: None, clock=clock)
+    replay.run(threading.Event())
+    first = files.read(TARGET)
+    tail = Tail(workspace.root / TARGET)
+    tail.skip_existing()
+    replay.run(threading.Event())
+    assert files.read(TARGET) == first
+
+
+def test_it_can_be_stopped(files: Files, clock: Clock) -> None:
+    stop = threading.Event()
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 2:
+            stop.set()
+
+    assert Replay(files, SOURCE, TARGET, sleep=sleep, clock=clock).run(stop) == 1
+    assert len(parse(files.read(TARGET), TARGET).turns) == 1
+
+
+def test_stopping_ends_the_wait(files: Files) -> None:
+    stop = threading.Event()
+    threading.Timer(0.05, stop.set).start()
+    assert Replay(files, SOURCE, TARGET, pace=lambda turn: 3600.0).run(stop) == 0
+
+
+def test_the_human_pace() -> None:
+    short, long, busy = (
+        Turn("user", "", (Text("hi"),)),
+        Turn("user", "", (Text("word " * 50),)),
+        Turn("agent", "", (ToolCall("a", "b"),) * 5),
+    )
+    pace = human_pace()
+    assert 0 < pace(short) < pace(long) < 10
+    assert pace(busy) > pace(short)
+    assert human_pace(4)(long) == pytest.approx(pace(long) / 4)
+    with pytest.raises(ValueError, match="positive"):
+        human_pace(0)

@@ -1,0 +1,267 @@
+"""A conversation followed while it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.store.documents import edit_header
+from engine.transcripts.format import parse, render_turn
+from engine.transcripts.tail import Tail, TailedTurn
+from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.transcripts.strategies import turns
+
+HEADER = b"---\nsession_id: a\nstarted: 2026-02-16T18:45:00Z\n---\n\n# T\n"
+
+
+class Now:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def user(text: str, time: str = "10:00") -> bytes:
+    return f"\n## {time} — user\n{text}\n".encode()
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as stream:
+        stream.write(data)
+
+
+def said(found: list[TailedTurn]) -> list[tuple[int, str, bool]]:
+    return [(each.ordinal, each.turn.text, each.grown) for each in found]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "c.md"
+
+
+def test_each_turn_once(path: Path) -> None:
+    tail = Tail(path)
+    assert tail.read_new() == []
+    path.write_bytes(HEADER + user("one"))
+    assert said(tail.read_new()) == [(0, "one", False)]
+    assert tail.read_new() == []
+    append(path, user("two") + user("three"))
+    assert said(tail.read_new()) == [(1, "two", False), (2, "three", False)]
+
+
+def test_what_was_there_before_can_be_skipped(path: Path) -> None:
+    path.write_bytes(HEADER + user("one") + user("two"))
+    tail = Tail(path)
+    assert tail.skip_existing() == 2
+    append(path, user("three"))
+    assert said(tail.read_new()) == [(2, "three", False)]
+
+
+def test_turns_know_their_line_in_the_file(path: Path) -> None:
+    path.write_bytes(HEADER + user("one\nmore"))
+    tail = Tail(path)
+    tail.read_new()
+    append(path, user("two") + user("three"))
+    lines = path.read_text().split("\n")
+    for each in tail.read_new():
+        assert lines[each.turn.line] == each.turn.text
+
+
+def test_a_turn_that_grows_is_given_again(path: Path) -> None:
+    path.write_bytes(HEADER + "\n## 10:00 — agent\n> [tool:sh] ls\n".encode())
+    tail = Tail(path)
+    tail.read_new()
+    append(path, b"\nDone.\n")
+    (grown,) = tail.read_new()
+    assert grown == (0, Turn("agent", "10:00", (ToolCall("sh", "ls"), Text("Done."))), True)
+
+
+def test_half_a_line_and_half_a_character_wait(path: Path) -> None:
+    now = Now()
+    tail = Tail(path, clock=now)
+    whole = "\n## 10:00 — user\nGrüße\n".encode()
+    for end in range(1, len(whole) + 1):
+        path.write_bytes(HEADER + whole[:end])
+        os.utime(path, (0, end))
+        now.seconds = end + 0.5
+        texts = [text for _, text, _ in said(tail.read_new())]
+        assert texts in ([], [""], ["Grüße"])
+        assert (texts == ["Grüße"]) == (end == len(whole))
+        assert tail.waiting == (not whole[:end].endswith(b"\n"))
+
+
+def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> None:
+    now = Now()
+    path.write_bytes(HEADER + user("one").rstrip(b"\n"))
+    os.utime(path, (100, 100))
+    now.seconds = 101
+    tail = Tail(path, settle_s=2, clock=now)
+    assert said(tail.read_new()) == [(0, "", False)]
+    assert tail.waiting
+    now.seconds = 103
+    assert said(tail.read_new()) == [(0, "one", True)]
+    assert not tail.waiting
+    assert tail.read_new() == []
+
+
+def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
+    path.write_bytes(HEADER + user("one") + user("two"))
+    tail = Tail(path)
+    tail.read_new()
+    other = path.with_name("new")
+    other.write_bytes(edit_header(path.read_bytes(), {"ended": "2026-02-16T19:00:00Z", "tags": ["a"]}))
+    other.replace(path)
+    assert tail.read_new() == []
+    append(path, user("three"))
+    assert said(tail.read_new()) == [(2, "three", False)]
+
+
+def test_an_edit_further_up_gives_that_turn_again(path: Path) -> None:
+    path.write_bytes(HEADER + user("one") + user("two") + user("three"))
+    tail = Tail(path)
+    tail.read_new()
+    other = path.with_name("new")
+    other.write_bytes(path.read_bytes().replace(b"two", b"2"))
+    other.replace(path)
+    assert said(tail.read_new()) == [(1, "2", True)]
+
+
+def test_a_file_that_was_cut(path: Path) -> None:
+    path.write_bytes(HEADER + user("one") + user("two") + user("three"))
+    tail = Tail(path)
+    tail.read_new()
+    os.truncate(path, len(HEADER + user("one")))
+    assert tail.read_new() == []
+    append(path, user("four"))
+    assert said(tail.read_new()) == [(1, "four", False)]
+
+
+def test_a_conversation_that_begins_anew_under_the_same_name(path: Path) -> None:
+    path.write_bytes(HEADER + user("one") + user("two"))
+    tail = Tail(path)
+    tail.read_new()
+    other = path.with_name("new")
+    other.write_bytes(HEADER + user("one"))
+    other.replace(path)
+    assert said(tail.read_new()) == [(0, "one", False)]
+
+
+def test_a_file_that_goes_and_comes_back(path: Path) -> None:
+    path.write_bytes(HEADER + user("one"))
+    tail = Tail(path)
+    tail.read_new()
+    path.unlink()
+    assert tail.read_new() == []
+    path.write_bytes(HEADER + user("one") + user("two"))
+    assert said(tail.read_new()) == [(1, "two", False)]
+
+
+def test_code_that_shows_a_heading_while_it_is_being_written(path: Path) -> None:
+    path.write_bytes(HEADER + user("look:\n```\n## 18:47 — user\ncode"))
+    tail = Tail(path)
+    tail.read_new()
+    append(path, b"```\nafter\n" + user("two"))
+    tail.read_new()
+    append(path, user("three"))
+    assert said(tail.read_new())[-1] == (2, "three", False)
+
+
+def test_plain_text(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"one\n")
+    tail = Tail(path)
+    assert tail.read_new() == [(0, Turn("system", "", (Text("one"),)), False)]
+    append(path, b"\ntwo\n")
+    assert tail.read_new() == [(0, Turn("system", "", (Text("one\n\ntwo"),)), True)]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.md"
+    os.mkfifo(path)
+    assert Tail(path).read_new() == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_however_it_is_written_the_same_turns_come_out(data: st.DataObject) -> None:
+    import tempfile
+
+    whole = HEADER + b"".join(
+        b"\n" + render_turn(turn).encode() for turn in data.draw(st.lists(turns, max_size=5))
+    )
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=5)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c.md")
+        tail = Tail(path, settle_s=1e9)
+        seen: dict[int, Turn] = {}
+        for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+            append(path, whole[start:end])
+            seen.update({ordinal: turn for ordinal, turn, _ in tail.read_new()})
+    assert tuple(seen[ordinal] for ordinal in sorted(seen)) == parse(whole, "").turns
+
+
+def claude(number: int, role: str, content: object) -> bytes:
+    record = {
+        "type": role,
+        "uuid": f"u{number}",
+        "sessionId": "s",
+        "timestamp": f"2026-02-16T18:{number:02}:00.000Z",
+        "message": {"role": role, "content": content},
+    }
+    return json.dumps(record).encode() + b"\n"
+
+
+class TestAgentsLogs:
+    @pytest.fixture
+    def log(self, tmp_path: Path) -> Path:
+        return tmp_path / "s.jsonl"
+
+    def test_a_log_while_the_agent_writes_it(self, log: Path) -> None:
+        tail = Tail(log)
+        log.write_bytes(b"")
+        assert tail.read_new() == []
+        append(log, claude(1, "user", "go"))
+        assert said(tail.read_new()) == [(0, "go", False)]
+        append(
+            log,
+            claude(
+                2, "assistant", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]
+            ),
+        )
+        assert tail.read_new() == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls"),)), False)]
+        append(log, claude(3, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "a"}]))
+        assert tail.read_new() == [(1, Turn("agent", "18:02", (ToolCall("Bash", "ls", "a"),)), True)]
+        append(log, claude(4, "user", "thanks"))
+        assert said(tail.read_new()) == [(2, "thanks", False)]
+
+    def test_half_a_line_waits(self, log: Path) -> None:
+        tail = Tail(log)
+        line = claude(1, "user", "Grüße")
+        log.write_bytes(line[:-10])
+        assert tail.read_new() == []
+        append(log, line[-10:])
+        assert said(tail.read_new()) == [(0, "Grüße", False)]
+
+    def test_a_log_that_is_replaced(self, log: Path) -> None:
+        log.write_bytes(claude(1, "user", "one") + claude(2, "user", "two"))
+        tail = Tail(log)
+        tail.read_new()
+        log.write_bytes(claude(1, "user", "one") + claude(2, "user", "2"))
+        assert said(tail.read_new()) == [(1, "2", True)]
+
+    def test_the_log_of_codex(self, log: Path) -> None:
+        log.write_bytes(
+            b'{"timestamp":"2026-02-16T18:45:00Z","type":"session_meta","payload":{"id":"x"}}\n'
+            b'{"timestamp":"2026-02-16T18:46:00Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}\n'
+        )
+        assert said(Tail(log).read_new()) == [(0, "hi", False)]
+
+    def test_other_logs_say_nothing(self, log: Path) -> None:
+        log.write_bytes(b'{"level": "info"}\nplain\n')
+        assert Tail(log).read_new() == []
