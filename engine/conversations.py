@@ -23,6 +23,8 @@ from engine.transcripts.turn import Turn
 
 _KEPT_OPEN = 64
 _FOLDERS = ("raw/conversations/", "conversations/")
+_DATED_NAME = re.compile(r"/(\d{4})-(\d\d)-(\d\d)[^/]*$")
+_TIMESTAMP = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
 _DATED_PATH = re.compile(r"/(\d{4})/(\d\d)/(\d\d)/(\d\d)(\d\d)-[^/]*$")
 _TOOL_PATH = re.compile(r"[\w./~-]*(?:/[\w.~-]+|\w\.[A-Za-z]\w{0,7})(?![\w/])")
 _PATHS_PER_MESSAGE = 50
@@ -223,22 +225,38 @@ class Conversations:
         return conversation
 
     def _head(self, path: str) -> tuple[str, datetime]:
-        """Session and start: from the header, else from the path, else from the file's own time."""
+        """Session and start: from the header, the path or the first record, else from the file's own time."""
         real = self._workspace.root / path
-        fields = head_fields(read_head(real), ("session_id", "started"))
-        started = moment(fields["started"])
+        head = read_head(real)
+        fields = head_fields(head, ("session_id", "started"))
+        started = moment(fields["started"]) or _moment_in_path(path)
         if started is None:
-            dated = _DATED_PATH.search(path)
-            if dated:
-                year, month, day, hour, minute = map(int, dated.groups())
-                with contextlib.suppress(ValueError):
-                    started = datetime(year, month, day, hour, minute, tzinfo=UTC)
-        if started is None:
-            try:
-                started = datetime.fromtimestamp(real.stat().st_mtime, UTC)
-            except OSError:
-                started = datetime.fromtimestamp(0, UTC)
-        return fields["session_id"], started
+            stamp = _TIMESTAMP.search(head)
+            started = moment(stamp.group(1).decode()) if stamp else None
+        return fields["session_id"], started or _day_of_last_change(real, head)
+
+
+def _moment_in_path(path: str) -> datetime | None:
+    dated = _DATED_PATH.search(path) or _DATED_NAME.search(path)
+    if dated is None:
+        return None
+    with contextlib.suppress(ValueError):
+        year, month, day, *clock = map(int, dated.groups())
+        return datetime(year, month, day, *clock, tzinfo=UTC)
+    return None
+
+
+def _day_of_last_change(real: Path, head: bytes) -> datetime:
+    """The start of the day on which the first turn must have been spoken, given when the file was written."""
+    try:
+        changed = datetime.fromtimestamp(real.stat().st_mtime, UTC)
+    except OSError:
+        return datetime.fromtimestamp(0, UTC)
+    turns = parse(head, real.name).turns
+    if not turns or ":" not in turns[0].time:
+        return changed
+    day = changed.replace(hour=0, minute=0, second=0, microsecond=0)
+    return day if following(day, turns[0].time) <= changed else day - timedelta(days=1)
 
 
 def moment(text: str) -> datetime | None:

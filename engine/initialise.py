@@ -46,7 +46,8 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     Args:
         root: The folder; made when missing.
         sample: Fill it with the sample workspace, its dates moved so that its last day is ``today``.
-        today: The sample's last day; the current day in UTC when left out.
+        today: The sample's last day; today when left out, or
+            yesterday where it is so early that the sample would speak of the future.
 
     Raises:
         WorkspaceError: A sample was asked for in a folder that already holds a workspace.
@@ -75,7 +76,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         report.lines.append("a git repository, so that every change can be seen and undone")
 
     if sample:
-        shift = (today or datetime.now(UTC).date()) - SAMPLE_LAST_DAY
+        shift = (today or _last_day_before(datetime.now(UTC))) - SAMPLE_LAST_DAY
         made = [
             _copy(files, path, _shifted(source.read_bytes(), shift), shift)
             for path, source in _tree("sample/workspace")
@@ -123,6 +124,11 @@ def _tree(folder: str) -> Iterator[tuple[str, Traversable]]:
     for part in folder.split("/"):
         node = node / part
     return walk(node, "")
+
+
+def _last_day_before(now: datetime) -> date:
+    """The sample's last day ends at 07:31 UTC; nothing in it may lie in the future."""
+    return (now - timedelta(hours=7, minutes=31)).date()
 
 
 def _copy(files: Files, path: str, data: bytes, shift: timedelta) -> bool:
@@ -177,7 +183,10 @@ def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> No
         speed: 1 is a human pace.
     """
     data = resources.files("engine").joinpath("sample", "replay.md").read_bytes()
-    source = parse(_shifted(data, datetime.now(UTC).date() - SAMPLE_LAST_DAY), "replay.md")
+    # The conversation speaks of what the workspace holds, so its dates move as far as those did.
+    journals = sorted(path.stem for path in files.workspace.journal.glob("????-??-??.md"))
+    shift = date.fromisoformat(journals[-1]) - SAMPLE_LAST_DAY if journals else timedelta()
+    source = parse(_shifted(data, shift), "replay.md")
     Replay(files, source, "conversations/live-demo.md", pace=human_pace(speed)).run(stop)
 
 

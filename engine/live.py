@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engine.config import Config, ImportSettings
     from engine.context.compiled import Compiled
     from engine.conversations import Conversations
+    from engine.feed import FeedEntry
     from engine.store.files import Files
     from engine.store.paths import Workspace
     from engine.store.repository import Repository
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 IDLE_S = 1.0
 """How often the worker looks at the clock and at the repository while nothing happens, seconds."""
+
+PAST_TRACED = 60
+"""Lines of the feed that are traced when it begins."""
 
 MOST_NEW_TURNS = 200
 """Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
@@ -71,6 +75,10 @@ class Worked(Protocol):
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace: ...
+
+    def trace_of(self, key: str) -> Trace | None: ...
+
+    def feed(self, limit: int) -> list[FeedEntry]: ...
 
     def compile_of(self, key: str) -> Compiled | None: ...
 
@@ -150,6 +158,7 @@ class Live:
     def _work(self) -> None:
         self._watching()
         self._guarded(self._know_logs)
+        self._guarded(self._trace_the_past)
         while not self._stop.is_set():
             try:
                 job = self._jobs.get(timeout=IDLE_S)
@@ -158,6 +167,16 @@ class Live:
                 continue
             if job is not None:
                 self._guarded(job)
+
+    def _trace_the_past(self) -> None:
+        """Traces the last messages from before the start, so that the feed says what fired for them."""
+        for entry in reversed(self._engine.feed(PAST_TRACED)):
+            if self._stop.is_set() or not self._jobs.empty():
+                return
+            if entry.key and not entry.note:
+                trace = self._engine.trace_of(entry.key)
+                if trace is not None:
+                    self._publish(TurnTraced(entry.key, trace))
 
     def _know_logs(self) -> None:
         """Reads other agents' logs once, so that only what they gain from now on is news."""

@@ -25,6 +25,7 @@ from engine.activation.gate import GateQuestion
 from engine.activation.numbers import limit, written
 from engine.activation.signals import Signals
 from engine.activation.trace import GateOutcome
+from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -175,14 +176,13 @@ def save_model(files: Files, model: LocalGateModel) -> None:
 
 
 def load_model(files: Files) -> LocalGateModel | None:
-    """The saved model; ``None`` when there is none, or none that fits this version's signals.
+    """The saved model; ``None`` when none can be read, or it does not fit this version's signals.
 
-    Raises:
-        PathRefused, DocumentError: The file cannot be read.
+    The file can be fitted again at any time, so damage to it is no error.
     """
     try:
         data = json.loads(files.read(MODEL_PATH, limit=64 * 1024))
-    except (FileNotFoundError, ValueError, RecursionError):
+    except (FileNotFoundError, AutopoiesisError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict) or data.get("form") != list(Signals._fields):
         return None

@@ -151,12 +151,15 @@ class WatcherPipeline:
         return self._finish(nominated, outcomes, _ms_since(started), record)
 
     async def aprocess(
-        self, message: Message | str, direction: Direction = "input", *, record: bool = True
+        self, message: Message | str, direction: Direction = "input", *, record: bool = True, ask: bool = True
     ) -> Trace:
         """As ``process``; the gate is asked on the running event loop, and cancelling gives up at once."""
         nominated = self._nominate(_message(message, direction))
         started = time.perf_counter()
-        outcomes = await self.gate.ask(nominated.questions) if nominated.questions else ()
+        outcomes: Sequence[GateOutcome] = ()
+        if nominated.questions:
+            questions = nominated.questions
+            outcomes = await self.gate.ask(questions) if ask else self.gate.known(questions)
         gate_ms = _ms_since(started)
         if not record or self._decisions is None:
             return self._finish(nominated, outcomes, gate_ms, record)

@@ -62,13 +62,12 @@ class Retrieved:
         self._session_id = session_id
 
     def demand(self, placement: Placement) -> int:
-        """Tokens that all results would take."""
-        return sum(
-            placement.piece(
-                _candidate(result, outside(result.text), result.start_line, result.end_line)
-            ).tokens
+        """Tokens that the block would take with all results in it."""
+        whole = [
+            _Chosen(result, outside(result.text), result.start_line, result.end_line, excerpt=False)
             for result in self._results
-        )
+        ]
+        return _frame(placement) + sum(_piece(placement, found, "\n").tokens for found in whole)
 
     def place(self, placement: Placement, room: int, history_line: int | None) -> int:
         """Fill the room with the best results; gives the tokens taken.
@@ -78,7 +77,7 @@ class Retrieved:
             room: Tokens for the block.
             history_line: The line of this session's transcript from which the history holds it anyway.
         """
-        frame = placement.count("".join((RETRIEVED[0], INTRO, RETRIEVED[1])))
+        frame = _frame(placement)
         room -= frame
         share = max(_ITEM_TOKENS, room // _ITEM_SHARE)
         chosen: list[_Chosen] = []
@@ -158,6 +157,10 @@ class Retrieved:
                 reason=reason,
             )
         )
+
+
+def _frame(placement: Placement) -> int:
+    return placement.count(RETRIEVED[0] + INTRO) + placement.count("\n" + RETRIEVED[1])
 
 
 def _excerpt(result: SearchResult, chosen: list[_Chosen], share: int, placement: Placement) -> _Chosen | None:

@@ -11,9 +11,18 @@ from datetime import UTC, datetime
 from engine.errors import TranscriptError
 from engine.store.documents import edit_header
 from engine.store.files import Files
+from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
-from engine.transcripts.format import KEY_PREFIX, parse, render, render_blocks, render_turn, strip_injected
+from engine.transcripts.format import (
+    KEY_PREFIX,
+    last_turn,
+    parse,
+    render,
+    render_blocks,
+    render_turn,
+    strip_injected,
+)
 from engine.transcripts.places import FOLDER, find_session, session_of, session_path
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Role, Text, ToolCall, Transcript, Turn
 
@@ -34,7 +43,7 @@ def utc_now() -> datetime:
 class _Session:
     path: str
     data: bytes
-    transcript: Transcript
+    header: Mapping[str, object]
 
 
 class ConversationCapture:
@@ -277,12 +286,10 @@ class ConversationCapture:
                 fields["tokens_in"] = tokens_in
             if tokens_out:
                 fields["tokens_out"] = tokens_out
-            changes = [_as_change(change) for change in knowledge_changes] or _changes_in(session.transcript)
+            changes = [_as_change(change) for change in knowledge_changes] or _changes_in(session)
             fields |= _bounded(changes)
-            if session.transcript.ended:
-                if any(
-                    session.transcript.header.get(key) != _as_read(value) for key, value in fields.items()
-                ):
+            if session.header.get("ended"):
+                if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)
                 return session.path
             ended = {"ended": _iso((at or self._clock()).astimezone(UTC))}
@@ -311,9 +318,9 @@ class ConversationCapture:
         marker = f"{KEY_PREFIX}{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:12]} -->\n"
         with self._files.lock():
             session = self._read(session_id)
-            if session.transcript.ended:
+            if session.header.get("ended"):
                 raise _ended(session.path)
-            last = session.transcript.turns[-1] if session.transcript.turns else None
+            last = last_turn(session.data)
             if key:
                 if f"\n{marker}".encode() in session.data:
                     return False
@@ -336,7 +343,7 @@ class ConversationCapture:
                 "no transcript of this session", where=session_id, cure="start the session first"
             )
         data = self._files.read(path, limit=None)
-        return _Session(path, data, parse(data, path))
+        return _Session(path, data, locate(data).mapping or {})
 
 
 def _check_id(session_id: str) -> None:
@@ -382,8 +389,8 @@ def _as_change(change: KnowledgeChange | Mapping[str, str]) -> dict[str, str]:
     return {key: one_line(str(value)) for key, value in change.items() if value}
 
 
-def _changes_in(transcript: Transcript) -> list[dict[str, str]]:
-    blocks = (block for turn in transcript.turns for block in turn.blocks)
+def _changes_in(session: _Session) -> list[dict[str, str]]:
+    blocks = (block for turn in parse(session.data, session.path).turns for block in turn.blocks)
     return [_as_change(block) for block in blocks if isinstance(block, KnowledgeChange)]
 
 

@@ -18,7 +18,7 @@ from engine.transcripts.header_text import render_header
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import Block, Role, Text, Transcript, Turn
 
-__all__ = ["parse", "parse_turns", "render", "render_blocks", "render_turn", "strip_injected"]
+__all__ = ["last_turn", "parse", "parse_turns", "render", "render_blocks", "render_turn", "strip_injected"]
 
 SEPARATOR = "<!-- -->"
 """Stands between two texts of one turn that would otherwise read as one."""
@@ -27,6 +27,7 @@ KEY_PREFIX = "<!-- key:"
 """Starts the line that records which call wrote an entry (``engine.transcripts.capture``)."""
 
 _ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
+_FENCE_LINE = re.compile(rb"\n {0,3}(?:```|~~~)")
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _TITLE = re.compile(r"\n#[ \t]+(.*)")
 _MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
@@ -58,6 +59,24 @@ def parse(data: bytes, path: str) -> Transcript:
         header=header,
         turns=turns,
     )
+
+
+def last_turn(data: bytes) -> Turn | None:
+    """The last turn of a transcript, without reading all of it where that is possible; its line is not given.
+
+    Args:
+        data: The bytes of the file.
+    """
+    tail, end = data, len(data)
+    while (start := data.rfind(b"\n## ", 0, end) + 1) > 0:
+        line = data[start : data.find(b"\n", start) + 1 or len(data)].decode("utf-8", "replace")
+        if HEADING.fullmatch(line.rstrip("\r\n")):
+            tail = data[start:]
+            break
+        end = start
+    # A fence further down could be the end of one that began above, and the heading be code.
+    turns = parse(data if _FENCE_LINE.search(tail) else tail, "").turns
+    return turns[-1] if turns else None
 
 
 def render(transcript: Transcript) -> str:

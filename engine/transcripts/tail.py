@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from engine.errors import ImportFailed
+from engine.store.header import BOM, locate
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
 from engine.transcripts.importers.convert import LogFollower, kind_of
@@ -108,6 +109,7 @@ class Tail:
         is_same = (inode, status.st_size, status.st_mtime_ns) == (seen.inode, seen.size, seen.mtime_ns)
         if is_same and not self.waiting:
             return []
+        before = seen.inode
         is_continued = seen.size >= 0 and inode == seen.inode and status.st_size >= seen.stable
         if not is_continued or _mark(stream, seen.stable) != seen.mark:
             self._seen = seen = _Seen()
@@ -115,7 +117,7 @@ class Tail:
         first, lines = seen.turns, seen.lines
         is_log = self.path.suffix.lower() == ".jsonl"
         turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
-        if not is_continued and len(turns) < len(self._given):
+        if inode != before and len(turns) < len(self._given):
             # Fewer turns in another file under the same name: this is another conversation.
             self._given.clear()
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
@@ -132,6 +134,9 @@ class Tail:
         if not data.endswith(b"\n") and (is_cut or self._clock() - mtime < self._settle_s):
             self.waiting = bool(data)
             data = data[: data.rfind(b"\n") + 1]
+        if not seen.stable and _is_half_a_header(data) and self._clock() - mtime < self._settle_s:
+            self.waiting = True
+            return ()
         turns = parse(data, self.path.name).turns
         if turns and turns[-1].line > 1:
             heading = _start_of(data, turns[-1].line)
@@ -171,6 +176,11 @@ class Tail:
 def _start_of(data: bytes, line: int) -> int:
     """Byte offset of a 1-based line."""
     return len(data) - len(data.split(b"\n", line - 1)[-1])
+
+
+def _is_half_a_header(data: bytes) -> bool:
+    first, _, rest = data.removeprefix(BOM).partition(b"\n")
+    return first.rstrip() == b"---" and locate(data).mapping is None and b"\n---" not in b"\n" + rest
 
 
 def _has_open_fence(data: bytes) -> bool:

@@ -195,6 +195,16 @@ async def test_failures_are_not_remembered(tmp_path: Path) -> None:
     assert len(provider.asked) == 2
 
 
+async def test_what_is_known_is_told_without_asking_anybody(tmp_path: Path) -> None:
+    provider = Scripted(yes())
+    asking = gate(provider, GateCache(workspace_files(tmp_path)))
+    await asking.ask([question("a")])
+    known, unknown = asking.known([question("a"), question("b")])
+    assert (known.answer, known.cached) == ("yes", True)
+    assert (unknown.answer, unknown.reason) == ("failed", "not asked: the message is not live")
+    assert provider.asked == ["a"]
+
+
 def test_what_makes_a_question_another_one() -> None:
     keys = {
         question_key(question(), "i"),

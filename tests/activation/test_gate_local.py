@@ -241,6 +241,11 @@ def test_a_broken_model_file_is_no_model(tmp_path: Path, data: bytes) -> None:
     assert load_model(files) is None
 
 
+def test_something_else_in_the_place_of_the_model_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / MODEL_PATH).mkdir(parents=True)
+    assert load_model(workspace_files(tmp_path)) is None
+
+
 def test_the_rule_is_documented_as_it_is() -> None:
     text = " ".join((gate_local.__doc__ or "").split())
     for number in (*FIXED_RULE.weights, -FIXED_RULE.bias):

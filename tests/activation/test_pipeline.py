@@ -35,7 +35,7 @@ MAIL = topic(
 )
 DEPLOY = topic(
     "deployment",
-    "Deploy to production only after the canary ran for an hour. Watch the error rate; roll back if it rises.",
+    "Deploy to production after the canary ran for an hour. Watch the error rate, roll back when it rises.",
     triggers=(pattern("deploy|production"),),
     priority="critical",
 )
@@ -169,6 +169,17 @@ def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
     assert seen[0].message == SPEC_MESSAGE * 40
     assert seen[0].description == "How pull requests are reviewed here."
     assert "Name: github-pr-review" in seen[0].profile and seen[0].signals.word == 1
+
+
+async def test_nobody_is_asked_about_a_message_that_is_not_live() -> None:
+    provider = Scripted(yes())
+    watching = pipeline(pr_topic(), provider=provider, watchers=ALWAYS_ASK)
+    for trace in (watching.process("review", ask=False), await watching.aprocess("review", ask=False)):
+        assert verdicts(trace) == {"github-pr-review": "failed"}
+        assert "not asked" in trace.rows[0].why
+    assert provider.asked == []
+    local = pipeline(pr_topic(), watchers=ALWAYS_ASK)
+    assert local.process(SPEC_MESSAGE, ask=False).active == ("github-pr-review",)
 
 
 def test_nothing_is_asked_when_nothing_needs_it() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.activation import similarity
 from engine.activation.similarity import TfidfScorer, deciding_value
 from engine.activation.trace import Score
 from tests.activation.support import PR_INSTRUCTIONS, topic
@@ -127,10 +129,13 @@ def test_a_changed_topic_changes_the_scores_as_a_fresh_fit_would() -> None:
 def test_unchanged_topics_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1])])
     read: list[str] = []
-    from engine.activation import similarity
-
     count = similarity._count
-    monkeypatch.setattr(similarity, "_count", lambda text: read.append(text) or count(text))
+
+    def counted(text: str) -> Counter[str]:
+        read.append(text)
+        return count(text)
+
+    monkeypatch.setattr(similarity, "_count", counted)
     scorer.update([topic("a", TEXTS[0], priority="low"), topic("b", TEXTS[1])])
     assert read == []
     scorer.update([topic("a", TEXTS[0]), topic("b", TEXTS[2])])

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -252,13 +251,14 @@ def test_native_events_that_fail_later_turn_into_polling(
     watcher = Watcher(root, seen, rescan_s=0.1, on_mode=lambda mode, why: told.append((mode, why)))
     watcher.start()
     try:
-        assert watcher.mode == "live"
+        modes: list[str] = [watcher.mode]
         (root / "a.md").write_text("x")
         fail.set()
         seen.wait_for("added", "a.md")
-        assert watcher.mode == "polling"
-        assert [mode for mode, _ in told] == ["polling"]
-        assert "too many open files" in told[0][1] == watcher.why
+        modes.append(watcher.mode)
+        assert modes == ["live", "polling"]
+        assert told == [("polling", watcher.why)]
+        assert "too many open files" in watcher.why
     finally:
         fail.set()
         watcher.stop()
@@ -325,15 +325,15 @@ def test_it_can_be_stopped_from_its_own_report(root: Path) -> None:
     stopped = threading.Event()
 
     def stop(_: list[Change]) -> None:
-        watcher.stop()
+        mine.stop()
         stopped.set()
 
-    watcher = Watcher(root, stop, rescan_s=0.05, polling=True)
-    watcher.start()
+    mine = Watcher(root, stop, rescan_s=0.05, polling=True)
+    mine.start()
     (root / "a.md").write_text("x")
     assert stopped.wait(TIMEOUT_S)
-    watcher.stop()
-    assert watcher.mode == "off"
+    mine.stop()
+    assert mine.mode == "off"
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -375,27 +375,24 @@ def test_waiting_costs_next_to_nothing(root: Path, seen: Seen) -> None:
     assert float(child.stdout) < 0.05
 
 
-def test_a_look_tells_the_truth_about_folders_it_cannot_read(root: Path) -> None:
+def test_a_folder_that_turns_into_a_file(root: Path) -> None:
     tree = Tree([root])
-    assert [change.kind for change in tree.look_everywhere()] == ["added"]
+    assert tree.look_everywhere() == [Change(root / "topics" / "a.md", "added")]
     (root / "topics").rename(root / "old")
     (root / "topics").write_text("now a file")
-    kinds = [(change.kind, change.path.relative_to(root).as_posix()) for change in tree.look_everywhere()]
-    assert kinds == [("added", "old/a.md"), ("removed", "topics/a.md"), ("added", "topics")] or sorted(
-        kinds
-    ) == [
-        ("added", "old/a.md"),
-        ("added", "topics"),
-        ("removed", "topics/a.md"),
+    assert tree.look_everywhere() == [
+        Change(root / "old" / "a.md", "added"),
+        Change(root / "topics", "added"),
+        Change(root / "topics" / "a.md", "removed"),
     ]
     assert tree.look_everywhere() == []
     assert tree.files == 2
 
 
-def test_looking_at_what_is_elsewhere_changes_nothing(root: Path, tmp_path: Path) -> None:
+def test_a_look_at_places_that_are_not_watched(root: Path, tmp_path: Path) -> None:
     tree = Tree([root])
     tree.look_everywhere()
     (tmp_path / "watched-not").mkdir()
     (tmp_path / "watched-not" / "a.md").write_text("x")
     assert tree.look_at([str(tmp_path / "watched-not" / "a.md"), "/", str(root / ".git" / "x")]) == []
-    assert time.time() > 0
+    assert tree.files == 1

@@ -1,4 +1,4 @@
-"""Runs a scenario again and again, each time killed at another fault point, then finished by a second process.
+"""Runs a scenario again and again, killed at another fault point each time and finished by a second process.
 
 Run as a program of its own: it forks, which a test runner with threads must not.
 """
@@ -14,8 +14,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import filelock
+
 from engine.errors import WriteFailed
-from engine.store import faults
+from engine.store import faults, header_edit
 from engine.store.files import Files
 from engine.store.paths import TEMP_PREFIX, Workspace
 from engine.transcripts.capture import ConversationCapture
@@ -24,6 +26,7 @@ from engine.transcripts.importers import import_file
 
 AT = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MOST_HITS = 60
+LOADED = (header_edit, filelock)  # Loaded once here, and not in each of hundreds of children.
 
 Step = Callable[[], object]
 

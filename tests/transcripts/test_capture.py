@@ -361,7 +361,7 @@ class TestEnd:
         broken = files.read(path).replace(b"tags: []", b"tags: [")
         files.replace(path, broken)
         assert capture.message("a", "user", "hi")
-        with pytest.raises(DocumentError, match="raw/conversations/.*:"):
+        with pytest.raises(DocumentError, match=r"raw/conversations/.*:"):
             capture.end("a")
         assert files.read(path).startswith(broken)
 

@@ -46,7 +46,8 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 
-capture = ConversationCapture(Files(Workspace.open(sys.argv[1])), clock=lambda: datetime(2026, 2, 16, tzinfo=UTC))
+files = Files(Workspace.open(sys.argv[1]))
+capture = ConversationCapture(files, clock=lambda: datetime(2026, 2, 16, tzinfo=UTC))
 capture.start("s")
 capture.message("s", "user", "one", key="1")
 capture.message("s", "agent", "two", key="2")

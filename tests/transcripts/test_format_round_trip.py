@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.transcripts.format import parse, render, render_turn
+from engine.transcripts.format import last_turn, parse, render, render_turn
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript, Turn
 from tests.transcripts.strategies import PIECES, header_values, nasty_text, turns
 
@@ -162,3 +162,11 @@ def test_long_runs_of_anything_take_no_time_to_speak_of() -> None:
     for piece in ("\\", "`", "```a\n", "~~~\n```\n", "\n", " ", "→ ", "<!-- key:", "> [tool:", "u{0}\\"):
         turn = Turn("agent", "10:00", (Text(piece * 20_000), ToolCall(piece * 5_000, piece * 5_000)))
         assert read_back(render_turn(turn)).turns == (turn,)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(turns, max_size=4))
+def test_the_last_turn_is_found_without_reading_all(given_turns: list[Turn]) -> None:
+    data = render(transcript(*given_turns, title="T", header={"session_id": "s"})).encode()
+    assert last_turn(data) == (given_turns[-1] if given_turns else None)
+    assert last_turn(data.replace(b"\n", b"\r\n")) == last_turn(data)

@@ -103,7 +103,6 @@ def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> 
     now.seconds = 101
     tail = Tail(path, settle_s=2, clock=now)
     assert said(tail.read_new()) == [(0, "", False)]
-    assert tail.waiting
     now.seconds = 103
     assert said(tail.read_new()) == [(0, "one", True)]
     assert not tail.waiting

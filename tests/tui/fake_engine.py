@@ -32,9 +32,10 @@ REVIEW = "Can you review the PR that just came in?"
 QUIET_TOPICS = (
     "api-design", "backups", "billing", "calendar", "ci-failures", "customer-calls", "data-export",
     "database", "debugging", "dependencies", "design-docs", "docker", "expenses", "feature-flags",
-    "german-mails", "hiring", "holidays", "incident", "infra-costs", "invoices", "journal-daily", "legal",
-    "meeting-notes", "metrics", "migrations", "naming", "newsletter", "on-call", "performance", "postmortem", "presentations",
-    "pricing", "privacy", "python-packaging", "security", "staging", "standup",
+    "german-mails", "hiring", "holidays", "incident", "infra-costs", "invoices", "journal-daily",
+    "legal", "meeting-notes", "metrics", "migrations", "naming", "newsletter", "on-call",
+    "performance", "postmortem", "presentations", "pricing", "privacy", "python-packaging",
+    "security", "staging", "standup",
 )  # fmt: skip
 
 DIGEST = """# Knowledge digest
@@ -386,7 +387,8 @@ class FakeWorkspace:
 class FakeEngine:
     """Answers at once from fixed data and remembers what it was asked.
 
-    ``gates`` block a call of that name until they are set, so that a test can look at the time between.
+    ``traces`` and ``output`` take the place of the fixed answers; ``gates`` block a call of that name
+    until they are set, so that a test can look at the time between; ``failing`` makes calls fail.
     """
 
     root: Path
@@ -395,7 +397,8 @@ class FakeEngine:
     ledger_view: LedgerView = field(default_factory=lambda: LedgerView(ledger_rows()))
     status_value: StatusView = field(default_factory=status_view)
     compiled: Compiled = field(default_factory=review_compiled)
-    trace_makers: dict[str, Callable[[str, datetime], Trace]] = field(default_factory=dict)
+    traces: dict[str, Trace] = field(default_factory=dict)
+    output: str = ""
     calls: list[tuple[object, ...]] = field(default_factory=list)
     gates: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
@@ -434,6 +437,8 @@ class FakeEngine:
     def trace_of(self, key: str) -> Trace | None:
         """A trace that fits the entry's text."""
         self._called("trace_of", key)
+        if key in self.traces:
+            return self.traces[key]
         entry = next((entry for entry in self.entries if entry.key == key and entry.kind != "tool"), None)
         if entry is None:
             return None
@@ -484,7 +489,7 @@ class FakeEngine:
     def run_command(self, line: str) -> str:
         """Says the line back."""
         self._called("run_command", line)
-        return f"$ autopoiesis {line}\n42 topics, 0 problems\n"
+        return self.output or f"$ autopoiesis {line}\n42 topics, 0 problems\n"
 
     def asked(self, name: str) -> list[tuple[object, ...]]:
         """The calls of one name, in order."""

@@ -54,6 +54,7 @@ def _headless(engine: object) -> int:
 
     if not isinstance(engine, Engine):
         raise TypeError("an engine is needed")
+    engine.refresh_index()
     trace, compiled = engine.try_message(SAMPLE_MESSAGE)
     emit(f"message: {SAMPLE_MESSAGE}")
     emit()

@@ -1,0 +1,130 @@
+"""Hostile text in every place of the workbench: it is shown as text, and only as text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from engine.activation.trace import Correction, TriggerHit
+from engine.context.compiled import LeftOut
+from engine.errors import Problem
+from engine.events import GateAsked, Trouble
+from engine.feed import FeedEntry
+from engine.views import DigestView, LedgerRow, LedgerView
+from tests.tui.conftest import Driven, Run
+from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
+
+HOSTILE = [
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b[2J\x1b[H",
+    "\x9b31m\x90q\x9c",
+    "\u202egnp.exe\u2066",
+    "[/]",
+    "[/etc/passwd]",
+    "[@click=app.quit]x[/]",
+    "[todo] buy",
+    "[red]$accent[/red]",
+    "a\rb\tc\nd",
+    "\udc9b\ud800",
+]
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def drawn(driven: Driven) -> Iterator[str]:
+    """What goes to the terminal, line by line, with the escape codes of styles taken out."""
+    for strip in driven.app.screen._compositor.render_strips():
+        assert not any(segment.style and segment.style.link for segment in strip)
+        assert not any(segment.style and segment.style.meta.get("@click") for segment in strip)
+        yield SGR.sub("", strip.render(driven.app.console))
+
+
+def assert_harmless(driven: Driven) -> None:
+    """No character on the screen steers the terminal."""
+    for line in drawn(driven):
+        for character in line:
+            assert unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp"), repr(line)
+            assert unicodedata.bidirectional(character) not in ("RLO", "LRO", "LRI", "RLI", "FSI"), repr(line)
+        line.encode("utf-8")
+
+
+def poison(engine: FakeEngine, text: str) -> None:
+    """Puts a text wherever the workbench shows one."""
+    engine.entries = [
+        FeedEntry(NOW, kind, text, text, f"{text}#{number}" if kind == "user" else "")
+        for number, kind in enumerate(("trouble", "file", "commit", "tool", "user"))
+    ]  # type: ignore[misc]
+    engine.digest_view = DigestView(
+        True, 10, 4096, f"# {text}\n\n## {text}\n- {text} [from: x, 2026-06-12]\n{text}\n"
+    )
+    row = LedgerRow("0" * 64, "harvest-failed", text, text, 1, {text: 1}, False, text)
+    engine.ledger_view = LedgerView((row, replace(row, sha256="1" * 64, status=text)))
+    problem = Problem(text, 3, text, text)
+    engine.status_value = status_view(
+        branch=text, gate=text, model=text, watch_mode="polling", watch_why=text, problems=(problem,)
+    )
+    left = LeftOut(text, 3, "knowledge", text, text, 10, None, text)
+    section = replace(engine.compiled.sections[0], label=text, source=text, why=text)
+    engine.compiled = replace(engine.compiled, left_out=(left,), sections=(section,), problems=(text,))
+    base = review_trace(text)
+    first = base.rows[0]
+    hits = (TriggerHit(0, text, text, 0, len(text)),)
+    bad = replace(first, topic=text, rule=text, why=text, flip=text, priority=text, hits=hits)
+    asked = base.rows[1]
+    assert asked.gate is not None
+    asked = replace(asked, gate=replace(asked.gate, provider=text, model=text, reason=text))
+    trace = replace(base, rows=(bad, asked), corrections=(Correction(text, text, text),))
+    engine.traces = {entry.key: trace for entry in engine.entries if entry.key}
+    engine.output = text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_nothing_of_it_acts(run: Run, engine: FakeEngine, text: str, size: tuple[int, int]) -> None:
+    poison(engine, text)
+    async with run(size) as driven:
+        assert driven.bench.activation.selected is not None
+        driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
+        await driven.settle()
+        assert_harmless(driven)
+        assert driven.app.is_running
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: str) -> None:
+    poison(engine, text)
+    async with run() as driven:
+        for keys in (["2", "enter"], ["4", "enter"], ["5", "enter"], ["exclamation_mark"], ["question_mark"]):
+            await driven.press(*keys)
+            assert len(driven.app.screen_stack) == 2
+            assert_harmless(driven)
+            await driven.press("escape")
+        driven.bench.prompt.enter_mode("command", value=text, about=text)
+        driven.bench.typing.run_line(f"echo {text}")
+        await driven.settle()
+        assert_harmless(driven)
+        await driven.press("escape", "ctrl+p")
+        await driven.pilot.pause(0.2)
+        assert_harmless(driven)
+
+
+@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]"])
+async def test_markup_keeps_all_its_words(run: Run, engine: FakeEngine, text: str) -> None:
+    poison(engine, text)
+    async with run((200, 60)) as driven:
+        screen = "\n".join(drawn(driven))
+        assert screen.count(text) >= 12
+        driven.bench.say(text)
+        await driven.settle()
+        assert "\n".join(drawn(driven)).count(text) > screen.count(text)
+
+
+async def test_the_net_behind_the_door_is_part_of_the_application(run: Run) -> None:
+    async with run() as driven:
+        driven.bench.feed.border_title = "x\x1b]52;c;x\x07"
+        driven.bench.refresh()
+        await driven.settle()
+        assert_harmless(driven)

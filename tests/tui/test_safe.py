@@ -1,0 +1,102 @@
+"""Text from outside: nothing that passes the door steers a terminal, hides, or measures wrong."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+
+from tui.safe import MAX_MARKS, ControlFilter, first_line, visible, visible_lines
+
+BLACK = Color(0, 0, 0)
+
+
+def steers(text: str) -> bool:
+    """Whether a terminal would do something else than show the text."""
+    return any(
+        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(character)
+        in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+        for character in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text", "plain text"),
+        ("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"),
+        ("a\tb\nc\r\nd\re", "a⇥b⏎c⏎d␍e"),
+        ("\x9b31m red \x7f", "\\x9b31m red ␡"),
+        ("\u202efdp.exe", "\\u202efdp.exe"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("\udc80\ud800", "\\x80\\ud800"),
+        ("tag\U000e0041", "tag\\U000e0041"),
+        ("[/] [todo] buy [@click=app.x]", "[/] [todo] buy [@click=app.x]"),
+        ("naïve café 日本語", "naïve café 日本語"),
+    ],
+)
+def test_every_hazard_becomes_visible(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_emoji_sequences_fall_apart_into_signs_of_known_width() -> None:
+    shown = visible("👨‍👩‍👧 ⚠️")
+    assert "\u200d" not in shown and "\ufe0f" not in shown
+    assert cell_len(shown) == 2 + 2 + 2 + 1 + 1
+
+
+def test_joiners_that_shape_letters_stay() -> None:
+    assert visible("می\u200cخواهم") == "می\u200cخواهم"
+
+
+def test_combining_marks_are_kept_in_reason_and_never_sit_on_the_border() -> None:
+    assert visible("Z" + "\u0301" * 50) == "Z" + "\u0301" * MAX_MARKS
+    assert visible("\u0301x").startswith("◌")
+
+
+def test_lines_and_first_line() -> None:
+    assert visible_lines("a\r\nb\x1b\n") == ["a", "b␛"]
+    assert first_line("\n\n  hello \x07\nworld") == "hello ␇"
+    assert first_line(" \n\t\n") == ""
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_whatever_comes_in_is_harmless_and_can_be_encoded(text: str) -> None:
+    shown = visible(text)
+    assert not steers(shown)
+    shown.encode("utf-8")
+    assert visible(shown) == shown
+
+
+def test_the_filter_cleans_what_missed_the_door_at_its_old_width() -> None:
+    segments = [Segment("ab\x1b]52;c;x\x07cd\u202e", Style(bold=True)), Segment("fine")]
+    cleaned = ControlFilter().apply(segments, BLACK)
+    assert not any(steers(segment.text) for segment in cleaned)
+    assert sum(segment.cell_length for segment in cleaned) == sum(segment.cell_length for segment in segments)
+    assert cleaned[1].text == "fine"
+
+
+def test_the_filter_takes_links_away() -> None:
+    (segment,) = ControlFilter().apply([Segment("x", Style(link="javascript:alert(1)"))], BLACK)
+    assert segment.style is not None and segment.style.link is None
+
+
+def test_the_filter_leaves_clean_lines_alone() -> None:
+    segments = [Segment("│ ▇▇┄ 日本 ✓", Style(bold=True))]
+    assert ControlFilter().apply(segments, BLACK) is segments
+
+
+@given(st.text(alphabet=st.characters(), max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_the_filter_stops_anything(text: str) -> None:
+    cleaned = ControlFilter().apply([Segment(text)], BLACK)
+    assert not any(re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff]", segment.text) for segment in cleaned)
