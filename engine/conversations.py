@@ -241,8 +241,8 @@ def _moment_in_path(path: str) -> datetime | None:
     if dated is None:
         return None
     with contextlib.suppress(ValueError):
-        year, month, day, *clock = map(int, dated.groups())
-        return datetime(year, month, day, *clock, tzinfo=UTC)
+        year, month, day, hour, minute = map(int, (*dated.groups(), 0, 0)[:5])
+        return datetime(year, month, day, hour, minute, tzinfo=UTC)
     return None
 
 

@@ -7,7 +7,6 @@ the search index, and one that only lists topics never pays for the gate.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from engine.activation.trace import Correction, Direction, Event, Message, Trace
+from engine.activation.trace import Direction, Event, Message, Trace
 from engine.config import CONFIG_FILE, Config, load
-from engine.conversations import Conversation, Conversations, TurnKey
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.events import EngineEvent, Trouble
 from engine.feed import FeedEntry, FeedLog
@@ -26,7 +24,6 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary, TopicsDelta
 from engine.topics.model import Topic
-from engine.transcripts.capture import ConversationCapture
 from engine.views import DigestView, LedgerView, StatusView, read_digest, read_ledger
 
 if TYPE_CHECKING:
@@ -35,15 +32,16 @@ if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
+    from engine.conversations import Conversations
     from engine.live import Live
     from engine.search.index import SearchIndex
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
     from engine.store.repository import Repository
+    from engine.transcripts.capture import ConversationCapture
+    from engine.turns import Before, Turns
 
 Clock = Callable[[], datetime]
-
-KEPT_TRACES = 1_000
 
 
 def utc_now() -> datetime:
@@ -64,7 +62,6 @@ class Engine:
         self.config = config
         self.files = files
         self.clock = clock
-        self.conversations = Conversations(workspace, files)
         self._config_problems = odd
         self._guard = threading.RLock()
         self._handlers: list[Callable[[EngineEvent], None]] = []
@@ -72,7 +69,6 @@ class Engine:
         self._live: Live | None = None
         self._feed: FeedLog = FeedLog()
         self._feed_filled = False
-        self._traces: OrderedDict[str, tuple[str, Trace]] = OrderedDict()
 
     @classmethod
     def open(cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now) -> Self:
@@ -118,8 +114,28 @@ class Engine:
         return library
 
     @cached_property
+    def conversations(self) -> Conversations:
+        """Reads transcripts and working conversations."""
+        from engine.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Conversations(self.workspace, self.files)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Traces of their turns."""
+        from engine.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Turns(
+            self.conversations,
+            lambda message, record, ask: self.pipeline.process(message, record=record, ask=ask),
+            lambda: self.library.version,
+        )
+
+    @cached_property
     def capture(self) -> ConversationCapture:
         """Writes sessions down."""
+        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
+
         return ConversationCapture(self.files, clock=self.clock)
 
     @cached_property
@@ -242,7 +258,7 @@ class Engine:
         return self.pipeline.process(message, record=record)
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
-        """The trace of a message that a key names; remembered for ``trace_of``.
+        """The trace of a message that comes from no transcript, remembered under a key for ``trace_of``.
 
         Args:
             message: The message.
@@ -250,33 +266,15 @@ class Engine:
             record: Write the decisions to the log.
             ask: Whether the gate may be asked; without, only what it already knows counts.
         """
-        trace = self.pipeline.process(message, record=record, ask=ask)
-        with self._guard:
-            self._traces[key] = (self.library.version, trace)
-            self._traces.move_to_end(key)
-            while len(self._traces) > KEPT_TRACES:
-                self._traces.popitem(last=False)
-        return trace
+        return self.turns.trace_message(message, key=key, record=record, ask=ask)
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
-        """The trace of a turn; ``None`` where there is nothing to trace."""
-        found = self._turn(key)
-        message = found[0].message(found[1]) if found else None
-        if message is None:
-            return None
-        return self.trace_message(message, key=key, record=record, ask=ask)
+        """The trace of a turn that arrived; ``None`` where there is nothing to trace."""
+        return self.turns.trace_turn(key, record=record, ask=ask)
 
     def trace_of(self, key: str) -> Trace | None:
-        """What activation did with a message of the feed, or would do with an old one.
-
-        A turn from before is traced with today's topics and with what the gate already knows; nobody is
-        asked again.
-        """
-        with self._guard:
-            known = self._traces.get(key)
-        if known is not None and (known[0] == self.library.version or key.startswith("signal:")):
-            return known[1]
-        return self.trace_turn(key, record=False, ask=False)
+        """What activation did with a message of the feed, or would do with an old one; asks nobody."""
+        return self.turns.trace_of(key)
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         """What a message would do, without it being said anywhere.
@@ -287,15 +285,6 @@ class Engine:
         """
         trace = self.pipeline.process(Message(text, at=self.clock()), record=False, ask=ask)
         return trace, self._compile(text, trace)
-
-    def _turn(self, key: str) -> tuple[Conversation, int] | None:
-        name = TurnKey.of(key)
-        if name is None:
-            return None
-        conversation = self.conversations.read(name.path)
-        if conversation is None or name.ordinal >= len(conversation.turns):
-            return None
-        return conversation, name.ordinal
 
     # A prompt comes out.
 
@@ -314,78 +303,43 @@ class Engine:
             BudgetError: What may never be dropped exceeds the budget.
             TranscriptError: There is no such session.
         """
-        conversation = self.conversations.of_session(session_id) if session_id else None
+        before = self.turns.before(self.conversations.of_session(session_id)) if session_id else None
         message = Message(text, session_id=session_id, at=self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
         self.refresh_index()
-        return self._compile(text, trace, budget=budget, conversation=conversation)
+        return self._compile(text, trace, budget=budget, before=before)
 
     def compile_of(self, key: str) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
-        found = self._turn(key)
+        found = self.turns.asked_at(key)
         if found is None:
             return None
-        conversation, ordinal = found
-        while ordinal >= 0 and (
-            conversation.turns[ordinal].role != "user" or conversation.turns[ordinal].kind
-        ):
-            ordinal -= 1
-        if ordinal < 0:
-            return None
-        trace = self.trace_of(str(TurnKey(conversation.path, ordinal)))
-        if trace is None:
-            return None
-        return self._compile(
-            conversation.turns[ordinal].text, trace, conversation=conversation, ordinal=ordinal
-        )
+        text, trace, before = found
+        return self._compile(text, trace, before=before)
 
     def _compile(
-        self,
-        text: str,
-        trace: Trace,
-        *,
-        budget: int | None = None,
-        conversation: Conversation | None = None,
-        ordinal: int | None = None,
+        self, text: str, trace: Trace, *, budget: int | None = None, before: Before | None = None
     ) -> Compiled:
         from engine.context.compiler import CompileRequest  # noqa: PLC0415 — a trace needs no compiler
 
-        names = list(trace.active)
-        corrections: tuple[Correction, ...] = ()
-        history = conversation.turns[:ordinal] if conversation else ()
-        exclude: frozenset[str] = frozenset()
-        if conversation:
-            exclude = frozenset({conversation.path})
-            steering = self._steering(conversation, len(history))
-            if steering is not None:
-                corrections = steering.corrections
-                names += [name for name in steering.active if name not in names]
+        names = dict.fromkeys((*trace.active, *(before.steering if before else ())))
         topics = [self.library.get(name) for name in names]
+        own = frozenset({before.path}) if before else frozenset()
         return self.compiler.compile(
             CompileRequest(
                 message=text,
                 today=self.clock().date(),
                 topics=tuple(topic for topic in topics if topic is not None),
                 trace=trace,
-                history=history,
+                history=before.turns if before else (),
                 retrieve=lambda query, limit, without: self.index.search(
-                    query, limit=limit, exclude=without | exclude
+                    query, limit=limit, exclude=without | own
                 ),
                 budget=budget,
-                session_id=conversation.session_id if conversation else "",
-                corrections=corrections,
+                session_id=before.session_id if before else "",
+                corrections=before.corrections if before else (),
             )
         )
-
-    def _steering(self, conversation: Conversation, before: int) -> Trace | None:
-        """The trace of what the agent wrote last: its topics and hints enter the next prompt (spec 4.3)."""
-        for ordinal in range(before - 1, -1, -1):
-            turn = conversation.turns[ordinal]
-            if turn.role == "user":
-                return None
-            if turn.role == "agent" and not turn.kind:
-                return self.trace_of(str(TurnKey(conversation.path, ordinal)))
-        return None
 
     # Finding.
 
@@ -433,7 +387,7 @@ class Engine:
                 part = self.__dict__.pop(name, None)
                 if part is not None and hasattr(part, "close"):
                     part.close()
-            self._traces.clear()
+        self.turns.forget()
 
     # What a face shows.
 
@@ -509,7 +463,7 @@ class Engine:
             return False
         with self._guard:
             pipeline = self.__dict__.pop("pipeline", None)
-            self._traces.clear()
+        self.turns.forget()
         if pipeline is not None:
             pipeline.close()
         return True

@@ -63,8 +63,10 @@ class Worked(Protocol):
     workspace: Workspace
     files: Files
     config: Config
-    conversations: Conversations
     clock: Callable[[], datetime]
+
+    @property
+    def conversations(self) -> Conversations: ...
 
     @property
     def library(self) -> TopicLibrary: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from engine.errors import GateError
 from engine.events import EngineEvent, GateAsked, GateClosed
 
 if TYPE_CHECKING:
+    import asyncio
     from datetime import datetime
 
     from engine.activation.gate import GateQuestion
@@ -50,6 +50,8 @@ class Questions:
                 "nobody to ask",
                 cure="open the workbench, or set gate.provider to something that answers alone",
             )
+        import asyncio  # noqa: PLC0415 — a process that asks nobody does without it
+
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()
         question_id = f"q{next(self._numbers)}"

@@ -28,6 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 MAX_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SIMPLE = ("name", "title", "mode")
 
 
@@ -148,7 +149,7 @@ def parse_theme(data: bytes, where: str) -> ThemeFile:
         ThemeError: The first thing that is wrong with it.
     """
     try:
-        node = yaml.compose(data.decode("utf-8"), Loader=yaml.SafeLoader)
+        node = yaml.compose(data.decode("utf-8"), Loader=_LOADER)
     except UnicodeDecodeError as error:
         raise ThemeError("is not UTF-8 text", where=where, cure="save it as UTF-8") from error
     except yaml.MarkedYAMLError as error:

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.types import CSSPathType
 
-from themes.loader import BUNDLED, ThemeFile, load_themes
+from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.clock import Clock
 from tui.commands.palette import WorkbenchCommands
 from tui.messages import NextTheme
@@ -121,11 +122,9 @@ class WorkbenchApp(App[int]):
         self.notify("q quits, esc backs out", markup=False)
 
 
+@lru_cache(maxsize=1)
 def _defaults() -> ThemeFile:
-    themes, errors = load_themes((BUNDLED,))
-    if DEFAULT_THEME not in themes:
-        raise errors[0] if errors else FileNotFoundError(BUNDLED / f"{DEFAULT_THEME}.yaml")
-    return themes[DEFAULT_THEME]
+    return load_theme(BUNDLED / f"{DEFAULT_THEME}.yaml")
 
 
 def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:

@@ -7,6 +7,7 @@ restarts. A question that fails is an outcome like any other: visible, and appli
 from __future__ import annotations
 
 import hashlib
+import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -146,6 +147,7 @@ class Gate:
         self._settings = settings
         self._cache = cache if provider.identity else None
         self._loop: LoopThread | None = None
+        self._guard = threading.Lock()
 
     @property
     def deadline(self) -> float:
@@ -202,9 +204,11 @@ class Gate:
             return tuple(outcome for outcome in outcomes if outcome is not None)
         from engine.activation.gate_round import LoopThread  # noqa: PLC0415 — brings asyncio
 
-        if self._loop is None or not self._loop.alive:
-            self._loop = LoopThread()
-        answers = self._loop.run(self.ask(questions), timeout=self.deadline + 1.0)
+        with self._guard:
+            if self._loop is None or not self._loop.alive:
+                self._loop = LoopThread()
+            loop = self._loop
+        answers = loop.run(self.ask(questions), timeout=self.deadline + 1.0)
         if answers is not None:
             return answers
         failed = no_answer(self.provider, self.deadline)
@@ -212,11 +216,12 @@ class Gate:
 
     def close(self) -> None:
         """Stops the thread of ``ask_and_wait``; questions under way are given up. Takes a second at most."""
-        if self._loop is not None:
-            if isinstance(self.provider, Connected) and self._loop.alive:
-                self._loop.run(self.provider.aclose(), timeout=0.5)
-            self._loop.close()
-            self._loop = None
+        with self._guard:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            if isinstance(self.provider, Connected) and loop.alive:
+                loop.run(self.provider.aclose(), timeout=0.5)
+            loop.close()
 
     async def aclose(self) -> None:
         """As ``close``, and closes the connections that ``ask`` opened on the running event loop."""

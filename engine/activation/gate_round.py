@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Collection, Coroutine, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import TypeVar
 
@@ -92,11 +93,15 @@ class LoopThread:
         return self._thread.is_alive()
 
     def run(self, work: Coroutine[object, object, Answer], *, timeout: float) -> Answer | None:
-        """The result of a coroutine, or ``None`` when it is not there after ``timeout`` seconds."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """The result of a coroutine; ``None`` when it is not there in ``timeout`` seconds or was given up."""
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:  # closed by another thread in between
+            work.close()
+            return None
         try:
             return future.result(timeout)
-        except TimeoutError:
+        except (TimeoutError, CancelledError):
             return None
         finally:
             future.cancel()

@@ -87,7 +87,8 @@ class Retrieved:
             why_not = self._repeated(placement, result, chosen, texts, history_line)
             found = None if why_not else _excerpt(result, chosen, share, placement)
             if found is not None:
-                cost = _piece(placement, found, "\n").tokens
+                above = next((each for each in reversed(chosen) if each.result.path == result.path), None)
+                cost = _piece(placement, found, "\n", above=above).tokens
                 if cost <= room - spent:
                     spent += cost
                     chosen.append(found)
@@ -197,9 +198,9 @@ def _laid_out(placement: Placement, chosen: list[_Chosen]) -> list[Piece]:
     grouped = _grouped(chosen)
     pieces: list[Piece] = []
     for number, found in enumerate(grouped):
-        again = number > 0 and grouped[number - 1].result.path == found.result.path
+        above = grouped[number - 1] if number else None
         is_last = number == len(grouped) - 1
-        piece = _piece(placement, found, "\n" + RETRIEVED[1] if is_last else "\n", again=again, order=number)
+        piece = _piece(placement, found, "\n" + RETRIEVED[1] if is_last else "\n", above=above, order=number)
         if not number:
             head = f"{RETRIEVED[0]}{INTRO}{piece.head}"
             piece = replace(piece, head=head, tokens=placement.count(head + piece.section.text + piece.tail))
@@ -207,14 +208,21 @@ def _laid_out(placement: Placement, chosen: list[_Chosen]) -> list[Piece]:
     return pieces
 
 
-def _piece(placement: Placement, found: _Chosen, tail: str, *, again: bool = False, order: int = 0) -> Piece:
+def _piece(
+    placement: Placement, found: _Chosen, tail: str, *, above: _Chosen | None = None, order: int = 0
+) -> Piece:
+    """The excerpt below its source, of which nothing is repeated that the excerpt above it has said."""
     candidate = _candidate(found.result, found.text, found.first, found.last)
     piece = placement.piece(replace(candidate, order=(order,)))
-    where = f"{'…' if again else found.result.path}:{candidate.lines}"
+    path, day = found.result.path, found.result.date
+    is_same_file = above is not None and above.result.path == path
+    is_known_day = day in path or day.replace("-", "/") in path
+    if is_known_day or (is_same_file and above is not None and above.result.date == day):
+        day = ""
     heading = one_line(found.result.heading, _HEADING_CHARACTERS)
     if heading.rpartition(" › ")[2] in found.text:
         heading = ""
-    parts = [where, heading, found.result.date, f"{found.result.score:.2f}"]
+    parts = [f"{'…' if is_same_file else path}:{candidate.lines}", heading, day, f"{found.result.score:.2f}"]
     head = marker(" · ".join(part for part in parts if part)) + "\n"
     return replace(piece, head=head, tail=tail, tokens=placement.count(f"{head}{piece.section.text}{tail}"))
 

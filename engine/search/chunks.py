@@ -28,6 +28,8 @@ HEADING_SEPARATOR = " › "
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _PATH_DATE = re.compile(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})/")
 _FENCE = re.compile(r"(?: {0,3}|> ?)(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}#")
+_MOST_HEADINGS = 5000
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"')\]]*\s")
 _WORD = re.compile(r"[^\W_]+")
 _NAMING_FIELDS = ("title", "name", "description", "topic", "project")
@@ -149,7 +151,7 @@ def _turn_spans(lines: Sequence[str], turns: Sequence[Turn], date: str) -> Itera
 def _section_spans(
     body: Sequence[str], first_line: int, date: str, *, plain: bool
 ) -> tuple[list[_Span], str]:
-    if plain:
+    if plain or sum(_HEADING.match(line) is not None for line in body) > _MOST_HEADINGS:
         return [_Span(start, end, text, "", date) for start, end, text in _cut(body, first_line)], ""
     found = sections("\n".join(body), first_line)
     spans: list[_Span] = []

@@ -61,17 +61,10 @@ def merge(candidates: Iterable[Candidate], lexical_weight: float, vector_weight:
         lexical_weight, vector_weight = 1.0, 0.0
     total = lexical_weight + vector_weight or 1.0
     best = max((candidate.bm25 for candidate in pool), default=0.0) or 1.0
-    ranked = [
-        Ranked(
-            candidate,
-            (
-                lexical_weight * max(candidate.bm25, 0.0) / best
-                + vector_weight * min(max(candidate.cosine or 0.0, 0.0), 1.0)
-            )
-            / total,
-        )
-        for candidate in pool
-    ]
+    ranked: list[Ranked] = []
+    for one in pool:
+        lexical, vector = max(one.bm25, 0.0) / best, min(max(one.cosine or 0.0, 0.0), 1.0)
+        ranked.append(Ranked(one, min((lexical_weight * lexical + vector_weight * vector) / total, 1.0)))
     return sorted(
         ranked,
         key=lambda one: (-round(one.score, 12), one.candidate.path, one.candidate.line, one.candidate.chunk),

@@ -295,7 +295,8 @@ class Files:
             except BaseException:
                 # A program that does not know our lock may have added more; its bytes are not ours to cut.
                 if os.fstat(descriptor).st_size <= before + len(data):
-                    os.ftruncate(descriptor, before)
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(descriptor, before)
                 raise
             return _is_same(os.fstat(descriptor), descriptors.status(name, folder))
         finally:

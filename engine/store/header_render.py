@@ -23,6 +23,7 @@ _NEVER_WRAP = 1 << 30
 _RESOLVER: Any = yaml.resolver.Resolver()
 _STRING_TAG = "tag:yaml.org,2002:str"
 _HARMLESS_TAGS = frozenset({_STRING_TAG, "tag:yaml.org,2002:timestamp"})
+_HALVES = re.compile("[\ud800-\udfff]")
 # What a YAML reader takes for a line end, or may not stand in a file unescaped.
 _ODD = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ud800-\\udfff\\ufffe\\uffff]")
 
@@ -36,6 +37,8 @@ def as_read(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, str):
+        if not value.isascii() and _HALVES.search(value):
+            raise DocumentError("a header cannot hold half a surrogate pair", cure="pass whole characters")
         return value
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -27,7 +27,7 @@ _POLL_S = 1.0
 _STEP_MS = 25
 _SECOND_LOOKS_S = (0.15, 0.6)
 _MOST_SECOND_LOOKS = 256
-_BUSY_SHARE = 30
+_PAUSE_PER_LOOK = {"live": 100, "polling": 20, "off": 20}
 _JOIN_S = 5.0
 
 
@@ -140,7 +140,7 @@ class Watcher:
                 self._reopen_native()
                 changes = self._tree.look_everywhere(places)
                 took = time.monotonic() - now
-                next_full = time.monotonic() + max(self._pause_s(), took * _BUSY_SHARE)
+                next_full = time.monotonic() + max(self._pause_s(), took * _PAUSE_PER_LOOK[self._mode])
             else:
                 places |= {folder for at, folder in second_looks if at <= now}
                 changes = self._tree.look_at(places)

@@ -282,3 +282,21 @@ def test_the_block_fits_whatever_room_there_is(space: Space, budget: int) -> Non
     assert compiled.tokens <= budget - compiled.reply_reserve
     assert not any("longer than its parts" in each.reason for each in compiled.left_out)
     assert sum(each.layer == 10 for each in compiled.sections) + len(compiled.left_out) == 40
+
+
+def test_a_source_line_repeats_neither_path_nor_day(space: Space) -> None:
+    talk = "raw/conversations/2026/02/16/1045-ses_b2-cache.md"
+    compiled = space.compile(
+        results=(
+            result(talk, 1, 1, 0.9, "one", date="2026-02-16"),
+            result("knowledge/memory/notes.md", 3, 3, 0.8, "two", date="2026-01-01"),
+            result("knowledge/memory/notes.md", 4, 4, 0.7, "three", date="2026-01-01"),
+            result("knowledge/memory/notes.md", 5, 5, 0.6, "four", date="2026-01-02"),
+        )
+    )
+    assert [line for line in block(compiled).splitlines() if line.startswith("<!--")] == [
+        f"<!-- {talk}:1-1 · 0.90 -->",
+        "<!-- knowledge/memory/notes.md:3-3 · 2026-01-01 · 0.80 -->",
+        "<!-- …:4-4 · 0.70 -->",
+        "<!-- …:5-5 · 2026-01-02 · 0.60 -->",
+    ]

@@ -104,6 +104,11 @@ class Service:
 
 @pytest.fixture(scope="session")
 def one_server() -> Iterator[HTTPServer]:
+    # The first import takes seconds; no test's deadline should have to cover it.
+    import anthropic
+    import openai
+
+    assert anthropic.__version__ and openai.__version__
     with HTTPServer(threaded=True) as server:
         yield server
 

@@ -68,8 +68,8 @@ async def test_a_dripping_response_ends_at_the_deadline(service: Service) -> Non
 
 async def test_retries_share_the_deadline(service: Service) -> None:
     service.answers(json_response(service.error("boom"), 500), service.until_released)
-    with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
-        await complete(service.provider(), timeout=0.5)
+    with pytest.raises(GateError, match="no answer within 2 s"):
+        await complete(service.provider(), timeout=2)
     assert len(service.bodies) == 2
 
 
@@ -80,7 +80,7 @@ async def test_cancelling_lets_go_of_the_request(service: Service) -> None:
     while not service.bodies:
         await asyncio.sleep(0.01)
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=1.0)
+    done, _ = await asyncio.wait([task], timeout=5.0)
     assert done and task.cancelled()
 
 

@@ -159,6 +159,13 @@ def test_line_ends_and_a_byte_order_mark_do_not_move_lines() -> None:
     assert split(data, TALK, "conversation").pieces == plain.pieces
 
 
+def test_a_file_of_nothing_but_headings_is_taken_as_text() -> None:
+    data = b"# a\n" * 300_000
+    contents = split(data, NOTE, "reference")
+    assert {piece.chunk.heading for piece in contents.pieces} == {""}
+    assert sum(len(piece.chunk.text) + 1 for piece in contents.pieces) == len(data)
+
+
 _LINES = st.lists(
     st.one_of(
         st.sampled_from(

@@ -268,7 +268,7 @@ def _headers(draw: st.DrawFn) -> tuple[list[tuple[str, list[str]]], str]:
 _bodies = st.binary(max_size=40) | st.sampled_from([b"", b"\n# T\r\n---\n", b"---\na: b\n---\n", b"\xff\x00"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_headers(), _bodies, st.booleans(), st.data())
 def test_all_but_the_field_stays_byte_for_byte(
     header: tuple[list[tuple[str, list[str]]], str], body: bytes, bom: bool, data: st.DataObject

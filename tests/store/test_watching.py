@@ -13,7 +13,7 @@ import pytest
 from engine.store.tree import Change, Tree
 from engine.store.watcher import Watcher
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 class Seen:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.style import Style
 
-from engine.activation.trace import Trace
+from engine.activation.trace import TopicTrace, Trace
 from tui.draw import Row, clip, marked, wrap
 from tui.figures import clock, count, dollars, milliseconds
 from tui.render.explain import explain
@@ -58,7 +58,7 @@ def draw_activation(
     why = explain(shown, row, width, roles, full=True) if row is not None else []
     if row is not None and len(why) + wanted > room:
         why = explain(shown, row, width, roles)
-    size = min(wanted, max(room - len(why), room * 2 // 3 if len(why) > room // 3 else wanted, 1))
+    size = max(1, min(wanted, room - min(len(why), room // 3)))
     rows, drawn_top, number = body(table, top, size, plan, roles, focused)
     first = len(lines)
     lines.extend(rows)
@@ -115,6 +115,11 @@ def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles
         rows.append(Row())
     rows[-1].right(Row((who, roles.muted)), width)
     return rows
+
+
+def _spans(row: TopicTrace, length: int) -> list[tuple[int, int]]:
+    """Where a topic's triggers hit inside a text of that length."""
+    return [(hit.start, hit.end) for hit in row.hits if 0 <= hit.start < hit.end <= length]
 
 
 def _underline(

@@ -44,7 +44,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading; a pipe or device is refused instead of waited for.
 
     Raises:
-        ImportFailed: It is no regular file, or cannot be opened.
+        ImportFailed: It is no regular file, or cannot be opened or read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -52,10 +52,16 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise ImportFailed(
             f"cannot be opened ({error.strerror})", where=str(path), cure="check the path and its permissions"
         ) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ImportFailed("is no regular file", where=str(path), cure="name a session's .jsonl file")
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ImportFailed("is no regular file", where=str(path), cure="name a session's .jsonl file")
-        yield stream
+        try:
+            yield stream
+        except OSError as error:
+            raise ImportFailed(
+                f"cannot be read ({error.strerror})", where=str(path), cure="check the disk, and try again"
+            ) from error
 
 
 def read_lines(stream: BinaryIO, start: int = 0, *, limit: int = LINE_LIMIT) -> Iterator[Line]:

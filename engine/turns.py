@@ -1,0 +1,151 @@
+"""The turns of conversations through the three tiers and the compiler, each named by a key.
+
+A turn that arrives is traced once, with the gate; one from before is traced with today's topics and with what
+the gate already knows, because nobody is to be asked again for looking back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.conversations import Conversation, Conversations, TurnKey
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Correction, Message, Trace
+    from engine.transcripts.turn import Turn
+
+KEPT_TRACES = 1_000
+
+_SIGNAL = "signal:"
+"""How the key of a schedule or a webhook begins; what it brought is gone, so its trace is kept as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What stands before a message in its conversation.
+
+    Attributes:
+        turns: The earlier turns, oldest first.
+        path: The conversation's file.
+        session_id: Its session.
+        steering: The topics that the agent's last turn called (spec 4.3).
+        corrections: The hints of its output watchers.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    path: str = ""
+    session_id: str = ""
+    steering: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+
+
+class Turns:
+    """Traces of turns, remembered. Safe to use from several threads.
+
+    Args:
+        conversations: Reads them.
+        process: Traces a message; ``record`` logs its decisions, ``ask`` lets the gate be asked.
+        version: Names the state of the topics; a trace of another state is made anew.
+    """
+
+    def __init__(
+        self,
+        conversations: Conversations,
+        process: Callable[[Message, bool, bool], Trace],
+        version: Callable[[], str],
+    ) -> None:
+        self._conversations = conversations
+        self._process = process
+        self._version = version
+        self._guard = threading.Lock()
+        self._traces: OrderedDict[str, tuple[str, Trace]] = OrderedDict()
+
+    def forget(self) -> None:
+        """Drops every remembered trace, when settings or the gate have changed."""
+        with self._guard:
+            self._traces = OrderedDict(
+                (key, known) for key, known in self._traces.items() if key.startswith(_SIGNAL)
+            )
+
+    def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
+        """Traces a message under a key."""
+        version = self._version()
+        trace = self._process(message, record, ask)
+        with self._guard:
+            self._traces[key] = (version, trace)
+            self._traces.move_to_end(key)
+            while len(self._traces) > KEPT_TRACES:
+                self._traces.popitem(last=False)
+        return trace
+
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
+        """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory."""
+        found = self.find(key)
+        message = found[0].message(found[1]) if found else None
+        return None if message is None else self.trace_message(message, key=key, record=record, ask=ask)
+
+    def trace_of(self, key: str) -> Trace | None:
+        """The trace of a turn or signal, remembered or made without asking anybody."""
+        with self._guard:
+            known = self._traces.get(key)
+        if known is not None and (key.startswith(_SIGNAL) or known[0] == self._version()):
+            found = self.find(key)
+            message = found[0].message(found[1]) if found else None
+            # The turn may have grown since.
+            if message is None or message.text == known[1].message.text:
+                return known[1]
+        return self.trace_turn(key, record=False, ask=False)
+
+    def find(self, key: str) -> tuple[Conversation, int] | None:
+        """The conversation and ordinal that a key names."""
+        name = TurnKey.of(key)
+        conversation = self._conversations.read(name.path) if name else None
+        if name is None or conversation is None or name.ordinal >= len(conversation.turns):
+            return None
+        return conversation, name.ordinal
+
+    def asked_at(self, key: str) -> tuple[str, Trace, Before] | None:
+        """The person's message at a key, or the one that the agent's turn there answered.
+
+        Returns:
+            Its text, its trace, and what stands before it; ``None`` when there is none.
+        """
+        found = self.find(key)
+        if found is None:
+            return None
+        conversation, ordinal = found
+        while ordinal >= 0 and (
+            conversation.turns[ordinal].role != "user" or conversation.turns[ordinal].kind
+        ):
+            ordinal -= 1
+        if ordinal < 0:
+            return None
+        trace = self.trace_of(str(TurnKey(conversation.path, ordinal)))
+        if trace is None:
+            return None
+        return conversation.turns[ordinal].text, trace, self.before(conversation, ordinal)
+
+    def before(self, conversation: Conversation, ordinal: int | None = None) -> Before:
+        """What stands before a turn, or, without ``ordinal``, before the next one."""
+        turns = conversation.turns[:ordinal]
+        steering = self._steering(conversation, len(turns))
+        return Before(
+            turns,
+            conversation.path,
+            conversation.session_id,
+            steering.active if steering else (),
+            steering.corrections if steering else (),
+        )
+
+    def _steering(self, conversation: Conversation, before: int) -> Trace | None:
+        for ordinal in range(before - 1, -1, -1):
+            turn = conversation.turns[ordinal]
+            if turn.role == "user":
+                return None
+            if turn.role == "agent" and not turn.kind:
+                return self.trace_of(str(TurnKey(conversation.path, ordinal)))
+        return None

@@ -1,0 +1,371 @@
+"""Tier 1: one pass over a message for all triggers of all topics (spec 4.2 and 4.3)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.activation.patterns import MAX_SPANS, PatternMatcher
+from engine.activation.scan import MAX_CHARACTERS
+from engine.activation.trace import Event, Message, TriggerHit
+from engine.config import WatcherSettings
+from engine.topics.expressions import compile_expression
+from engine.topics.model import Activation, Topic, Trigger
+
+
+def topic(
+    name: str, *triggers: Trigger, activation: Activation = "gated", forced: bool | None = None
+) -> Topic:
+    path = f"topics/{name}.md"
+    return Topic(name, path, name, "", "", triggers=triggers, activation=activation, forced=forced)
+
+
+def pattern(match: str, line: int = 0) -> Trigger:
+    return Trigger("pattern", match=match, line=line)
+
+
+MAIL = topic("mail", Trigger("webhook", source="email"), pattern(r"\b(email|inbox|mail)\b"))
+REVIEW = topic("review", pattern("PR|pull request|review"), Trigger("url", words=("github.com",)))
+
+
+def test_each_topic_that_fires_comes_with_its_triggers_and_spans() -> None:
+    text = "Can you review the PR in my inbox?"
+    hits = PatternMatcher([REVIEW, MAIL]).match(Message(text))
+    assert list(hits) == ["mail", "review"]
+    assert hits["mail"] == (TriggerHit(1, "pattern", "inbox", 28, 33),)
+    assert [(hit.trigger, hit.matched) for hit in hits["review"]] == [(0, "review"), (0, "PR")]
+    for found in hits.values():
+        assert all(text[hit.start : hit.end] == hit.matched for hit in found)
+
+
+def test_a_message_about_nothing_fires_nothing() -> None:
+    matcher = PatternMatcher([REVIEW, MAIL])
+    assert matcher.match(Message("What shall we eat?")) == {}
+    assert matcher.match(Message("")) == {}
+    assert PatternMatcher().match(Message("mail")) == {}
+
+
+def test_case_never_matters() -> None:
+    assert PatternMatcher([MAIL]).match(Message("EMAIL"))["mail"][0].matched == "EMAIL"
+
+
+def test_at_most_five_places_of_one_trigger_are_reported() -> None:
+    hits = PatternMatcher([MAIL]).match(Message("mail " * 50))["mail"]
+    assert len(hits) == MAX_SPANS
+    assert [hit.start for hit in hits] == [0, 5, 10, 15, 20]
+
+
+def test_a_long_match_is_shortened_for_display_only() -> None:
+    hit = PatternMatcher([topic("t", pattern("x.*y"))]).match(Message("x" + "-" * 500 + "y"))["t"][0]
+    assert len(hit.matched) == 80
+    assert (hit.start, hit.end) == (0, 502)
+
+
+@pytest.mark.parametrize(
+    ("scope", "input_fires", "output_fires"),
+    [("input", True, False), ("output", False, True), ("both", True, True)],
+)
+@pytest.mark.parametrize(
+    "kind", [{"match": "hello"}, {"words": ("hello",)}], ids=["pattern", "keywords"]
+)
+def test_the_scope_decides_which_direction_is_watched(
+    scope: str, input_fires: bool, output_fires: bool, kind: dict[str, str]
+) -> None:
+    trigger = Trigger("pattern" if "match" in kind else "keywords", scope=scope, **kind)  # type: ignore[arg-type]
+    matcher = PatternMatcher([topic("t", trigger)])
+    assert ("t" in matcher.match(Message("hello", "input"))) is input_fires
+    assert ("t" in matcher.match(Message("hello", "output"))) is output_fires
+
+
+def test_every_kind_of_trigger_is_matched_at_once() -> None:
+    everything = topic(
+        "t",
+        pattern("deploy"),
+        Trigger("keywords", words=("roll back",)),
+        Trigger("glob", match="*.py"),
+        Trigger("code", words=("python",)),
+        Trigger("language", words=("de",)),
+        Trigger("mention", words=("@silas",)),
+        Trigger("url", words=("github.com",)),
+        Trigger("sentiment"),
+        Trigger("webhook", source="ci", event="failed"),
+        Trigger("cron", schedule="0 8 * * *"),
+    )
+    text = (
+        "Kannst du das bitte prüfen und den deploy von @silas nach einem Roll-Back ansehen!!! "
+        "https://www.github.com/a/b\n\n```py\nx = 1\n```\n"
+    )
+    message = Message(text, paths=("src/app.py",), event=Event("ci", "failed"))
+    hits = PatternMatcher([everything]).match(message)["t"]
+    assert [(hit.trigger, hit.matched) for hit in hits] == [
+        (0, "deploy"),
+        (1, "Roll-Back"),
+        (2, "src/app.py"),
+        (3, "x = 1\n"),
+        (4, "de"),
+        (5, "@silas"),
+        (6, "https://www.github.com/a/b"),
+        (7, "!!!"),
+        (8, "ci failed"),
+    ]
+    assert [hit.trigger for hit in hits if hit.start < 0] == [2, 4, 8]
+
+
+def test_events_and_paths_count_without_any_text() -> None:
+    matcher = PatternMatcher(
+        [topic("a", Trigger("cron", schedule="0 8 * * *")), topic("b", Trigger("glob", match="docs/**"))]
+    )
+    assert list(matcher.match(Message("", event=Event("cron", "0 8 * * *")))) == ["a"]
+    assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["b"]
+
+
+def test_a_pattern_that_does_not_compile_is_reported_and_the_rest_works() -> None:
+    matcher = PatternMatcher([topic("t", pattern("foo(", line=7), pattern("foo"))])
+    hits = matcher.match(Message("foo"))["t"]
+    assert [hit.trigger for hit in hits] == [1]
+    problem = matcher.problems[0]
+    assert (problem.path, problem.line, problem.severity) == ("topics/t.md", 7, "error")
+    assert "missing )" in problem.what
+    matcher.match(Message("foo"))
+    assert len(matcher.problems) == 1
+
+
+CATASTROPHE = "a" * 15_000 + "!"
+
+
+def test_a_pattern_that_takes_too_long_is_stopped_reported_once_and_skipped() -> None:
+    matcher = PatternMatcher(
+        [topic("t", pattern("(a+)+$", line=5), pattern("!"))], WatcherSettings(pattern_timeout_ms=5)
+    )
+    for _ in range(3):
+        assert [hit.trigger for hit in matcher.match(Message(CATASTROPHE))["t"]] == [1]
+    assert len(matcher.problems) == 1
+    problem = matcher.problems[0]
+    assert (problem.path, problem.line) == ("topics/t.md", 5)
+    assert "longer than 5 ms" in problem.what
+    assert "t" not in matcher.match(Message("aaa"))
+
+
+def test_a_stopped_pattern_is_used_again_when_its_triggers_change_and_not_before() -> None:
+    slow = topic("t", pattern("(a+)+$"))
+    matcher = PatternMatcher([slow], WatcherSettings(pattern_timeout_ms=5))
+    matcher.match(Message(CATASTROPHE))
+    matcher.update([Topic("t", "topics/t.md", "new title", "", "new text", triggers=slow.triggers)])
+    assert matcher.match(Message("aaa")) == {}
+    matcher.update([topic("t", pattern("a+$"))])
+    assert matcher.problems == ()
+    assert "t" in matcher.match(Message("aaa"))
+
+
+def test_other_threads_run_while_a_pattern_is_searched() -> None:
+    matcher = PatternMatcher([topic("t", pattern("(a+)+$"))], WatcherSettings(pattern_timeout_ms=200))
+    turns = 0
+    worker = threading.Thread(target=matcher.match, args=(Message(CATASTROPHE),))
+    worker.start()
+    while worker.is_alive():
+        turns += 1
+        worker.join(0.001)
+    assert turns > 20
+
+
+def test_only_what_changed_is_replaced() -> None:
+    matcher = PatternMatcher([MAIL, REVIEW])
+    matcher.update([topic("mail", pattern("post"))])
+    assert list(matcher.match(Message("the mail needs review"))) == ["review"]
+    assert list(matcher.match(Message("the post"))) == ["mail"]
+    matcher.update([], removed=["review", "unknown"])
+    assert matcher.match(Message("review")) == {}
+    assert matcher.topics == ("mail",)
+
+
+def test_replacing_all_topics_forgets_the_others() -> None:
+    matcher = PatternMatcher([MAIL, REVIEW])
+    matcher.replace([REVIEW])
+    assert matcher.topics == ("review",)
+    assert matcher.match(Message("mail")) == {}
+
+
+ALL_KINDS = (
+    pattern("deploy"),
+    pattern("."),
+    Trigger("keywords", words=("deploy", "!!")),
+    Trigger("mention", words=("deploy",)),
+    Trigger("sentiment", words=("deploy",)),
+    Trigger("url"),
+    Trigger("code"),
+    Trigger("language", words=("en",)),
+)
+
+
+def test_nothing_is_left_of_a_removed_topic() -> None:
+    matcher = PatternMatcher([topic("a", *ALL_KINDS), topic("b", *ALL_KINDS)])
+    message = Message("Please deploy it now!! https://x.org `a`\n\n```\nx\n```")
+    assert list(matcher.match(message)) == ["a", "b"]
+    matcher.update([], removed=["a"])
+    assert list(matcher.match(message)) == ["b"]
+    matcher.update([topic("b")])
+    assert matcher.match(message) == {}
+
+
+def test_matching_and_updating_at_the_same_time_is_safe() -> None:
+    matcher = PatternMatcher([topic(f"t{n}", *ALL_KINDS) for n in range(20)])
+    failures: list[BaseException] = []
+
+    def match() -> None:
+        try:
+            for _ in range(60):
+                matcher.match(Message("Please deploy it now!! https://x.org"))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=match) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for n in range(200):
+        matcher.update([topic(f"t{n % 20}", pattern(f"deploy{n}"))], removed=[f"t{(n + 7) % 20}"])
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def hint(match: str, text: str, scope: str = "output") -> Trigger:
+    return Trigger("pattern", scope=scope, match=match, correction_hint=text)  # type: ignore[arg-type]
+
+
+def test_an_output_watcher_tells_the_agent_its_hint() -> None:
+    matcher = PatternMatcher(
+        [
+            topic("python", hint(r"\bprint [\"']", "Use Python 3"), hint("xrange", "Use range", "both")),
+            topic("quiet", Trigger("pattern", scope="output", match="print")),
+        ]
+    )
+    message = Message("print 'x' for xrange, print 'y'", "output")
+    hits = matcher.match(message)
+    assert list(hits) == ["python", "quiet"]
+    for corrections in (matcher.corrections(message), matcher.corrections(message, hits)):
+        assert [(found.topic, found.hint, found.matched) for found in corrections] == [
+            ("python", "Use Python 3", "print '"),
+            ("python", "Use range", "xrange"),
+        ]
+    assert matcher.corrections(Message(message.text, "input")) == ()
+
+
+@pytest.mark.parametrize(
+    ("activation", "forced", "is_told"),
+    [
+        ("gated", None, True),
+        ("gated", False, False),
+        ("manual", None, False),
+        ("manual", True, True),
+    ],
+)
+def test_a_topic_that_is_switched_off_corrects_nothing(
+    activation: Activation, forced: bool | None, is_told: bool
+) -> None:
+    off = topic("t", hint("x", "No x"), activation=activation, forced=forced)
+    assert bool(PatternMatcher([off]).corrections(Message("x", "output"))) is is_told
+
+
+def test_being_switched_off_reaches_a_matcher_that_knows_the_topic() -> None:
+    matcher = PatternMatcher([topic("t", hint("x", "No x"))])
+    matcher.update([topic("t", hint("x", "No x"), forced=False)])
+    assert matcher.corrections(Message("x", "output")) == ()
+
+
+def test_of_a_long_message_head_and_tail_are_matched_and_offsets_are_right() -> None:
+    filler = "word " * 3 * MAX_CHARACTERS
+    matcher = PatternMatcher(
+        [topic("t", pattern(r"^first|middle|last$"), Trigger("keywords", words=("needle",)))]
+    )
+    text = "first needle " + filler + " middle needle " + filler + " needle last"
+    hits = matcher.match(Message(text))["t"]
+    assert [hit.matched for hit in hits] == ["first", "last", "needle", "needle"]
+    assert all(text[hit.start : hit.end] == hit.matched for hit in hits)
+
+
+def test_nothing_matches_across_the_part_that_is_left_out() -> None:
+    text = "start " + "a " * MAX_CHARACTERS + "end"
+    matcher = PatternMatcher([topic("t", pattern(r"(?s)start.*end"), pattern("start"))])
+    assert [hit.trigger for hit in matcher.match(Message(text))["t"]] == [1]
+
+
+def test_decomposed_letters_match_composed_ones_at_the_right_place() -> None:
+    text = "bitte pru\u0308fen, Mu\u0308ller! 각 ende"
+    matcher = PatternMatcher(
+        [topic("t", pattern("m\u00fcller"), Trigger("keywords", words=("pr\u00fcfen", "ende")))]
+    )
+    hits = matcher.match(Message(text))["t"]
+    assert [hit.matched for hit in hits] == ["Mu\u0308ller", "pru\u0308fen", "ende"]
+
+
+PIECES = ["pr", "PR", "straße", "İx", "K", "foo", "a", "\u00fc", "u\u0308", "[fF]oo", "(?:ab|cd)", "(?:x|yz)?", ".", r"\w", r"\b"]
+PARTS = st.sampled_from(PIECES)
+EXPRESSIONS = st.recursive(
+    PARTS,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=4).map("".join),
+        st.lists(inner, min_size=1, max_size=3).map(lambda options: f"(?:{'|'.join(options)})"),
+        inner.map(lambda body: f"(?:{body})?"),
+        inner.map(lambda body: f"(?:{body}){{1,2}}"),
+        inner.map(lambda body: f"(?={body})"),
+        inner.map(lambda body: f"(?!{body})"),
+    ),
+    max_leaves=6,
+)
+TEXTS = st.lists(
+    st.sampled_from(["pr", "Pr", "STRASSE", "straße", "STRAẞE", "ix", "İX", "\u212a", "k", "FOO", "foo", "ab", "CD", "yz", "ü", "Ü", " "]),
+    min_size=1,
+    max_size=7,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(EXPRESSIONS, TEXTS)
+def test_looking_for_literals_first_never_loses_a_match(expression: str, text: str) -> None:
+    is_match = compile_expression(expression).search(unicodedata.normalize("NFC", text)) is not None
+    assert ("t" in PatternMatcher([topic("t", pattern(expression))]).match(Message(text))) is is_match
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60), st.sampled_from(["input", "output"]))
+def test_any_text_at_all_is_matched_without_an_error(text: str, direction: str) -> None:
+    matcher = PatternMatcher([topic("t", *ALL_KINDS)])
+    for hit in matcher.match(Message(text, direction)).get("t", ()):  # type: ignore[arg-type]
+        assert -1 <= hit.start <= hit.end <= len(text)
+        assert hit.start < 0 or text[hit.start : hit.end][:80] == hit.matched
+
+
+HOOK = """
+import sys
+from engine.activation.patterns import PatternMatcher
+from engine.activation.trace import Message
+from engine.topics.model import Topic, Trigger
+triggers = (
+    Trigger("pattern", match=r"\\b(email|inbox)\\b"),
+    Trigger("keywords", words=("deploy",)),
+    Trigger("language", words=("de",)),
+    Trigger("code"), Trigger("url"), Trigger("sentiment"), Trigger("mention", words=("@silas",)),
+)
+hits = PatternMatcher([Topic("t", "topics/t.md", "T", "", "", triggers=triggers)]).match(Message(%r))
+heavy = ("regex", "py3langid", "numpy", "pydantic", "cronsim", "difflib")
+print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did we decide about the new office in Vienna?", "[] []"),
+        ("Kannst du das bitte prüfen?", "['language'] []"),
+        ("please check the email", "['pattern'] ['regex']"),
+    ],
+)
+def test_a_process_for_one_message_loads_nothing_it_does_not_need(text: str, expected: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", HOOK % text], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == expected, ran.stderr

@@ -1,0 +1,191 @@
+"""Made-up words, messages, topics, transcripts and session logs: any number of them, always the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from engine.topics.model import Topic, Trigger
+from engine.transcripts.format import parse, render
+from engine.transcripts.turn import Role, Text, ToolCall, Transcript, Turn
+
+START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+
+_ONSETS = "b c d f g h k l m n p r s t v br cl dr fl gr pl st tr".split()
+_NUCLEI = "a e i o u ai ea ou".split()
+_CODAS = ["", "n", "r", "l", "t", "m", "ck"]
+_SMALL = "the a of to and in that it is was for on with as at by from this be or not are we you i".split()
+
+
+class Words:
+    """A language of its own: a few small words everywhere, and the others as rare as in real text.
+
+    Args:
+        seed: The same seed gives the same words and texts.
+        size: How many words there are, small ones apart.
+    """
+
+    def __init__(self, seed: int, size: int = 20_000) -> None:
+        self.random = random.Random(seed)
+        found: dict[str, None] = {}
+        while len(found) < size:
+            syllables = self.random.choices((2, 3, 4), (3, 4, 2))[0]
+            found["".join(self._syllable() for _ in range(syllables))] = None
+        self.all = [word for word in found if word not in _SMALL]
+        # The n-th word is used 1/n as often as the first (Zipf), from where real content words begin.
+        self._shares = list(itertools.accumulate(1 / (rank + 20) for rank in range(len(self.all))))
+
+    def _syllable(self) -> str:
+        pick = self.random.choice
+        return pick(_ONSETS) + pick(_NUCLEI) + pick(_CODAS)
+
+    def content(self, count: int) -> list[str]:
+        """Words in the shares of real text, without small ones."""
+        return self.random.choices(self.all, cum_weights=self._shares, k=count)
+
+    def text(self, characters: int) -> str:
+        """Sentences, at least so long; every second word is a small one."""
+        parts: list[str] = []
+        size = 0
+        while size < characters:
+            sentence = []
+            for word in self.content(self.random.randint(3, 8)):
+                sentence += [self.random.choice(_SMALL), word]
+            parts.append(" ".join(sentence).capitalize() + ".")
+            size += len(parts[-1]) + 1
+        return " ".join(parts)
+
+    def even(self, characters: int) -> str:
+        """Words that are all equally likely, about so many characters."""
+        return " ".join(self.random.choices(self.all, k=max(1, characters // 8)))[:characters]
+
+    def questions(self, count: int) -> list[str]:
+        """What people ask: three to six content words with small ones between them."""
+        questions = []
+        for _ in range(count):
+            words = [[self.random.choice(_SMALL), word] for word in self.content(self.random.randint(3, 6))]
+            questions.append(" ".join(itertools.chain.from_iterable(words)).capitalize() + "?")
+        return questions
+
+
+def topics(words: Words, count: int) -> list[Topic]:
+    """Topics with four triggers each, whose words are spread evenly over the language."""
+    return [_topic(f"topic-{number:05}", words) for number in range(count)]
+
+
+def _topic(name: str, words: Words) -> Topic:
+    one, two, three, four, five, six, seven, person = words.random.sample(words.all, 8)
+    return Topic(
+        name=name,
+        path=f"topics/{name}.md",
+        title=name,
+        description="",
+        instructions=words.text(1200),
+        triggers=(
+            Trigger("pattern", match=rf"\b{one}(?:ed|ing)?\b"),
+            Trigger("pattern", match=rf"\b{two}\s+(?:{three}|{four})\b"),
+            Trigger("keywords", words=(five, six, seven)),
+            Trigger("mention", words=(person.capitalize(),)),
+        ),
+    )
+
+
+def write_transcripts(words: Words, root: Path, count: int, characters: int = 6000) -> list[str]:
+    """Write transcripts of about a size into ``raw/conversations``; gives their workspace-relative paths."""
+    paths = []
+    for number in range(count):
+        at = START + timedelta(hours=3 * number)
+        session = f"ses_{number:06}"
+        path = f"raw/conversations/{at:%Y/%m/%d/%H%M}-{session}-{words.content(1)[0]}.md"
+        turns = tuple(_turns(words, at, characters))
+        header: dict[str, object] = {"session_id": session, "started": f"{at:%Y-%m-%dT%H:%M:%SZ}", "tags": []}
+        transcript = Transcript(
+            path, session, "", "", " ".join(words.content(4)).capitalize(), header, turns
+        )
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(render(transcript), encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def _turns(words: Words, at: datetime, characters: int) -> Iterator[Turn]:
+    size = 0
+    for number in itertools.count():
+        role: Role = "agent" if number % 2 else "user"
+        text = words.text(800 if number % 2 else 200)
+        call = (ToolCall("exec", " ".join(words.content(3)), "done"),) if number % 2 else ()
+        yield Turn(role, f"{at + timedelta(minutes=2 * number):%H:%M}", (*call, Text(text)))
+        size += len(text)
+        if size >= characters:
+            return
+
+
+def write_log(words: Words, path: Path, size: int) -> int:
+    """Write a session log as Claude Code does, at least ``size`` bytes; gives the number of its lines."""
+    session = "0f1e2d3c-0000-4000-8000-000000000000"
+    # Making up every word anew would take longer than reading the log.
+    texts = [words.text(length) for length in (200, 400, 900, 1800) for _ in range(40)]
+    written, lines, parent = 0, 0, ""
+    with path.open("w", encoding="utf-8") as stream:
+        for number in itertools.count():
+            for kind, message in _exchange(words, texts, number):
+                uuid = f"{lines:08x}-0000-4000-8000-000000000000"
+                record = {
+                    "parentUuid": parent or None,
+                    "isSidechain": False,
+                    "userType": "external",
+                    "cwd": "/home/robin/project",
+                    "sessionId": session,
+                    "version": "2.1.19",
+                    "gitBranch": "main",
+                    "type": kind,
+                    "message": message,
+                    "uuid": uuid,
+                    "timestamp": f"{START + timedelta(seconds=7 * lines):%Y-%m-%dT%H:%M:%S.000Z}",
+                }
+                written += stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+                parent = uuid
+                lines += 1
+            if written >= size:
+                return lines
+
+
+def _exchange(words: Words, texts: list[str], number: int) -> Iterator[tuple[str, dict[str, object]]]:
+    """A question, two tool calls with long results, and the answer."""
+    pick = words.random.choice
+    yield "user", {"role": "user", "content": pick(texts[:80])}
+    for step in range(2):
+        call = f"toolu_{number:06}_{step}"
+        command = {"command": " ".join(words.content(6)), "description": " ".join(words.content(4))}
+        use = {"type": "tool_use", "id": call, "name": "Bash", "input": command}
+        yield "assistant", _reply(f"msg_{number:06}_{step}", [{"type": "text", "text": pick(texts)}, use])
+        output = "\n".join(pick(texts) for _ in range(4))
+        result = {"type": "tool_result", "tool_use_id": call, "content": output}
+        yield "user", {"role": "user", "content": [result]}
+    yield "assistant", _reply(f"msg_{number:06}_end", [{"type": "text", "text": pick(texts[80:])}])
+
+
+def _reply(name: str, content: list[dict[str, object]]) -> dict[str, object]:
+    usage = {"input_tokens": 12, "cache_read_input_tokens": 24_000, "output_tokens": 380}
+    return {
+        "id": name,
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": content,
+        "usage": usage,
+    }
+
+
+def messages_of(root: Path) -> list[str]:
+    """What people said in the transcripts of a workspace, each text once, in the order of the files."""
+    found: dict[str, None] = {}
+    for path in sorted(root.glob("raw/conversations/**/*.md")):
+        transcript = parse(path.read_bytes(), path.name)
+        found.update((turn.text, None) for turn in transcript.turns if turn.role == "user" and turn.text)
+    return list(found)

@@ -1,0 +1,144 @@
+"""The raw ways to do what the engine does: the loops that come to mind first, and the specification's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import apsw
+
+from engine.topics.model import Topic, Trigger
+
+
+class PatternLoop:
+    """Tier 1 as a loop: every expression of every topic searched in every message."""
+
+    def __init__(self, topics: Iterable[Topic]) -> None:
+        self._topics = [
+            (topic.name, [re.compile(source, re.IGNORECASE) for source in _expressions(topic.triggers)])
+            for topic in topics
+        ]
+
+    def match(self, text: str) -> set[str]:
+        """The topics with a hit; every trigger is tried, as a trace needs to know them all."""
+        found = set()
+        for name, expressions in self._topics:
+            hits = [expression.search(text) for expression in expressions]
+            if any(hits):
+                found.add(name)
+        return found
+
+
+def _expressions(triggers: Iterable[Trigger]) -> list[str]:
+    expressions = []
+    for trigger in triggers:
+        if trigger.type == "pattern":
+            expressions.append(trigger.match)
+        elif trigger.type in ("keywords", "mention"):
+            expressions.append(rf"\b(?:{'|'.join(map(re.escape, trigger.words))})\b")
+    return expressions
+
+
+class SimilarityLoop:
+    """Tier 2 as the specification writes it, with scikit-learn (spec 4.2)."""
+
+    def __init__(self, topics: Sequence[Topic]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.metrics.pairwise import cosine_similarity
+
+        self._cosine = cosine_similarity
+        self._vectorizer = TfidfVectorizer(max_features=5000)
+        self._matrix = self._vectorizer.fit_transform([topic.instructions for topic in topics])
+        self._names = [topic.name for topic in topics]
+
+    def score(self, text: str) -> dict[str, float]:
+        """The cosine of every topic with the message."""
+        scores = self._cosine(self._vectorizer.transform([text]), self._matrix)[0]
+        return {name: float(score) for name, score in zip(self._names, scores, strict=True)}
+
+
+class WordTable:
+    """An FTS5 table and nothing around it."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        self._connection.pragma("journal_mode", "wal")
+        self._connection.pragma("synchronous", "normal")
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE chunks USING fts5(text, heading, about, tokenize='porter unicode61')"
+        )
+
+    def insert(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Insert rows in one transaction."""
+        with self._connection:
+            self._connection.executemany("INSERT INTO chunks (text, heading, about) VALUES (?, ?, ?)", rows)
+
+    def optimise(self) -> None:
+        """Merge the table's segments, as a finished index does."""
+        self._connection.execute("INSERT INTO chunks (chunks) VALUES ('optimize')")
+
+    def search(self, terms: Iterable[str], limit: int = 10) -> list[tuple[int, str]]:
+        """Row id and text of the rows that hold any of the terms, best first."""
+        expression = " OR ".join(f'"{term}"' for term in terms)
+        rows = self._connection.execute(
+            "SELECT rowid, text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?", (expression, limit)
+        )
+        return [(int(row), str(text)) for row, text in rows]
+
+    def put(self, row: int, values: tuple[str, str, str]) -> None:
+        """Replace one row, in a transaction of its own."""
+        with self._connection:
+            self._connection.execute("DELETE FROM chunks WHERE rowid = ?", (row,))
+            self._connection.execute(
+                "INSERT INTO chunks (rowid, text, heading, about) VALUES (?, ?, ?, ?)", (row, *values)
+            )
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+
+def stat_all(root: Path) -> int:
+    """Look at every file below a folder; gives their number."""
+    count = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            os.stat(os.path.join(folder, name))
+            count += 1
+    return count
+
+
+def append(path: Path, data: bytes) -> None:
+    """Open, write, fsync, close."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.write(descriptor, data)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Write a file beside it, fsync, rename, fsync the folder."""
+    temporary = path.with_name(f".{path.name}.new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.write(descriptor, data)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    os.rename(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def token_counter() -> Callable[[str], int]:
+    """The bare tokenizer, whichever is installed."""
+    try:
+        from rs_bpe import bpe
+    except ImportError:
+        import bpe_openai
+
+        encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
+        return lambda text: len(encode(text))
+    count: Callable[[str], int] = bpe.openai.o200k_base().count
+    return count

@@ -1,0 +1,34 @@
+"""Whole processes: what a person or a hook waits for, beside what importing alone costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from tests.benchmarks.rows import Row
+from tests.benchmarks.setting import Setting
+from tests.benchmarks.timing import Action, alternate
+
+TEXT = "Can you review the PR that just came in?"
+PEERS = ("pass", "import click, apsw, yaml, filelock", "import sklearn")
+
+
+def run(setting: Setting) -> Iterator[Row]:
+    """``trace`` and ``compile`` on the sample, from the start of the interpreter to its end."""
+    program = [sys.executable, "-m", "tui.cli", "-C", str(setting.sample)]
+    commands = [[*program, "trace", TEXT], [*program, "compile", TEXT]]
+    commands += [[sys.executable, "-c", peer] for peer in PEERS]
+    trace, compiled, *peers = alternate(
+        [_runner(command) for command in commands], rounds=setting.size(11, 1), warm_up=setting.size(2, 1)
+    )
+    for name, ours in (("trace TEXT", trace), ("compile TEXT", compiled)):
+        for peer, theirs in zip(PEERS, peers, strict=True):
+            yield Row(name, ours, f'python -c "{peer}"', theirs)
+
+
+def _runner(command: list[str]) -> Action:
+    def action(_number: int) -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return action

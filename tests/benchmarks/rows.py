@@ -1,0 +1,118 @@
+"""What a benchmark says: one row per comparison, drawn as a table and written as JSON."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.benchmarks.timing import Timings
+
+HEADS = ("", "ours p50", "p95", "beside", "p50", "ratio", "")
+
+
+class Disagreement(AssertionError):
+    """What was timed does not do what its peer does, so the times cannot be compared."""
+
+
+def agree(condition: bool, what: str) -> None:
+    """Ends a benchmark whose two sides give different answers.
+
+    Raises:
+        Disagreement: ``condition`` does not hold.
+    """
+    if not condition:
+        raise Disagreement(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison.
+
+    Attributes:
+        name: What was timed.
+        ours: The product's times.
+        peer: The raw way to do it, in a few words.
+        theirs: Its times; ``None`` where there is no such thing.
+        note: What else is worth knowing, in a few words.
+        figures: The same as numbers, by name with the unit in it.
+    """
+
+    name: str
+    ours: Timings
+    peer: str = ""
+    theirs: Timings | None = None
+    note: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float | None:
+        """The product's median over the peer's: above 1 it is slower. ``None`` without a peer."""
+        if self.theirs is None or self.theirs.p50 == 0:
+            return None
+        return self.ours.p50 / self.theirs.p50
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, a cell for each of ``HEADS``."""
+        ratio = self.ratio
+        return (
+            self.name,
+            duration(self.ours.p50),
+            duration(self.ours.p95) if len(self.ours.seconds) > 1 else "",
+            self.peer,
+            duration(self.theirs.p50) if self.theirs is not None else "",
+            "" if ratio is None else f"{ratio:.3g}×",
+            self.note,
+        )
+
+    def tree(self, area: str) -> dict[str, object]:
+        """The row as JSON knows it; times in milliseconds."""
+        return {
+            "area": area,
+            "name": self.name,
+            "ours_p50_ms": self.ours.p50 * 1e3,
+            "ours_p95_ms": self.ours.p95 * 1e3,
+            "runs": len(self.ours.seconds),
+            "peer": self.peer,
+            "peer_p50_ms": None if self.theirs is None else self.theirs.p50 * 1e3,
+            "ratio": self.ratio,
+            "note": self.note,
+            **self.figures,
+        }
+
+
+def duration(seconds: float) -> str:
+    """A time with three figures and its unit: ``48.2 µs``, ``3.10 ms``, ``1.52 s``."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
+        # What would round up to a thousand belongs to the next unit.
+        if round(seconds * factor, 1) < 1000:
+            return f"{_three(seconds * factor)} {unit}"
+    return f"{_three(seconds)} s"
+
+
+def _three(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells under ``HEADS``; figures stand at the right of their columns."""
+    lines = [HEADS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
+    at_right = {1, 2, 4, 5}
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column in at_right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def machine() -> dict[str, object]:
+    """Where the figures are from."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+    }

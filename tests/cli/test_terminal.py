@@ -1,0 +1,136 @@
+"""The program on a real pseudo-terminal: it draws, answers keys, and leaves the terminal as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+
+class Terminal:
+    """A program on a pseudo-terminal, and the screen it has drawn."""
+
+    def __init__(self, arguments: list[str], columns: int, lines: int, **environment: str) -> None:
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        clean = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TMUX", "STY")}
+        clean |= {
+            "TERM": "xterm-256color",
+            "TEXTUAL_ANIMATIONS": "none",
+            "COLUMNS": "",
+            "LINES": "",
+        } | environment
+        self.process = pexpect.spawn(
+            sys.executable, ["-m", "tui.cli", *arguments], dimensions=(lines, columns), env=clean, timeout=30
+        )
+
+    def pump(self, seconds: float = 0.2) -> None:
+        """Reads what has been drawn."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                data = self.process.read_nonblocking(65536, timeout=0.1)
+            except pexpect.TIMEOUT:
+                continue
+            except pexpect.EOF:
+                return
+            self.raw += data
+            self._stream.feed(data)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def until(self, condition: Callable[[str], bool], what: str, seconds: float = 40) -> str:
+        """Waits until the screen is as wanted."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.pump()
+            if condition(self.text):
+                return self.text
+            if not self.process.isalive():
+                break
+        pytest.fail(f"{what} did not show:\n{self.text}")
+
+    def close(self) -> None:
+        if self.process.isalive():
+            self.process.terminate(force=True)
+
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[Terminal] = []
+
+    def begin(*arguments: str | Path, columns: int = 120, lines: int = 40, **environment: str) -> Terminal:
+        terminal = Terminal([str(argument) for argument in arguments], columns, lines, **environment)
+        started.append(terminal)
+        return terminal
+
+    yield begin
+    for terminal in started:
+        terminal.close()
+
+
+def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
+    start: Start, tmp_path: Path
+) -> None:
+    terminal = start("demo", tmp_path / "sample", "--speed", "20")
+    shown = terminal.until(
+        lambda text: all(f"{number} {name}" in text for number, name in enumerate(
+            ("feed", "activation", "digest", "ledger", "budget"), 1)) and "● live" in text,
+        "five panels",
+    )  # fmt: skip
+    assert "try a message" in shown
+    terminal.until(lambda text: "Back at my desk" in text, "the replay")
+    terminal.until(lambda text: "/8,192" in text, "the gauge")
+    terminal.process.send("i")
+    terminal.pump(0.5)
+    terminal.process.send("Can you review the PR that just came in?")
+    terminal.until(lambda text: "● github-pr-review" in text, "the trace of what is typed")
+    terminal.process.send("\r")
+    terminal.until(lambda text: "● github-pr-review" in text and "user" in text, "the trace of the message")
+    terminal.process.send("\x1b")
+    terminal.pump(0.5)
+    terminal.process.send("\x1b")
+    terminal.pump(0.5)
+    terminal.process.send("q")
+    terminal.process.expect(pexpect.EOF, timeout=20)
+    terminal.process.close()
+    assert terminal.process.exitstatus == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(start: Start, sample: Path, number: signal.Signals) -> None:
+    terminal = start("open", sample, columns=80, lines=24)
+    terminal.until(lambda text: "1 feed" in text, "the workbench")
+    terminal.process.kill(number)
+    terminal.process.expect(pexpect.EOF, timeout=20)
+    everything = terminal.raw + (terminal.process.before or b"")
+    assert b"\x1b[?1049h" in everything and b"\x1b[?1049l" in everything
+    assert everything.rindex(b"\x1b[?1049l") > everything.rindex(b"\x1b[?1049h")
+
+
+def test_a_dumb_terminal_is_told_what_works_there(start: Start, sample: Path) -> None:
+    terminal = start("open", sample, TERM="dumb")
+    terminal.process.expect(pexpect.EOF, timeout=20)
+    assert b"autopoiesis trace" in (terminal.process.before or b"")
+
+
+def test_nothing_is_sent_while_nothing_changes(start: Start, sample: Path) -> None:
+    terminal = start("open", sample)
+    terminal.until(lambda text: "5 budget" in text and "● live" in text, "the workbench")
+    terminal.pump(4)
+    before = len(terminal.raw)
+    terminal.pump(3)
+    assert len(terminal.raw) - before < 2_000

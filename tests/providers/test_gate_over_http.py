@@ -1,0 +1,83 @@
+"""The whole way: a message, the pipeline, the gate, a server, an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.activation.gate import Gate
+from engine.activation.gate_cache import GateCache
+from engine.activation.gate_model import ModelGate
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.similarity import TfidfScorer
+from engine.activation.trace import TopicTrace
+from engine.config import GateSettings, PolicyRow, WatcherSettings
+from tests.activation.support import PlainMatcher, Topics, pr_topic, topic, workspace_files
+from tests.providers.conftest import KEY, Service, json_response
+
+
+@pytest.fixture
+def watching(service: Service, tmp_path: Path) -> Iterator[WatcherPipeline]:
+    """A pipeline that always asks the server."""
+    settings = GateSettings(deadline_s=20)
+    gate = Gate(ModelGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
+    watchers = WatcherSettings(nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
+    source = Topics((pr_topic(), topic("other", "Nothing of this.")))
+    pipeline = WatcherPipeline(source, PlainMatcher(), TfidfScorer(), gate, watchers, settings)
+    yield pipeline
+    service.release.set()
+    pipeline.close()
+
+
+def first_row(pipeline: WatcherPipeline, message: str = "review this") -> TopicTrace:
+    row = pipeline.process(message).row("github-pr-review")
+    assert row is not None
+    return row
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [("YES", "active"), ("**No.**", "rejected"), ("It depends.", "failed")]
+)
+def test_what_the_model_says_decides(
+    service: Service, watching: WatcherPipeline, said: str, verdict: str
+) -> None:
+    service.answers(json_response(service.reply(said)))
+    row = first_row(watching)
+    assert row.verdict == verdict
+    assert row.gate is not None and row.gate.provider == service.name and row.gate.latency_ms > 0
+
+
+def test_the_same_message_is_asked_about_once(service: Service, watching: WatcherPipeline) -> None:
+    service.answers(json_response(service.reply("YES")))
+    rows = [first_row(watching), first_row(watching), first_row(watching, "review that")]
+    assert [row.gate.cached for row in rows if row.gate] == [False, True, False]
+    assert len(service.bodies) == 2
+
+
+def test_a_refused_key_is_a_row_that_says_what_to_do(service: Service, watching: WatcherPipeline) -> None:
+    service.answers(json_response(service.error(f"bad key {KEY}"), 401))
+    row = first_row(watching)
+    assert row.verdict == "failed"
+    assert "the key was refused (401); set AUTOPOIESIS_GATE_API_KEY" in row.why
+    assert KEY not in str(row)
+
+
+def test_a_server_that_drips_costs_the_deadline_and_no_more(service: Service, tmp_path: Path) -> None:
+    service.answers(service.dripping)
+    settings = GateSettings(deadline_s=0.5)
+    gate = Gate(ModelGate(service.provider()), settings)
+    watchers = WatcherSettings(policy={"high": PolicyRow(gate=0.0)})
+    pipeline = WatcherPipeline(Topics((pr_topic(),)), PlainMatcher(), TfidfScorer(), gate, watchers, settings)
+    row = first_row(pipeline)
+    assert row.verdict == "failed" and "no answer within 0.5 s" in row.why
+    assert not service.release.is_set()
+    pipeline.close()
+
+
+async def test_the_face_may_await_it_on_its_own_loop(service: Service, watching: WatcherPipeline) -> None:
+    service.answers(json_response(service.reply("YES")))
+    trace = await watching.aprocess("review this")
+    assert trace.active == ("github-pr-review",)
+    await watching.gate.aclose()

@@ -1,0 +1,52 @@
+"""What a process pays for: heavy packages are imported where they are used, never on the way to a trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "sklearn", "scipy", "anthropic", "openai", "google", "textual", "rich", "wordllama", "tokenizers",
+    "py3langid", "watchfiles", "asyncio", "huggingface_hub",
+}  # fmt: skip
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level packages that a fresh interpreter holds after running some code."""
+    listing = "import json, sys\nprint(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    program = f"{code}\n{listing}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return set(found)
+
+
+def test_the_command_line_is_light() -> None:
+    assert not loaded_by("import tui.cli") & (HEAVY | {"numpy", "apsw", "pydantic", "regex"})
+
+
+def test_a_trace_loads_nothing_heavy(sample: Path) -> None:
+    loaded = loaded_by(
+        f"from engine.engine import Engine\n"
+        f"with Engine.open({str(sample)!r}) as engine:\n"
+        f"    trace = engine.trace('Can you review the PR that just came in?')\n"
+        f"assert trace.active == ('github-pr-review',), trace.active"
+    )
+    assert not loaded & (HEAVY | {"numpy", "apsw"})
+
+
+def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:
+    loaded = loaded_by(
+        f"from engine.engine import Engine\n"
+        f"with Engine.open({str(sample)!r}) as engine:\n"
+        f"    engine.compile('What did Odile ask for?')"
+    )
+    assert not loaded & (HEAVY - {"tokenizers", "asyncio"})
+
+
+@pytest.mark.parametrize("module", ["engine.engine", "engine.live", "engine.initialise", "engine.doctor"])
+def test_the_engine_imports_no_face(module: str) -> None:
+    assert not loaded_by(f"import {module}") & {"tui", "themes", "textual", "rich", "click"}

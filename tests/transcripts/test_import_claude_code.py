@@ -1,0 +1,323 @@
+"""What of a session of Claude Code stands in its transcript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.store.documents import parse as parse_document
+from engine.store.documents import validate
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.importers import IDLE_S, ImportResult, discover, import_file
+from engine.transcripts.library import read_transcript
+from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript, Turn
+from tests.transcripts.logs import SESSION, ClaudeCode, write
+
+
+class Importing:
+    def __init__(self, folder: Path, workspace: Workspace, files: Files) -> None:
+        self.log = folder / f"{SESSION}.jsonl"
+        self.workspace = workspace
+        self.files = files
+
+    def __call__(self, *records: dict[str, Any] | bytes) -> ImportResult:
+        write(self.log, *records)
+        return import_file(
+            "claude-code", self.log, self.workspace, self.files, clock=lambda: self.log.stat().st_mtime
+        )
+
+    def read(self, *records: dict[str, Any] | bytes) -> Transcript:
+        return read_transcript(self.files, self(*records).target)
+
+    def turns(self, *records: dict[str, Any] | bytes) -> tuple[Turn, ...]:
+        return self.read(*records).turns
+
+
+@pytest.fixture
+def importing(tmp_path: Path, workspace: Workspace, files: Files) -> Importing:
+    return Importing(tmp_path / "logs", workspace, files)
+
+
+@pytest.fixture
+def log() -> ClaudeCode:
+    return ClaudeCode()
+
+
+def test_a_whole_session(importing: Importing, log: ClaudeCode) -> None:
+    result = importing(
+        {
+            "type": "file-history-snapshot",
+            "messageId": "m",
+            "snapshot": {"timestamp": "2026-02-16T17:00:00Z"},
+        },
+        log.user("the linter fails, can you look?"),
+        log.thinks("I should run it."),
+        log.says("I'll run it."),
+        log.calls("t1", "Bash", command="make lint", description="Run the linter"),
+        log.result("t1", "Exit code 1\nshop/cart.py:3: unused import\n1 problem", is_error=True),
+        log.calls("t2", "Read", file_path="/home/robin/shop/cart.py"),
+        log.calls("t3", "Edit", file_path="/home/robin/shop/cart.py", old_string="import os", new_string=""),
+        log.result("t3", "The file /home/robin/shop/cart.py has been updated. Here's the result…"),
+        log.result("t2", "     1→import os\n     2→\n     3→x = 1"),
+        log.says("Fixed."),
+        log.record("system", subtype="turn_duration", durationMs=5),
+        log.user("thanks"),
+    )
+    assert result == ImportResult(
+        source=importing.log,
+        target=f"raw/conversations/2026/02/16/1801-{SESSION}-the-linter-fails-can-you-look.md",
+        session_id=SESSION,
+        turns_new=3,
+        turns_total=3,
+        odd_lines=0,
+        status="new",
+    )
+    data = importing.files.read(result.target)
+    head, body = data.decode().split("---\n")[1:]
+    assert body == (
+        "\n# the linter fails, can you look?\n\n"
+        "## 18:01 — user\nthe linter fails, can you look?\n\n"
+        "## 18:03 — agent\nI'll run it.\n\n"
+        "> [tool:Bash] make lint → exit 1: shop/cart.py:3: unused import … 1 problem\n"
+        "> [tool:Read] /home/robin/shop/cart.py → 3 lines\n"
+        "> [tool:Edit] /home/robin/shop/cart.py → updated\n\n"
+        "Fixed.\n\n"
+        "## 18:12 — user\nthanks\n"
+    )
+    assert head.startswith(
+        f"session_id: {SESSION}\n"
+        "started: 2026-02-16T18:01:00Z\n"
+        "model: claude-opus-4-5-20251101\n"
+        "channel: claude-code\n"
+        "cwd: /home/robin/shop\n"
+        "tokens_in: 600\n"
+        "tokens_out: 30\n"
+        "tags: []\n"
+    )
+    assert "ended:" not in head
+    assert validate(parse_document(data, result.target)) == ()
+
+
+def test_what_the_program_says_to_the_model_is_left_out(importing: Importing, log: ClaudeCode) -> None:
+    found = importing.turns(
+        log.user("<local-command-caveat>Caveat: …</local-command-caveat>", isMeta=True),
+        log.user(
+            "<command-name>/ide</command-name>\n  <command-message>ide</command-message>\n"
+            "  <command-args></command-args>"
+        ),
+        log.user("<local-command-stdout>Connected.</local-command-stdout>"),
+        log.user([{"type": "text", "text": "Base directory for this skill: …"}], isMeta=True),
+        log.user(
+            "<system-reminder>todo list is empty</system-reminder>real words <ide_selection>x</ide_selection>"
+        ),
+        log.user("<bash-stdout>a\nb</bash-stdout><bash-stderr></bash-stderr>"),
+        log.reply({"type": "redacted_thinking", "data": "x"}),
+        log.says("{rag-context}\nold\n{/rag-context}\nanswer"),
+        log.reply({"type": "text", "text": "No response requested."}),
+        log.record("progress", data={"type": "hook_progress"}),
+        log.record("queue-operation", operation="enqueue", content="x"),
+    )
+    assert [(turn.role, turn.text) for turn in found] == [("user", "real words"), ("agent", "answer")]
+
+
+def test_commands_keep_what_the_person_added(importing: Importing, log: ClaudeCode) -> None:
+    found = importing.turns(
+        log.user(
+            "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+            "<command-args>only the cart</command-args>"
+        ),
+        log.user("<bash-input>git status</bash-input>"),
+    )
+    assert [turn.text for turn in found] == ["/review only the cart", "! git status"]
+
+
+def test_side_chains_are_left_out(importing: Importing, log: ClaudeCode) -> None:
+    found = importing.turns(
+        log.user("go"),
+        log.user("sub task", isSidechain=True),
+        log.says("sub answer", isSidechain=True),
+        log.says("done"),
+    )
+    assert [turn.text for turn in found] == ["go", "done"]
+
+
+def test_a_record_that_is_repeated_counts_once(importing: Importing, log: ClaudeCode) -> None:
+    said = log.says("done")
+    found = importing.turns(log.user("go"), said, said)
+    assert [turn.text for turn in found] == ["go", "done"]
+
+
+def test_two_records_on_one_line_are_both_read(importing: Importing, log: ClaudeCode) -> None:
+    import json
+
+    first, second = log.says("one"), log.user("two")
+    glued = json.dumps(first).encode() + json.dumps(second).encode()
+    result = importing(log.user("go"), glued, first, second)
+    assert result.odd_lines == 1
+    assert [turn.text for turn in read_transcript(importing.files, result.target).turns] == [
+        "go",
+        "one",
+        "two",
+    ]
+
+
+def test_summaries_of_a_long_session_are_marked(importing: Importing, log: ClaudeCode) -> None:
+    text = "This session is being continued from a previous conversation that ran out of context. …"
+    found = importing.turns(
+        log.user("go"), log.user(text), log.user("and more", isCompactSummary=True), log.user("on")
+    )
+    assert [(turn.role, turn.kind) for turn in found] == [
+        ("user", ""),
+        ("system", "summary"),
+        ("system", "summary"),
+        ("user", ""),
+    ]
+
+
+def test_errors_of_the_service_are_no_answers(importing: Importing, log: ClaudeCode) -> None:
+    error = log.says("API Error: 529 Overloaded", isApiErrorMessage=True)
+    error["message"]["model"] = "<synthetic>"
+    found = importing.read(log.user("go"), error, log.says("hello"))
+    assert [(turn.role, turn.kind, turn.text) for turn in found.turns] == [
+        ("user", "", "go"),
+        ("system", "error", "API Error: 529 Overloaded"),
+        ("agent", "", "hello"),
+    ]
+    assert found.header["model"] == "claude-opus-4-5-20251101"
+
+
+def test_interruptions_are_the_systems(importing: Importing, log: ClaudeCode) -> None:
+    found = importing.turns(
+        log.user("go"),
+        log.calls("t", "Edit", file_path="a.py"),
+        log.result("t", "The user doesn't want to proceed with this tool use. …", is_error=True),
+        log.user([{"type": "text", "text": "[Request interrupted by user for tool use]"}]),
+        log.user("why?"),
+    )
+    assert found[1].tools == (ToolCall("Edit", "a.py", "refused by the user"),)
+    assert (found[2].role, found[2].text) == ("system", "[Request interrupted by user for tool use]")
+
+
+def test_what_is_typed_meanwhile_is_the_persons(importing: Importing, log: ClaudeCode) -> None:
+    queued = {"type": "queued_command", "commandMode": "prompt", "prompt": "also the tests"}
+    other = {"type": "queued_command", "commandMode": "task-notification", "prompt": "x"}
+    found = importing.turns(
+        log.user("go"),
+        log.says("yes"),
+        log.record("attachment", attachment=queued),
+        log.record("attachment", attachment=other),
+    )
+    assert [(turn.role, turn.text) for turn in found] == [
+        ("user", "go"),
+        ("agent", "yes"),
+        ("user", "also the tests"),
+    ]
+
+
+def test_images_are_mentioned_and_not_kept(importing: Importing, log: ClaudeCode) -> None:
+    data = "iVBORw0KGgo" * 1000
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    linked = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    result = importing(
+        log.user([{"type": "text", "text": "see"}, picture, linked]),
+        log.calls("t", "Read", file_path="a.png"),
+        log.result("t", [picture, {"type": "text", "text": "a picture"}]),
+    )
+    user, agent = read_transcript(importing.files, result.target).turns
+    assert user.blocks == (
+        Text("see"),
+        Attachment("image/png (8 KB, not kept)"),
+        Attachment("https://example.org/a.png"),
+    )
+    assert agent.tools == (ToolCall("Read", "a.png", "2 lines"),)
+    assert data[:50].encode() not in importing.files.read(result.target)
+
+
+def test_calls_without_a_result_stand_without_one(importing: Importing, log: ClaudeCode) -> None:
+    found = importing.turns(
+        log.user("go"), log.calls("t", "Bash", command="sleep 9"), log.result("other", "x"), log.user("stop")
+    )
+    assert found[1].tools == (ToolCall("Bash", "sleep 9"),)
+
+
+@pytest.mark.parametrize(
+    ("records", "title"),
+    [
+        ([{"type": "custom-title", "customTitle": "Mine"}, {"type": "ai-title", "aiTitle": "Other"}], "Mine"),
+        ([{"type": "ai-title", "aiTitle": "Theirs"}], "Theirs"),
+        ([{"type": "summary", "summary": "Of this log", "leafUuid": "uuid-1"}], "Of this log"),
+        (
+            [{"type": "summary", "summary": "Of another log", "leafUuid": "elsewhere"}],
+            "- fix the cart, please",
+        ),
+    ],
+)
+def test_titles(importing: Importing, log: ClaudeCode, records: list[dict[str, Any]], title: str) -> None:
+    found = importing.read(log.user("- fix the cart, please\nand more"), *records)
+    assert found.title == title.removeprefix("- ")
+    assert found.header.get("topic", "") == ("" if title.startswith("-") else title)
+
+
+def test_turn_like_lines_in_an_answer_are_no_turns(importing: Importing, log: ClaudeCode) -> None:
+    text = "A transcript:\n\n## 18:47 — user\nhi\n\n```\nopen"
+    found = importing.turns(log.user("show"), log.says(text), log.user("ok"))
+    assert [turn.text for turn in found] == ["show", text, "ok"]
+
+
+def test_a_session_that_has_been_silent_has_ended(importing: Importing, log: ClaudeCode) -> None:
+    write(importing.log, log.user("go"), log.says("done"))
+    written = importing.log.stat().st_mtime
+
+    def run(now: float) -> ImportResult:
+        return import_file(
+            "claude-code", importing.log, importing.workspace, importing.files, clock=lambda: now
+        )
+
+    first = run(written)
+    assert read_transcript(importing.files, first.target).ended == ""
+    later = run(written + IDLE_S + 1)
+    assert (later.status, later.turns_new) == ("unchanged", 0)
+    assert read_transcript(importing.files, first.target).ended == "2026-02-16T18:02:00Z"
+    before = importing.files.read(first.target)
+    run(written + 10 * IDLE_S)
+    assert importing.files.read(first.target) == before
+    with importing.log.open("ab") as stream:
+        stream.write(write(importing.log.with_name("more"), log.user("again")).read_bytes())
+    assert run(importing.log.stat().st_mtime).status == "grown"
+    assert read_transcript(importing.files, first.target).ended == ""
+
+
+def test_a_log_without_dialogue_makes_no_transcript(importing: Importing, log: ClaudeCode) -> None:
+    result = importing(log.record("progress"), {"type": "summary", "summary": "x", "leafUuid": "y"})
+    assert (result.status, result.target, result.why) == ("skipped", "", "it has no dialogue yet")
+    assert not importing.workspace.transcripts.exists()
+
+
+def test_a_log_whose_name_is_no_id_says_its_session(importing: Importing, log: ClaudeCode) -> None:
+    importing.log = importing.log.with_name("session-1.jsonl")
+    assert importing(log.user("go")).session_id == SESSION
+    importing.log = importing.log.with_name("odd.jsonl")
+    odd = importing(ClaudeCode("../../etc").user("go"))
+    assert odd.session_id.startswith("claude-code-")
+    assert odd.target.startswith("raw/conversations/2026/02/16/")
+
+
+def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "claude"
+    kept = [
+        write(home / "projects" / folder / f"{name}.jsonl")
+        for folder in ("-home-a", "-home-b")
+        for name in ("x", "y")
+    ]
+    write(home / "projects" / "-home-a" / "agent-1234.jsonl")
+    write(home / "projects" / "-home-a" / "x" / "subagents" / "agent-1.jsonl")
+    write(home / "projects" / "-home-a" / "tool-results" / "z.jsonl")
+    write(home / "projects" / "stray.jsonl")
+    write(home / "history.jsonl")
+    assert discover("claude-code", home) == kept
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    assert discover("claude-code") == kept
+    assert discover("claude-code", tmp_path / "nowhere") == []

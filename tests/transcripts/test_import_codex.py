@@ -1,0 +1,214 @@
+"""What of a session of Codex stands in its transcript."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.importers import discover, import_file
+from engine.transcripts.library import read_transcript
+from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
+from tests.transcripts.logs import SESSION, Codex, write
+
+
+class Importing:
+    def __init__(self, folder: Path, workspace: Workspace, files: Files) -> None:
+        self.log = folder / f"rollout-2026-02-16T18-00-30-{SESSION}.jsonl"
+        self.workspace = workspace
+        self.files = files
+
+    def __call__(self, *records: dict[str, Any] | bytes) -> Transcript:
+        write(self.log, *records)
+        result = import_file("codex", self.log, self.workspace, self.files)
+        assert result.odd_lines == 0
+        return read_transcript(self.files, result.target)
+
+
+@pytest.fixture
+def importing(tmp_path: Path, workspace: Workspace, files: Files) -> Importing:
+    return Importing(tmp_path, workspace, files)
+
+
+@pytest.fixture
+def log() -> Codex:
+    return Codex()
+
+
+def test_a_whole_session(importing: Importing, log: Codex) -> None:
+    found = importing(
+        log.meta(),
+        log.message("developer", "<permissions instructions>…</permissions instructions>"),
+        log.message("user", "<environment_context>\n  <cwd>/home</cwd>\n</environment_context>"),
+        log.record("turn_context", cwd="/home/robin/shop", model="gpt-5.2-codex", approval_policy="never"),
+        log.message("user", "list the files"),
+        log.event("user_message", message="list the files", images=[]),
+        log.event("agent_reasoning", text="**Listing**"),
+        log.item("reasoning", summary=[], encrypted_content="gAAAA"),
+        log.event("agent_message", message="I'll look."),
+        log.message("assistant", "I'll look."),
+        log.item(
+            "function_call", name="shell", call_id="c1", arguments='{"command": ["bash", "-lc", "ls src"]}'
+        ),
+        log.item(
+            "function_call_output",
+            call_id="c1",
+            output='{"output": "a.py\\nb.py\\n", "metadata": {"exit_code": 0}}',
+        ),
+        log.event("token_count", info={"total_token_usage": {"input_tokens": 900, "output_tokens": 40}}),
+        log.event("agent_message", message="Two files."),
+        log.message("assistant", "Two files."),
+        log.event("token_count", info={"total_token_usage": {"input_tokens": 2000, "output_tokens": 90}}),
+        log.event("token_count", info=None),
+    )
+    assert found.path == f"raw/conversations/2026/02/16/1801-{SESSION}-list-the-files.md"
+    header = {key: found.header[key] for key in ("session_id", "started", "model", "channel", "cwd")}
+    assert header == {
+        "session_id": SESSION,
+        "started": "2026-02-16T18:01:00Z",
+        "model": "gpt-5.2-codex",
+        "channel": "codex",
+        "cwd": "/home/robin/shop",
+    }
+    assert (found.header["tokens_in"], found.header["tokens_out"]) == ("2000", "90")
+    user, agent = found.turns
+    assert user.text == "list the files"
+    assert agent.blocks == (
+        Text("I'll look."),
+        ToolCall("shell", "ls src", "a.py … b.py (2 lines)"),
+        Text("Two files."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "output", "expected"),
+    [
+        (
+            {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "make test"}'},
+            "Chunk ID: 1\nWall time: 2.0 seconds\nProcess exited with code 2\nOutput:\none\nfailed\n",
+            ToolCall("exec_command", "make test", "exit 2: one … failed"),
+        ),
+        (
+            {
+                "type": "custom_tool_call",
+                "name": "apply_patch",
+                "input": "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n*** End Patch",
+            },
+            '{"output": "Success. Updated the following files:\\nA a.py\\n", "metadata": {"exit_code": 0}}',
+            ToolCall(
+                "apply_patch", "add a.py, update b.py", "Success. Updated the following files: (2 lines)"
+            ),
+        ),
+        (
+            {"type": "local_shell_call", "action": {"type": "exec", "command": ["git", "status"]}},
+            "clean",
+            ToolCall("shell", "git status", "clean"),
+        ),
+        (
+            {
+                "type": "function_call",
+                "name": "update_plan",
+                "arguments": json.dumps(
+                    {"plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}]}
+                ),
+            },
+            "Plan updated",
+            ToolCall("update_plan", "1 of 2 done, now: b", ""),
+        ),
+        (
+            {"type": "function_call", "name": "odd", "arguments": "not json"},
+            [{"type": "input_text", "text": "fine"}],
+            ToolCall("odd", "not json", "fine"),
+        ),
+    ],
+)
+def test_tools(
+    importing: Importing, log: Codex, call: dict[str, Any], output: Any, expected: ToolCall
+) -> None:
+    kind = call.pop("type")
+    found = importing(
+        log.meta(),
+        log.event("user_message", message="go"),
+        log.item(kind, call_id="c", **call),
+        log.item(
+            "custom_tool_call_output" if kind.startswith("custom") else "function_call_output",
+            call_id="c",
+            output=output,
+        ),
+    )
+    assert found.turns[1].tools == (expected,)
+
+
+def test_a_search_has_no_output_of_its_own(importing: Importing, log: Codex) -> None:
+    search = log.item("web_search_call", status="completed", action={"type": "search", "query": "tea"})
+    found = importing(log.meta(), log.event("user_message", message="go"), search)
+    assert found.turns[1].tools == (ToolCall("web_search", "tea"),)
+
+
+def test_what_surrounds_a_message_is_left_out(importing: Importing, log: Codex) -> None:
+    ide = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it\n"
+    found = importing(
+        log.meta(),
+        log.event(
+            "user_message", message=ide, images=["data:image/png;base64,AAAA"], local_images=["/tmp/a.png"]
+        ),
+        log.event("user_message", message="<environment_context>x</environment_context>"),
+    )
+    assert [turn.blocks for turn in found.turns] == [
+        (Text("fix it"), Attachment("image/png (not kept)"), Attachment("/tmp/a.png"))
+    ]
+
+
+def test_what_goes_wrong_is_the_systems(importing: Importing, log: Codex) -> None:
+    found = importing(
+        log.meta(),
+        log.event("user_message", message="go"),
+        log.event("turn_aborted", reason="interrupted"),
+        log.event("error", message="quota"),
+        log.record("compacted", message="Summary so far"),
+    )
+    assert [(turn.role, turn.kind, turn.text) for turn in found.turns[1:]] == [
+        ("system", "", "[Turn aborted: interrupted]"),
+        ("system", "error", "quota"),
+        ("system", "summary", "Summary so far"),
+    ]
+
+
+def test_logs_of_the_first_versions(importing: Importing) -> None:
+    def message(role: str, text: str) -> dict[str, Any]:
+        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+    found = importing(
+        {"id": SESSION, "timestamp": "2025-07-01T10:00:00.000Z", "instructions": None, "git": {}},
+        {"record_type": "state"},
+        message("user", "<environment_context>x</environment_context>"),
+        message("user", "# AGENTS.md instructions for /home\n…"),
+        message("user", "hi"),
+        message("assistant", "hello"),
+        {"type": "function_call", "name": "shell", "arguments": '{"command": ["ls"]}', "call_id": "c"},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": json.dumps({"output": "a", "metadata": {"exit_code": 0}}),
+        },
+    )
+    assert found.started == "2025-07-01T10:00:00Z"
+    assert [(turn.role, turn.time, turn.text) for turn in found.turns] == [
+        ("user", "10:00", "hi"),
+        ("agent", "10:00", "hello"),
+    ]
+    assert found.turns[1].tools == (ToolCall("shell", "ls", "a"),)
+
+
+def test_logs_are_found_where_the_agent_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "codex"
+    kept = [write(home / "sessions" / "2026" / month / "01" / "rollout-x.jsonl") for month in ("01", "02")]
+    write(home / "sessions" / "2026" / "01" / "01" / "notes.jsonl")
+    write(home / "history.jsonl")
+    assert discover("codex", home) == kept
+    monkeypatch.setenv("CODEX_HOME", str(home))
+    assert discover("codex") == kept

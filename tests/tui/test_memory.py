@@ -1,0 +1,176 @@
+"""Panels 3 to 5: the digest and its switch, the ledger and its failures, the budget and what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.context.compiled import Slot
+from engine.views import DigestView, LedgerRow, LedgerView
+from tests.tui.conftest import Run
+from tests.tui.fake_engine import DIGEST, ledger_rows, review_compiled
+from tui.draw import Row
+from tui.render.bars import memory_lines
+from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
+from tui.render.digest import digest_counts, digest_lines, digest_state
+from tui.render.ledger import (
+    failure,
+    items_text,
+    ledger_detail,
+    ledger_line,
+    ledger_row,
+    ledger_summary,
+    matches,
+)
+from tui.roles import PLAIN
+
+ON = DigestView(True, 3174, 4096, DIGEST)
+
+
+def text(rows: list[Row]) -> str:
+    """Lines as one text."""
+    return "\n".join(row.text.rstrip() for row in rows)
+
+
+def test_the_digest_shows_sections_items_and_their_age() -> None:
+    shown = text(digest_lines(ON, 60, PLAIN))
+    assert "Open tasks\n· Re-index after the schema change" in shown
+    assert "06-12" in shown and "[from:" not in shown
+    assert "# Knowledge digest" not in shown
+
+
+def test_what_is_no_provenance_stays() -> None:
+    view = replace(ON, text="## Facts\n- a [link](x) [from: y]\n- [x] done\nplain\n")
+    shown = text(digest_lines(view, 60, PLAIN))
+    assert "a [link](x) [from: y]" in shown and "✓ done" in shown and "plain" in shown
+
+
+def test_the_digest_says_that_it_is_off_and_how_that_came() -> None:
+    off = DigestView(False, 0, 4096, "")
+    assert text(digest_lines(off, 80, PLAIN)).startswith("off: knowledge/digest.md is not there")
+    assert digest_state(off) == ("off", False)
+
+
+def test_the_digest_says_what_is_wrong() -> None:
+    assert "is a folder" in text(digest_lines(DigestView(False, 0, 4096, "", "is a folder"), 60, PLAIN))
+    assert digest_state(replace(ON, size=5120)) == ("5.0/4.0 KB · too large", True)
+    assert digest_state(ON) == ("3.1/4.0 KB · on", False)
+
+
+def test_items_are_counted_by_section() -> None:
+    assert digest_counts(ON) == "2 open tasks · 1 open question · 1 decision · 2 facts"
+
+
+async def test_the_digest_goes_off_while_it_is_watched(run: Run) -> None:
+    from datetime import UTC, datetime
+
+    from engine.events import FileChanged
+
+    async with run() as driven:
+        assert "3.1/4.0 KB · on" in driven.text
+        driven.engine.digest_view = DigestView(False, 0, 4096, "")
+        driven.engine.publish(FileChanged(datetime.now(UTC), "knowledge/digest.md", "removed"))
+        await driven.settle()
+        assert "off: knowledge/digest.md" in driven.text
+
+
+def test_ledger_rows_tell_their_state_by_sign_and_word() -> None:
+    good, _second, bad, large, *_rest = ledger_rows()
+    assert ledger_row(good, 40, PLAIN).text.startswith("✓ 06-12  investigate-cache")
+    assert ledger_row(good, 40, PLAIN).text.endswith("17")
+    assert ledger_row(bad, 40, PLAIN).text.endswith("failed")
+    assert ledger_row(large, 40, PLAIN).text.endswith("too large")
+    assert "8 facts · 4 files" in ledger_row(good, 80, PLAIN).text
+    assert "line 14" in ledger_row(bad, 90, PLAIN).text
+
+
+@pytest.mark.parametrize("width", [12, 24, 40, 60, 120])
+def test_ledger_rows_fit(width: int) -> None:
+    odd = LedgerRow("ab" * 32, "something-new", "yesterday", "", 0, {}, False, "")
+    for row in (*ledger_rows(), odd):
+        assert ledger_row(row, width, PLAIN).strip(width).cell_length == width
+
+
+def test_the_ledger_is_summed_up() -> None:
+    view = LedgerView(ledger_rows())
+    assert ledger_line(view) == "8, 1 failed"
+    assert ledger_summary(view)[:2] == [("✓", 5, "harvested"), ("!", 1, "failed")]
+    assert failure(view) == "hosting-quota: the reply is no JSON: line 14, column 3"
+    assert items_text(ledger_rows()[0]) == "8 facts · 4 files · 3 decisions · 2 questions"
+
+
+def test_ledger_entries_are_found_by_name_error_and_state() -> None:
+    bad = ledger_rows()[2]
+    assert matches(bad, "QUOTA") and matches(bad, "json") and matches(bad, "failed")
+    assert not matches(bad, "harvested,")
+
+
+def test_a_ledger_entry_in_full() -> None:
+    shown = text(ledger_detail(ledger_rows()[2], 80, PLAIN))
+    assert "! failed   hosting-quota" in shown and "line 14" in shown and "kept" in shown
+
+
+async def test_a_failed_harvest_says_why_when_it_is_selected(run: Run) -> None:
+    async with run((160, 50)) as driven:
+        await driven.press("4", "j", "j")
+        assert "the reply is no JSON: line 14, column 3" in driven.text
+
+
+async def test_many_ledger_entries_cost_a_screenful(run: Run) -> None:
+    rows = tuple(
+        LedgerRow(f"{number:064d}", "harvested", "2026-06-12T09:00:00+00:00", f"talk-{number}", 1, {"facts": 1})
+        for number in range(20_000)
+    )
+    async with run(ledger_view=LedgerView(rows)) as driven:
+        await driven.press("4", "G", "g", "ctrl+d")
+        assert driven.bench.ledger_panel.drawn < 120
+
+
+def test_the_budget_names_every_slot_with_use_and_cap() -> None:
+    shown = text(budget_lines(review_compiled(), 60, 30, PLAIN))
+    assert "P0 identity" in shown and "4,210/4,352" in shown
+    assert "P3 knowledge" in shown
+    assert "message 14 · reply reserve 256" in shown
+    assert "3 left out · 1,940 tok" in shown
+    assert "gate-costs.md:12-40" in shown
+    assert "4 older turns did not fit" in shown
+    assert "stable prefix 74 % · 3 cache boundaries" in shown
+
+
+def test_a_slot_over_its_cap_is_marked() -> None:
+    compiled = replace(review_compiled(), slots=(Slot("identity", 0, 4500, 4352),))
+    (line,) = [line for line in text(budget_lines(compiled, 60, 30, PLAIN)).splitlines() if "identity" in line]
+    assert line.endswith("!")
+
+
+@pytest.mark.parametrize("width", [10, 20, 35, 60, 120])
+def test_the_stacked_gauge_fills_its_width(width: int) -> None:
+    compiled = review_compiled()
+    assert stacked(compiled, width, PLAIN).cells == width
+    empty = replace(compiled, slots=(), budget=0, reply_reserve=0)
+    assert stacked(empty, width, PLAIN).cells == width
+
+
+def test_without_colour_the_priorities_differ_by_their_fill() -> None:
+    gauge = stacked(review_compiled(), 120, PLAIN, coloured=False).text
+    assert all(fill in gauge for fill in PLAIN_FILLS)
+
+
+def test_the_prompt_page_marks_the_stable_prefix() -> None:
+    shown = text(prompt_lines(review_compiled(), 100, PLAIN))
+    before, after = shown.split("stable prefix ends here")
+    assert "MEMORY.md" in before and "journal:2026-06-12" in after
+    assert "no room" in after
+
+
+@pytest.mark.parametrize("width", [40, 56, 76, 120])
+def test_the_folded_panel_has_a_line_each(width: int) -> None:
+    rows = memory_lines(ON, LedgerView(ledger_rows()), review_compiled(), width, PLAIN)
+    assert [row.text.split()[:2] for row in rows] == [["3", "digest"], ["4", "ledger"], ["5", "budget"]]
+    assert memory_lines(None, None, None, width, PLAIN)[0].text.endswith("reading …")
+
+
+def test_the_folded_panel_says_what_is_wrong() -> None:
+    rows = memory_lines(replace(ON, problem="unreadable"), LedgerView((), "broken"), None, 76, PLAIN)
+    assert "cannot be read" in rows[0].text and "! broken" in rows[1].text
