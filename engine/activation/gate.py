@@ -212,6 +212,8 @@ class Gate:
         if answers is not None:
             return answers
         failed = no_answer(self.provider, self.deadline)
+        if self._loop is not loop:
+            failed = replace(failed, reason="given up: the gate was closed", latency_ms=0.0)
         return tuple(outcome or failed for outcome in outcomes)
 
     def close(self) -> None:

@@ -287,7 +287,7 @@ def test_closing_while_somebody_waits_ends_the_waiting() -> None:
     assert begun.wait(30)
     asking.close()
     waiting.join(30)
-    assert [outcome.answer for outcome in outcomes] == ["failed"]
+    assert [outcome.reason for outcome in outcomes] == ["given up: the gate was closed"]
 
 
 def test_a_closed_loop_gives_nothing_and_forgets_no_coroutine() -> None:
