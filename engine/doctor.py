@@ -55,6 +55,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_git(repository),
         *_documents(workspace, files, _all_documents(workspace)),
         *_topics(workspace, files),
+        *_index(workspace, files),
         *_machine(workspace),
     )
 
@@ -132,6 +133,27 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
         yield _finding(problem)
     if not problems:
         yield Finding("ok", "topics: every trigger, pattern and subscription in order")
+
+
+def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:
+    from engine.assembly import assemble_index  # noqa: PLC0415 — not needed for --staged
+
+    try:
+        config, _ = load(files.read(CONFIG_FILE))
+    except (AutopoiesisError, OSError):
+        return
+    index = assemble_index(workspace, files, config.search)
+    try:
+        status = index.status()
+    finally:
+        index.close()
+    if status.state == "ready":
+        size = status.size // 1024
+        yield Finding("ok", f"search index: {status.files} files, {status.chunks} chunks, {size:,} KiB")
+    elif status.state == "missing":
+        yield Finding("note", "search index: not made yet; files are searched instead", "autopoiesis index")
+    else:
+        yield Finding("warning", f"search index: {status.why}", "autopoiesis index --rebuild")
 
 
 def _machine(workspace: Workspace) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ the search index, and one that only lists topics never pays for the gate.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -76,7 +77,8 @@ class Engine:
 
         Args:
             root: Its folder.
-            read_only: Refuse every write.
+            read_only: Refuse every write. A workspace that the system lets nobody write is read-only by
+                itself.
             clock: Where the time comes from, UTC.
 
         Raises:
@@ -84,7 +86,7 @@ class Engine:
             ConfigError: A setting cannot be used.
         """
         workspace = Workspace.open(root)
-        files = Files(workspace, read_only=read_only)
+        files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
         config, odd = _read_config(files)
         return cls(workspace, config, odd, files=files, clock=clock)
 

@@ -32,6 +32,7 @@ from engine.events import (
     TurnTraced,
     WatchState,
 )
+from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class Live:
 
     def _work(self) -> None:
         self._watching()
+        self._guarded(self._clear_up)
         self._guarded(self._know_logs)
         self._guarded(self._trace_the_past)
         while not self._stop.is_set():
@@ -169,6 +171,10 @@ class Live:
                 continue
             if job is not None:
                 self._guarded(job)
+
+    def _clear_up(self) -> None:
+        if not self._engine.files.read_only:
+            sweep_temps(self._engine.workspace)
 
     def _trace_the_past(self) -> None:
         """Traces the last messages from before the start, so that the feed says what fired for them."""

@@ -6,6 +6,8 @@ joins the two. Nothing in the log is ever changed, so a line that cannot be read
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import os
 import re
@@ -187,8 +189,8 @@ class DecisionLog:
         decisions: dict[str, Decision] = {}
         labels: dict[str, Label] = {}
         broken = 0
-        for relative in self._months():
-            for line in self._lines(relative):
+        with _uncollected():
+            for line in itertools.chain.from_iterable(map(self._lines, self._months())):
                 entry = entry_of(line)
                 if isinstance(entry, Decision):
                     decisions.pop(entry.id, None)
@@ -288,3 +290,15 @@ class DecisionLog:
             raise DocumentError(
                 f"cannot be read ({error.strerror})", where=relative, cure="check its permissions"
             ) from error
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """While hundreds of thousands of values are made and kept, looking for garbage among them is a third."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -116,8 +116,12 @@ def _is_long(capitals: str) -> bool:
 
 def sentiment_spans(trigger: Trigger, scan: Scan) -> list[tuple[int, int]]:
     """Where a message turns urgent: its punctuation, its capitals, and urgency words that are not denied."""
-    words = [span for span in phrase_spans(phrases_of(trigger), scan) if not is_denied(scan, span[0])]
-    return sorted({*agitation_spans(scan), *words})
+    heard = [
+        (start, end)
+        for start, end in phrase_spans(phrases_of(trigger), scan)
+        if not (scan.text[start].isalnum() and is_denied(scan, start))
+    ]
+    return sorted({*agitation_spans(scan), *heard})
 
 
 def event_fits(trigger: Trigger, event: Event | None) -> bool:

@@ -279,7 +279,7 @@ class PatternMatcher:
         return [self._hit(rule, view, span) for span in spans[:MAX_SPANS]]
 
     def _hit(self, rule: _Rule, view: _View, span: Span) -> TriggerHit:
-        start, end = view.scan.original(span[0]), view.scan.original(span[1])
+        start, end = view.scan.original(*span)
         return TriggerHit(
             rule.index, rule.trigger.type, view.message.text[start:end][:MAX_MATCHED], start, end
         )

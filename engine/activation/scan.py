@@ -1,7 +1,7 @@
 """One message, prepared once for all detectors of tier 1.
 
 Detectors work on ``Scan.text``, which is the message in composed Unicode (NFC), cut to its head and tail when
-it is long. ``Scan.original`` leads from an offset there back to the offset in the message.
+it is long. ``Scan.original`` leads from a span there back to the span in the message.
 """
 
 from __future__ import annotations
@@ -52,23 +52,28 @@ class Scan:
             self._skipped = tail - head - len(GAP)
             text = text[:head] + GAP + text[tail:]
         self._starts: list[int] = []
-        self._offsets: list[int] = []
+        self._begins: list[int] = []
+        self._ends: list[int] = []
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             text = self._composed(text)
         self.text = text
 
-    def original(self, offset: int) -> int:
-        """The offset in the message of an offset in ``text``."""
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """The span in the message of a span in ``text``. Letters of which a part is meant are in it whole."""
+        return self._led_back(start, self._begins), self._led_back(end, self._ends)
+
+    def _led_back(self, offset: int, places: list[int]) -> int:
         if self._starts:
             index = bisect_right(self._starts, offset) - 1
-            offset = self._offsets[index] + (offset - self._starts[index])
+            offset = places[index] + (offset - self._starts[index])
         return offset if offset <= self._cut else offset + self._skipped
 
     def spans_gap(self, start: int, end: int) -> bool:
         """Whether a match reaches from the head of a long message into its tail."""
         if not self._skipped:
             return False
-        return self.original(end) - self.original(start) > end - start + len(GAP)
+        first, last = self.original(start, end)
+        return first <= self._cut < last - len(GAP)
 
     @cached_property
     def folded(self) -> str:
@@ -132,6 +137,7 @@ class Scan:
     def _composed(self, text: str) -> str:
         """Composes ``text`` cluster by cluster and notes where each one came from."""
         out: list[str] = []
+        self._starts, self._begins, self._ends = [0], [0], [0]
         length = at = 0
         while at < len(text):
             end = at + 1
@@ -140,9 +146,11 @@ class Scan:
             cluster = text[at:end]
             if not cluster.isascii():
                 cluster = unicodedata.normalize("NFC", cluster)
-            if len(cluster) != end - at or not self._starts:
-                self._starts += [length, length + len(cluster)]
-                self._offsets += [at, end]
+            if len(cluster) != end - at:
+                size = len(cluster)
+                self._starts += range(length, length + size + 1)
+                self._begins += [*[at] * size, end]
+                self._ends += [at, *[end] * size]
             out.append(cluster)
             length += len(cluster)
             at = end

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError, PathRefused
@@ -20,8 +21,17 @@ from engine.store.yamltext import Mapping
 FILE_LIMIT = 1024 * 1024
 """Bytes above which a file is refused: it cannot be meant for a prompt."""
 
-_PARSED_FILES = 1024
-_PARSED_BYTES = 256 * 1024
+_PARSED_FILES = 4096
+_PARSED_BYTES = 64 * 1024
+_SETTLED_NS = 2_000_000_000
+
+
+class _Status(NamedTuple):
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
 
 
 class Source(Protocol):
@@ -40,14 +50,40 @@ class Source(Protocol):
 
 
 class WorkspaceSource:
-    """The workspace as it is on disk now."""
+    """The workspace as it is on disk now.
+
+    A file that has not changed since it was read is not read again: a confined read costs thirty times a look
+    at the file's status, and a prompt is made of dozens of files.
+    """
 
     def __init__(self, files: Files) -> None:
         self._files = files
+        self._known: dict[str, tuple[_Status, bytes]] = {}
 
     def read(self, path: str) -> bytes:
         """As ``Source.read``."""
-        return self._files.read(path, limit=FILE_LIMIT)
+        status = self._status(path)
+        known = self._known.get(path)
+        if known is not None and known[0] == status:
+            return known[1]
+        data = self._files.read(path, limit=FILE_LIMIT)
+        # A write in the same tick of the file system's clock would leave the same status, so a file is
+        # remembered only when its last change is long past.
+        is_settled = (
+            status is not None and time.time_ns() - max(status.modified, status.changed) > _SETTLED_NS
+        )
+        if status is not None and is_settled and status == self._status(path) and len(data) <= _PARSED_BYTES:
+            if len(self._known) >= _PARSED_FILES:
+                self._known.clear()
+            self._known[path] = (status, data)
+        return data
+
+    def _status(self, path: str) -> _Status | None:
+        try:
+            found = self._files.workspace.root.joinpath(path).stat()
+        except (OSError, ValueError):
+            return None
+        return _Status(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def list(self, folder: str) -> Sequence[str]:
         """As ``Source.list``. Symlinked folders are not entered; anything that is no folder is named."""

@@ -1,7 +1,8 @@
 """Search without an index: ripgrep, or a plain scan where there is none (spec 7.4).
 
-Either only nominates files. Their chunks are then cut and compared as the index would, and ranked by how
-many of the query's words they hold, then by date. All of it ends within a time limit.
+Either only nominates files. The chunks of the 200 that hold most of the query's words, the latest first, are
+cut and compared as the index would, and ranked by how many of the words they hold, then by date. All of it
+ends within a time limit.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ TIME_LIMIT_S = 3.0
 
 _NOMINATION = 0.5
 _RIPGREP_ERROR = 2
+_MOST_FILES = 200
 _MOST_LINES_PER_FILE = 200
 _SHORTEST_STEM = 3
 
@@ -104,7 +106,7 @@ def search(
         nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
         found: list[_Found] = []
         held: Counter[int] = Counter()
-        for path in nominated:
+        for path in nominated[:_MOST_FILES]:
             # Chunks enough that hold as many words as this whole file does: nothing better is to come.
             enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
             if enough or clock.is_over(1.0):

@@ -141,9 +141,11 @@ class Maintenance:
             chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
             skipped = tuple(Skipped(path, why) for path, why in rows)
-            connection.set_busy_timeout(0)
-            with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep the log in use
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if paths is None:
+                # After a few files the log may stay: emptying it syncs the disk, which costs more than they did.
+                connection.set_busy_timeout(0)
+                with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep it in use
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return (outcome if database.identity(self._path) == opened else None), chunks, skipped
         finally:
             connection.close(True)

@@ -118,8 +118,7 @@ class ConversationCapture:
             if found is not None:
                 return found
             path = session_path(session_id, at, topic, self._folder)
-            # The name can be taken by a session whose id differs in case only, where the file system ignores
-            # it.
+            # Where the file system ignores case, a session whose id differs in nothing else has the name.
             for number in range(2, 100):
                 if self._files.create(path, data):
                     self._paths[session_id] = path

@@ -31,7 +31,8 @@ _HEADING = (
     r"##[ \t]+(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::[0-5][0-9])?[ \t]*(?:—|–|--?)|—)"
     r"[ \t]*(?P<role>(?ai:user|agent|assistant|system))(?:[ \t]+\[(?P<kind>[A-Za-z0-9 _.-]*)\])?[ \t]*$"
 )
-SPECIAL = rf"(?:{_HEADING}|> \[(?:tool|attachment|knowledge):|<!-- (?:-->|key:)| {{0,3}}(?:`{{3}}|~{{3}}))"
+_OPENING = r" {0,3}(?:`{3,}[^`\n]*$|~{3})"
+SPECIAL = rf"(?:{_HEADING}|> \[(?:tool|attachment|knowledge):|<!-- (?:-->|key:)|{_OPENING})"
 """How a line starts that means something to the parser."""
 
 HEADING = re.compile(_HEADING)
@@ -128,10 +129,8 @@ def outside(
 def escape_text(text: str) -> str:
     """A text as it stands under a heading: nothing in it can be taken for anything else."""
     text = encode(text)
-    lines = _SPECIAL_LINE.finditer("\n" + text)
-    protected = {
-        match.start() for match in outside(Fences(text).blocks(), lines, lambda match: match.start())
-    }
+    special = (match.start() for match in _SPECIAL_LINE.finditer("\n" + text))
+    protected = set(outside(Fences(text).blocks(), special, int))
     first, last = text.partition("\n")[0], text.rfind("\n") + 1
     if not first.strip(" \t"):
         protected.add(0)

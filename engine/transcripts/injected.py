@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge"
 _ANGLE = r"system-reminder|local-command-[a-z-]+|command-[a-z-]+"
 # A marker in back quotes is being talked about, not used.
@@ -50,23 +51,31 @@ def _without_blocks(text: str) -> str:
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    kept, place = "", 0
+    pieces, place = [], 0
     for start, end in spans:
-        if start < place:
-            place = max(place, end)
+        if start >= place:
+            pieces.append(text[place:start])
+        place = max(place, end)
+    pieces.append(text[place:])
+    return _closed_up(pieces)
+
+
+def _closed_up(pieces: list[str]) -> str:
+    """The pieces around gaps, joined; blanks on both sides become one blank, one line end or one empty line."""
+    kept: list[str] = []
+    gap = ""
+    for number, piece in enumerate(pieces):
+        content = piece.strip(_BLANKS)
+        if not content:
+            gap += piece
             continue
-        kept = _joined(kept, text[place:start]) if place else text[:start]
-        place = end
-    return _joined(kept, text[place:])
-
-
-def _joined(before: str, after: str) -> str:
-    """Two pieces around a gap; the blank lines on both sides become those of one gap."""
-    left, right = before.rstrip(" \t\n"), after.lstrip(" \t\n")
-    if not left:
-        return right
-    if not right:
-        return left
-    gap = before[len(left) :] + after[: len(after) - len(right)]
-    lines = gap.count("\n")
-    return left + ("\n" * min(lines, 2) if lines else gap[:1]) + right
+        start = piece.index(content)
+        if kept:
+            gap += piece[:start]
+            lines = gap.count("\n")
+            kept.append("\n" * min(lines, 2) if lines else gap[:1])
+        elif not number:
+            kept.append(piece[:start])
+        kept.append(content)
+        gap = piece[start + len(content) :]
+    return "".join(kept) + (gap if pieces[-1].strip(_BLANKS) else "")

@@ -131,10 +131,12 @@ class Tail:
         stream.seek(seen.stable)
         data, is_cut = _read_most(stream)
         self.waiting = is_cut
-        if not data.endswith(b"\n") and (is_cut or self._clock() - mtime < self._settle_s):
+        # A clock that was set back, or a server's that is ahead, must not make us wait for ever.
+        is_fresh = abs(self._clock() - mtime) < self._settle_s
+        if not data.endswith(b"\n") and (is_cut or is_fresh):
             self.waiting = bool(data)
             data = data[: data.rfind(b"\n") + 1]
-        if not seen.stable and _is_half_a_header(data) and self._clock() - mtime < self._settle_s:
+        if not seen.stable and is_fresh and _is_half_a_header(data):
             self.waiting = True
             return ()
         turns = parse(data, self.path.name).turns
@@ -184,8 +186,7 @@ def _is_half_a_header(data: bytes) -> bool:
 
 
 def _has_open_fence(data: bytes) -> bool:
-    fences = Fences(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return fences.any_open()
+    return Fences(data.decode("utf-8", "replace").replace("\r\n", "\n")).any_open()
 
 
 def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -71,9 +72,7 @@ def test_a_long_match_is_shortened_for_display_only() -> None:
     ("scope", "input_fires", "output_fires"),
     [("input", True, False), ("output", False, True), ("both", True, True)],
 )
-@pytest.mark.parametrize(
-    "kind", [{"match": "hello"}, {"words": ("hello",)}], ids=["pattern", "keywords"]
-)
+@pytest.mark.parametrize("kind", [{"match": "hello"}, {"words": ("hello",)}], ids=["pattern", "keywords"])
 def test_the_scope_decides_which_direction_is_watched(
     scope: str, input_fires: bool, output_fires: bool, kind: dict[str, str]
 ) -> None:
@@ -215,23 +214,16 @@ def test_nothing_is_left_of_a_removed_topic() -> None:
 
 def test_matching_and_updating_at_the_same_time_is_safe() -> None:
     matcher = PatternMatcher([topic(f"t{n}", *ALL_KINDS) for n in range(20)])
-    failures: list[BaseException] = []
-
-    def match() -> None:
-        try:
-            for _ in range(60):
-                matcher.match(Message("Please deploy it now!! https://x.org"))
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=match) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for n in range(200):
-        matcher.update([topic(f"t{n % 20}", pattern(f"deploy{n}"))], removed=[f"t{(n + 7) % 20}"])
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(3) as pool:
+        matching = [
+            pool.submit(
+                lambda: [matcher.match(Message("Please deploy it now!! https://x.org")) for _ in range(60)]
+            )
+            for _ in range(3)
+        ]
+        for n in range(200):
+            matcher.update([topic(f"t{n % 20}", pattern(f"deploy{n}"))], removed=[f"t{(n + 7) % 20}"])
+        assert all(len(future.result(timeout=60)) == 60 for future in matching)
 
 
 def hint(match: str, text: str, scope: str = "output") -> Trigger:
@@ -304,7 +296,23 @@ def test_decomposed_letters_match_composed_ones_at_the_right_place() -> None:
     assert [hit.matched for hit in hits] == ["Mu\u0308ller", "pru\u0308fen", "ende"]
 
 
-PIECES = ["pr", "PR", "straße", "İx", "K", "foo", "a", "\u00fc", "u\u0308", "[fF]oo", "(?:ab|cd)", "(?:x|yz)?", ".", r"\w", r"\b"]
+PIECES = [
+    "pr",
+    "PR",
+    "straße",
+    "İx",
+    "K",
+    "foo",
+    "a",
+    "\u00fc",
+    "u\u0308",
+    "[fF]oo",
+    "(?:ab|cd)",
+    "(?:x|yz)?",
+    ".",
+    r"\w",
+    r"\b",
+]
 PARTS = st.sampled_from(PIECES)
 EXPRESSIONS = st.recursive(
     PARTS,
@@ -319,7 +327,27 @@ EXPRESSIONS = st.recursive(
     max_leaves=6,
 )
 TEXTS = st.lists(
-    st.sampled_from(["pr", "Pr", "STRASSE", "straße", "STRAẞE", "ix", "İX", "\u212a", "k", "FOO", "foo", "ab", "CD", "yz", "ü", "Ü", " "]),
+    st.sampled_from(
+        [
+            "pr",
+            "Pr",
+            "STRASSE",
+            "straße",
+            "STRAẞE",
+            "ix",
+            "İX",
+            "\u212a",
+            "k",
+            "FOO",
+            "foo",
+            "ab",
+            "CD",
+            "yz",
+            "ü",
+            "Ü",
+            " ",
+        ]
+    ),
     min_size=1,
     max_size=7,
 ).map("".join)

@@ -72,19 +72,25 @@ class Words:
         return questions
 
 
-def topics(words: Words, count: int) -> list[Topic]:
-    """Topics with four triggers each, whose words are spread evenly over the language."""
-    return [_topic(f"topic-{number:05}", words) for number in range(count)]
+def topics(words: Words, count: int, *, instructions: int = 1200) -> list[Topic]:
+    """Topics with four triggers each, whose words are spread evenly over the language.
+
+    Args:
+        words: Their language.
+        count: How many.
+        instructions: Characters of each topic's instructions.
+    """
+    return [_topic(f"topic-{number:05}", words, instructions) for number in range(count)]
 
 
-def _topic(name: str, words: Words) -> Topic:
+def _topic(name: str, words: Words, instructions: int) -> Topic:
     one, two, three, four, five, six, seven, person = words.random.sample(words.all, 8)
     return Topic(
         name=name,
         path=f"topics/{name}.md",
         title=name,
         description="",
-        instructions=words.text(1200),
+        instructions=words.text(instructions),
         triggers=(
             Trigger("pattern", match=rf"\b{one}(?:ed|ing)?\b"),
             Trigger("pattern", match=rf"\b{two}\s+(?:{three}|{four})\b"),

@@ -20,7 +20,7 @@ def run(setting: Setting) -> Iterator[Row]:
     commands = [[*program, "trace", TEXT], [*program, "compile", TEXT]]
     commands += [[sys.executable, "-c", peer] for peer in PEERS]
     trace, compiled, *peers = alternate(
-        [_runner(command) for command in commands], rounds=setting.size(11, 1), warm_up=setting.size(2, 1)
+        [_runner(command) for command in commands], rounds=setting.size(9, 1)
     )
     for name, ours in (("trace TEXT", trace), ("compile TEXT", compiled)):
         for peer, theirs in zip(PEERS, peers, strict=True):

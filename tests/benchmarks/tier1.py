@@ -19,7 +19,7 @@ def run(setting: Setting) -> Iterator[Row]:
     """Matching with few, many and very many topics, and making ready for the most."""
     for count in setting.sizes(15, 1_000, 10_000):
         words = Words(1)
-        known = topics(words, count)
+        known = topics(words, count, instructions=0)
         messages = [Message(words.even(CHARACTERS)) for _ in range(setting.size(60, 3))]
         made: list[PatternMatcher] = []
         loops: list[PatternLoop] = []

@@ -14,6 +14,8 @@ from tests.benchmarks.inputs import START, Words
 from tests.benchmarks.rows import Row, agree
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Timings, alternate
+from themes.loader import BUNDLED, load_themes
+from tui.app import DEFAULT_THEME
 from tui.widgets.feed import FeedPanel
 
 SIZE = (120, 40)
@@ -28,6 +30,10 @@ class Bench(App[None]):
         """One above the other."""
         yield FeedPanel(id="feed")
         yield RichLog(id="log", wrap=False)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The role colours that the feed draws with."""
+        return dict(load_themes((BUNDLED,))[0][DEFAULT_THEME].colours)
 
     @property
     def feed(self) -> FeedPanel:

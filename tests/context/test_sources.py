@@ -9,6 +9,7 @@ import pytest
 
 from engine.context.compiler import CompileRequest, ContextCompiler, WorkspaceSource
 from engine.context.sources import FILE_LIMIT, ParsedFiles, Reader, plain_path
+from engine.errors import PathRefused
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.context.conftest import TODAY, Memory, Space, settings
@@ -95,6 +96,56 @@ def test_an_edit_is_seen_by_the_next_compile(space: Space) -> None:
     for text in ("first", "second", "first"):
         space.write("knowledge/identity/SOUL.md", text)
         assert f"<!-- identity:SOUL.md -->\n{text}\n" in compiler.compile(request).text
+
+
+def settle(path: Path) -> None:
+    """Give a file the look of one that was last changed long ago, as far as a program can."""
+    os.utime(path, ns=(10**18, 10**18))
+
+
+def test_an_unchanged_file_is_read_once_and_every_change_is_seen(
+    space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.context.sources._SETTLED_NS", -1)
+    files = Files(Workspace.open(space.root))
+    reads: list[str] = []
+    plain = files.read
+
+    def counted(relative: str, *, limit: int | None = None) -> bytes:
+        reads.append(relative)
+        return plain(relative, limit=limit)
+
+    monkeypatch.setattr(files, "read", counted)
+    source = WorkspaceSource(files)
+    path = space.write("knowledge/a.md", "one")
+    settle(path)
+    assert [source.read("knowledge/a.md") for _ in range(3)] == [b"one"] * 3
+    assert len(reads) == 1
+    path.write_text("two")
+    settle(path)
+    assert source.read("knowledge/a.md") == b"two"
+    replacement = space.write("knowledge/b.md", "new")
+    settle(replacement)
+    replacement.replace(path)
+    assert source.read("knowledge/a.md") == b"new"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        source.read("knowledge/a.md")
+    outside = space.root.parent / "outside.md"
+    outside.write_text("out")
+    path.symlink_to(outside)
+    with pytest.raises(PathRefused):
+        source.read("knowledge/a.md")
+
+
+def test_a_file_changed_just_now_is_always_read_again(space: Space) -> None:
+    source = WorkspaceSource(Files(Workspace.open(space.root)))
+    path = space.write("knowledge/a.md", "one")
+    status = path.stat()
+    assert source.read("knowledge/a.md") == b"one"
+    path.write_text("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert source.read("knowledge/a.md") == b"two"
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "a\0b", "x" * 300, "", ".git/config"])

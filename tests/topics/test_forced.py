@@ -45,7 +45,9 @@ def test_taking_a_choice_back_leaves_no_file(workspace: Workspace, write: Write)
     assert not (workspace.root / STATE_FILE).exists()
 
 
-@pytest.mark.parametrize("name", ["on", "0123", 'a "b" c', "a: b #c", "größe 漢字", "a\u2028b", "back\\slash", "true"])
+@pytest.mark.parametrize(
+    "name", ["on", "0123", 'a "b" c', "a: b #c", "größe 漢字", "a\u2028b", "back\\slash", "true"]
+)
 def test_any_file_name_survives_the_round_trip(name: str, workspace: Workspace, write: Write) -> None:
     write(f"topics/{name}.md", TOPIC)
     write("topics/other.md", TOPIC)

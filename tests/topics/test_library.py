@@ -101,7 +101,9 @@ def test_a_new_folder_brings_its_topics(library: TopicLibrary, write: Write) -> 
     assert library.refresh(["topics/work"]).changed == ("a",)
 
 
-def test_a_broken_header_keeps_the_version_before_until_it_is_mended(library: TopicLibrary, write: Write) -> None:
+def test_a_broken_header_keeps_the_version_before_until_it_is_mended(
+    library: TopicLibrary, write: Write
+) -> None:
     write("topics/a.md", topic("Good."))
     library.load()
     write("topics/a.md", "---\ntype: topic\n  priority: [\n---\nWorse.\n")
@@ -117,7 +119,9 @@ def test_a_broken_header_keeps_the_version_before_until_it_is_mended(library: To
 
 
 @pytest.mark.parametrize("content", ["", "\n"])
-def test_a_file_emptied_by_an_editor_keeps_its_topic(content: str, library: TopicLibrary, write: Write) -> None:
+def test_a_file_emptied_by_an_editor_keeps_its_topic(
+    content: str, library: TopicLibrary, write: Write
+) -> None:
     write("topics/a.md", topic())
     library.load()
     write("topics/a.md", content)
@@ -165,7 +169,9 @@ def test_the_other_of_two_colliding_topics_takes_over(library: TopicLibrary, wri
     assert library.problems == ()
 
 
-def test_names_that_look_the_same_collide_however_they_are_encoded(library: TopicLibrary, write: Write) -> None:
+def test_names_that_look_the_same_collide_however_they_are_encoded(
+    library: TopicLibrary, write: Write
+) -> None:
     write("topics/pr\u00fcfen.md", topic())
     write("topics/work/pru\u0308fen.md", topic())
     library.load()

@@ -162,7 +162,8 @@ def test_a_misspelt_key_is_guessed_and_a_key_of_ones_own_is_left_alone() -> None
 
 def test_settings_among_the_triggers_count_for_the_topic() -> None:
     topic, problems = load(
-        "---\ntype: topic\ntriggers:\n  - type: url\n    activation: auto\n  - similarity_threshold: 0.3\n---\nGo.\n"
+        "---\ntype: topic\ntriggers:\n  - type: url\n    activation: auto\n"
+        "  - similarity_threshold: 0.3\n---\nGo.\n"
     )
     assert problems == []
     assert (topic.activation, topic.similarity_threshold, len(topic.triggers)) == ("auto", 0.3, 1)

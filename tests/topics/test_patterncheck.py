@@ -18,7 +18,12 @@ def first(match: str, *, probe: bool = False) -> Finding:
 @pytest.mark.parametrize("probe", [True, False])
 @pytest.mark.parametrize(
     "match",
-    [r"\b(email|inbox|mail)\b", r"PR|pull request", r"deploy(ment|ed)?\b.{0,80}\bprod", r"(?=.*error)(?=.*disk)"],
+    [
+        r"\b(email|inbox|mail)\b",
+        r"PR|pull request",
+        r"deploy(ment|ed)?\b.{0,80}\bprod",
+        r"(?=.*error)(?=.*disk)",
+    ],
 )
 def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
     assert pattern_findings(match, probe=probe) == ()
@@ -35,7 +40,9 @@ def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
         (r"(\w+\s?)+$", r"(?:\w+\s)*\w+\s?$"),
     ],
 )
-def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(match: str, better: str, probe: bool) -> None:
+def test_a_catastrophic_pattern_comes_with_a_text_and_a_better_form(
+    match: str, better: str, probe: bool
+) -> None:
     finding = first(match, probe=probe)
     assert "exponential time on texts such as 'aaaa" in finding.what
     assert finding.cure == f"rewrite it as {better}"
@@ -110,7 +117,9 @@ def test_a_schedule_of_five_fields_is_fine(schedule: str) -> None:
     assert schedule_finding(schedule) is None
 
 
-@pytest.mark.parametrize("schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""])
+@pytest.mark.parametrize(
+    "schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""]
+)
 def test_a_schedule_that_is_none_is_an_error_with_an_example(schedule: str) -> None:
     finding = schedule_finding(schedule)
     assert finding is not None

@@ -23,10 +23,20 @@ def load(subscription: str, workspace: Workspace | None) -> tuple[Topic, list[Pr
 
 @pytest.mark.parametrize(
     "path",
-    ["../secrets.md", "knowledge/../../x.md", "/etc/passwd", '"a\\0b"', "x/" * 3000 + "y.md", "n" * 300, ".git/config"],
+    [
+        "../secrets.md",
+        "knowledge/../../x.md",
+        "/etc/passwd",
+        '"a\\0b"',
+        "x/" * 3000 + "y.md",
+        "n" * 300,
+        ".git/config",
+    ],
 )
 @pytest.mark.parametrize("is_checked_on_disk", [True, False])
-def test_a_path_out_of_the_workspace_is_refused(path: str, is_checked_on_disk: bool, workspace: Workspace) -> None:
+def test_a_path_out_of_the_workspace_is_refused(
+    path: str, is_checked_on_disk: bool, workspace: Workspace
+) -> None:
     topic, problems = load(path, workspace if is_checked_on_disk else None)
     assert topic.subscriptions == ()
     assert [(problem.line, problem.severity) for problem in problems] == [(5, "error")]
@@ -75,14 +85,15 @@ def test_globs_and_folders_are_not_followed_and_the_files_are_named(
     topic, problems = load(path, workspace)
     assert topic.subscriptions == ()
     assert problems[0].severity == "warning"
-    assert problems[0].cure == (
-        "name the files one by one: knowledge/people/ada.md, knowledge/people/bob.md, knowledge/people/cy.md and 1 more"
-    ).replace("the files", "its files" if path.endswith("people") else "the files")
+    assert problems[0].cure.endswith(
+        ": knowledge/people/ada.md, knowledge/people/bob.md, knowledge/people/cy.md and 1 more"
+    )
 
 
 def test_the_same_file_twice_is_kept_once(workspace: Workspace, write: Write) -> None:
     write("knowledge/a.md", "x")
-    text = "---\ntype: topic\ntriggers: [{type: url}]\nsubscriptions: [knowledge/a.md, ./knowledge/a.md]\n---\nGo.\n"
+    listed = "subscriptions: [knowledge/a.md, ./knowledge/a.md]"
+    text = f"---\ntype: topic\ntriggers: [{{type: url}}]\n{listed}\n---\nGo.\n"
     topic, problems = load_topic(documents.parse(text.encode(), "topics/t.md"), workspace)
     assert topic is not None
     assert topic.subscriptions == ("knowledge/a.md",)

@@ -23,7 +23,10 @@ def load(*triggers: str) -> tuple[tuple[Trigger, ...], list[Problem]]:
     [
         ("{type: pattern, match: 'a|b'}", Trigger("pattern", match="a|b")),
         ("{type: Pattern, match: a, scope: Both}", Trigger("pattern", scope="both", match="a")),
-        ("{type: keywords, words: [deploy, 'roll   back', deploy]}", Trigger("keywords", words=("deploy", "roll back"))),
+        (
+            "{type: keywords, words: [deploy, 'roll   back', deploy]}",
+            Trigger("keywords", words=("deploy", "roll back")),
+        ),
         ("{type: keywords, keywords: 'deploy, ship it'}", Trigger("keywords", words=("deploy", "ship it"))),
         ("{type: keywords, match: [a, 'b, c']}", Trigger("keywords", words=("a", "b, c"))),
         ("{type: glob, match: '*.py'}", Trigger("glob", match="*.py")),
@@ -34,7 +37,10 @@ def load(*triggers: str) -> tuple[tuple[Trigger, ...], list[Problem]]:
         ("{type: language, language: no}", Trigger("language", words=("no",))),
         ("{type: mention, names: [David, '@silas']}", Trigger("mention", words=("David", "@silas"))),
         ("{type: url}", Trigger("url")),
-        ("{type: url, hosts: [github.com], globs: ['gitlab.com/*']}", Trigger("url", words=("github.com", "gitlab.com/*"))),
+        (
+            "{type: url, hosts: [github.com], globs: ['gitlab.com/*']}",
+            Trigger("url", words=("github.com", "gitlab.com/*")),
+        ),
         ("{type: sentiment}", Trigger("sentiment")),
         ("{type: sentiment, words: [URGENT]}", Trigger("sentiment", words=("URGENT",))),
         ("{type: webhook, source: email, event: new}", Trigger("webhook", source="email", event="new")),

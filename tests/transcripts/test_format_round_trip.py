@@ -134,6 +134,11 @@ def test_a_fence_left_open_does_not_swallow_the_next_turn() -> None:
     assert read_back(text).turns == (cut_off, following)
 
 
+def test_back_quotes_within_a_line_are_no_fence() -> None:
+    turn = Turn("agent", "10:00", (Text("```x``` is code\n~~ and this is not"),))
+    assert render_turn(turn) == "## 10:00 — agent\n```x``` is code\n~~ and this is not\n"
+
+
 def test_texts_side_by_side_stay_two() -> None:
     turn = Turn("agent", "10:00", (Text("a"), Text("b"), Attachment("attachments/x.png"), Text("c")))
     assert read_back(render_turn(turn)).turns == (turn,)

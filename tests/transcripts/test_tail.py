@@ -109,6 +109,12 @@ def test_a_last_line_without_an_end_is_taken_when_nobody_goes_on(path: Path) -> 
     assert tail.read_new() == []
 
 
+def test_a_time_stamp_from_the_future_is_not_waited_for(path: Path) -> None:
+    path.write_bytes(HEADER + user("one").rstrip(b"\n"))
+    os.utime(path, (10**9, 10**9))
+    assert said(Tail(path, clock=Now()).read_new()) == [(0, "one", False)]
+
+
 def test_a_header_that_changes_says_nothing_new(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two"))
     tail = Tail(path)

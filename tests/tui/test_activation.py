@@ -141,7 +141,7 @@ def test_the_long_explanation_draws_the_rule_as_a_scale() -> None:
 def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     never = replace(review_trace(), rows=(row("deploy", gate_at=None, activate_at=None),))
     assert "never asks · never without the gate" in " ".join(explained(never, "deploy").split())
-    assert "asked" not in explained(never, "deploy", full=True)
+    assert CUT not in explained(never, "deploy", full=True)
 
 
 def test_a_steering_hint_is_shown() -> None:

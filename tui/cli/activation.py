@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from engine.activation.trace import Trace
+from tui.cli.asking import answering
 from tui.cli.base import (
     LateGroup,
     directory_option,
@@ -84,7 +85,7 @@ def trace(
     as_json: bool,
 ) -> None:
     """Show which topics TEXT activates, through which tiers, and why; `-` reads standard input."""
-    with invocation().engine() as engine:
+    with invocation().engine() as engine, answering(engine):
         result = engine.trace(
             read_text(text),
             direction="output" if direction == "output" else "input",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tui.cli.asking import answering
 from tui.cli.base import (
     directory_option,
     emit,
@@ -32,7 +33,7 @@ from tui.cli.base import (
 @json_option
 def compile_prompt(text: str, budget: int | None, session_id: str, explain: bool, as_json: bool) -> None:
     """Compile the prompt for TEXT; `-` reads standard input."""
-    with invocation().engine() as engine:
+    with invocation().engine() as engine, answering(engine):
         compiled = engine.compile(read_text(text), budget=budget, session_id=session_id)
         if as_json:
             emit_json(compiled)

@@ -10,6 +10,8 @@ PanelName = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
 PANELS: tuple[PanelName, ...] = get_args(PanelName)
 EVERYWHERE: frozenset[PanelName] = frozenset(PANELS)
 LISTS: frozenset[PanelName] = EVERYWHERE - {"try"}
+FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
+"""Panels that share a line each where there is no room for them."""
 
 _SHOWN = {
     "plus": "+",

@@ -92,8 +92,8 @@ def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles
         return []
     selected = table.rows[table.selected] if table.rows else None
     text = shown.trace.message.text if shown.trace is not None else shown.text
-    spans = [(hit.start, hit.end) for row in table.rows for hit in row.hits if 0 <= hit.start < hit.end]
-    own = [(hit.start, hit.end) for hit in selected.hits if hit.start >= 0] if selected is not None else []
+    spans = [span for row in table.rows for span in _spans(row, len(text))]
+    own = _spans(selected, len(text)) if selected is not None else []
     who = _who(shown)
     room = width * most - len(who) - 3
     start = 0

@@ -12,7 +12,7 @@ from textual.app import SuspendNotSupported
 from engine.feed import FeedEntry
 from engine.views import DIGEST_PATH, LEDGER_PATH
 from tui.commands import catalog
-from tui.commands.command import Command, PanelName, Situation
+from tui.commands.command import FOLDED, Command, PanelName, Situation
 from tui.draw import Row, wrap
 from tui.editor import editor_command, file_of
 from tui.messages import NextTheme
@@ -27,7 +27,6 @@ from tui.widgets.panel import Panel
 if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
-FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
 ORDER: tuple[PanelName, ...] = ("feed", "activation", "digest", "ledger", "budget", "try")
 
 

@@ -16,7 +16,7 @@ from engine.events import IndexProgress
 from engine.views import DigestView, LedgerView, StatusView
 from tui.bridge import ALL_PARTS
 from tui.clock import Clock
-from tui.commands.command import Command, PanelName, Situation
+from tui.commands.command import FOLDED, Command, PanelName, Situation
 from tui.commands.lookup import all_keys, footer, resolve
 from tui.conductor import Conductor
 from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
@@ -156,8 +156,8 @@ class Workbench(Screen[None], inherit_bindings=False):
         self.call_after_refresh(self._keep_focus)
 
     def _keep_focus(self) -> None:
-        if self.focused is None and self.query_one("#body").display:
-            folded = self.compact and self.zoomed is None and self.panel_in_use not in ("feed", "activation")
+        folded = self.compact and self.zoomed is None and self.panel_in_use in FOLDED
+        if (folded or self.focused is None) and self.query_one("#body").display:
             self.focus_panel("activation" if folded else self.panel_in_use)
 
     def panel_named(self, name: PanelName) -> Panel:

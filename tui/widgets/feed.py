@@ -68,6 +68,12 @@ class FeedPanel(RowList[FeedEntry]):
         if self.following:
             self.follow()
 
+    def filter(self, query: str) -> None:
+        """Keeps only the rows that hold the words; following goes on among them."""
+        super().filter(query)
+        if self.following:
+            self.follow()
+
     def follow(self) -> None:
         """Selects the newest message and brings the tail into view."""
         self.following = True

@@ -36,8 +36,7 @@ class ImportResult:
         turns_total: Turns in the transcript now.
         odd_lines: Lines of the log that could not be read, or only in part.
         status: ``new``, ``grown``, ``unchanged``, ``skipped``, or ``replaced`` when the log was cut or
-        rewritten
-            since the last import: the transcript then keeps what it has and gets what it lacks.
+            rewritten since the last import: the transcript then keeps what it has and gets what it lacks.
         why: One clause, where the status does not say it all.
     """
 

@@ -1,0 +1,175 @@
+"""Keywords, names, raised voices and events (spec 4.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.activation.detectors import (
+    agitation_spans,
+    event_fits,
+    phrase_spans,
+    phrases_of,
+    sentiment_spans,
+)
+from engine.activation.scan import Scan
+from engine.activation.trace import Event
+from engine.topics.model import Trigger
+
+
+def found(kind: str, text: str, *words: str) -> list[str]:
+    trigger = Trigger(kind, words=words)  # type: ignore[arg-type]
+    return [text[start:end] for start, end in phrase_spans(phrases_of(trigger), Scan(text))]
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "expected"),
+    [
+        ("deploy", "Deploy it, then DEPLOY again", ["Deploy", "DEPLOY"]),
+        ("deploy", "redeployed the deployment", []),
+        ("deploy", "deploy_prod and _deploy_ and deploy-prod", ["deploy", "deploy"]),
+        (
+            "roll back",
+            "roll back, roll\n back, Roll-back, rollback",
+            ["roll back", "roll\n back", "Roll-back"],
+        ),
+        ("roll back", "roll, back", []),
+        ("e-mail", "an E-Mail, an e mail, an email", ["E-Mail", "e mail"]),
+        ("c++", "C++ or C or c++11", ["C++", "c++"]),
+        ("c", "C++ and c# and plain c.", ["c"]),
+        ("c#", "C# it is", ["C#"]),
+        (".net", "the .NET way, the net", [".NET"]),
+        ("node.js", "Node.js, node js", ["Node.js"]),
+        ("ci/cd", "our CI/CD pipeline", ["CI/CD"]),
+        ("prüfen", "PRÜFEN wir", ["PRÜFEN"]),
+        ("straße", "STRASSE und Straße", ["STRASSE", "Straße"]),
+        ("дом", "мой Дом, домой", ["Дом"]),
+        ("部署", "请部署这个", ["部署"]),
+        ("!!!", "stop!!!", ["!!!"]),
+        ("🚨", "🚨 prod 🚨", ["🚨", "🚨"]),
+    ],
+)
+def test_keywords_are_whole_words_in_any_script(word: str, text: str, expected: list[str]) -> None:
+    assert found("keywords", text, word) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "expected"),
+    [
+        ("invoice", "all invoices", ["invoices"]),
+        ("invoices", "an invoice", ["invoice"]),
+        ("box", "two boxes", ["boxes"]),
+        ("query", "slow queries", ["queries"]),
+        ("queries", "one query", ["query"]),
+        ("pull request", "open pull requests", ["pull requests"]),
+        ("PR", "my PRs", ["PRs"]),
+        ("API", "several APIs", ["APIs"]),
+        ("day", "days", ["days"]),
+        ("new", "the news", []),
+        ("it", "its", []),
+        ("IT", "its", []),
+        ("status", "statu", []),
+        ("class", "clas", []),
+        ("analysis", "analysi", []),
+        ("c++", "c++s", ["c++"]),
+    ],
+)
+def test_a_simple_plural_counts_as_the_word(word: str, text: str, expected: list[str]) -> None:
+    assert found("keywords", text, word) == expected
+
+
+def test_of_overlapping_keywords_the_longest_counts() -> None:
+    assert found("keywords", "a pull request", "pull", "pull request", "request") == ["pull request"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("David", "ask david, @David or David's", ["david", "David", "David"]),
+        ("David", "Davidson and davids", []),
+        ("David", "mail david@example.org", []),
+        ("@silas", "hey @Silas, and silas", ["@Silas"]),
+        ("@silas", "me@silas.org, x@silas, @silas-bot, @silas.b", []),
+        ("@silas", "(@silas)", ["@silas"]),
+        ("Ada Lovelace", "Ada  Lovelace wrote", ["Ada  Lovelace"]),
+        ("José", "JOSÉ and Jose\u0301", ["JOSÉ", "Jose\u0301"]),
+        ("Will", "Will will come, WILL", ["Will", "WILL"]),
+        ("Mark", "mark this", []),
+        ("will", "will do", ["will"]),
+        ("Олег", "спроси Олега и Олег", ["Олег"]),
+    ],
+)
+def test_names_are_found_where_a_person_is_meant(name: str, text: str, expected: list[str]) -> None:
+    scan = Scan(text)
+    trigger = Trigger("mention", words=(name,))
+    spans = phrase_spans(phrases_of(trigger), scan)
+    assert [text[slice(*scan.original(start, end))] for start, end in spans] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("really???", ["???"]),
+        ("stop it!!! now!?!", ["!!!", "!?!"]),
+        ("wow!! nice", []),
+        ("WHY IS THIS BROKEN", ["WHY", "IS", "THIS", "BROKEN"]),
+        ("please FIX it NOW", ["FIX", "NOW"]),
+        ("the JSON API over HTTP", []),
+        ("NASA, ESA and the IBM PC", []),
+        ("I am OK", []),
+        ("see MEMORY.md, SOUL.md and OPENAI_KEY", []),
+        ("SELECT a FROM b WHERE c", []),
+        ("run `WHY IS THIS` please", []),
+        ("```\nWHY IS THIS BROKEN\n```", []),
+        ("https://x.org/WHY/IS/THIS", []),
+        ("WARUM GEHT DAS NICHT", ["WARUM", "GEHT", "NICHT"]),
+        ("", []),
+    ],
+)
+def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected: list[str]) -> None:
+    heard = [text[start:end] for start, end in agitation_spans(Scan(text))]
+    assert [word for word in heard if word not in ("DAS",)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("this is urgent", (), ["urgent"]),
+        ("This is URGENT", (), ["URGENT"]),
+        ("das ist dringend", (), ["dringend"]),
+        ("not urgent", (), []),
+        ("nothing very urgent", (), []),
+        ("it isn't urgent", (), []),
+        ("No. Urgent!", (), ["Urgent"]),
+        ("urgent", ("mayday",), []),
+        ("mayday", ("mayday", "!!"), ["mayday"]),
+        ("oh no!!", ("mayday", "!!"), ["!!"]),
+        ("what???", ("mayday",), ["???"]),
+    ],
+)
+def test_urgency_words_count_unless_they_are_denied(
+    text: str, words: tuple[str, ...], expected: list[str]
+) -> None:
+    spans = sentiment_spans(Trigger("sentiment", words=words), Scan(text))
+    assert [text[start:end] for start, end in spans] == expected
+
+
+@pytest.mark.parametrize(
+    ("trigger", "event", "fits"),
+    [
+        (Trigger("webhook", source="email", event="new"), Event("email", "new"), True),
+        (Trigger("webhook", source="email", event="new"), Event("webhook:Email", "NEW"), True),
+        (Trigger("webhook", source="email", event="new"), Event("email", "gone"), False),
+        (Trigger("webhook", source="email"), Event("email", "gone"), True),
+        (Trigger("webhook", source="email"), Event("github", "gone"), False),
+        (Trigger("webhook", source="email"), None, False),
+        (Trigger("webhook", source="cron"), Event("cron", "0 8 * * *"), False),
+        (Trigger("cron", schedule="0 8 * * MON"), Event("cron", " 0  8 * * mon "), True),
+        (Trigger("cron", schedule="0 8 * * *"), Event("cron", "0 9 * * *"), False),
+        (Trigger("cron", schedule="0 8 * * *"), Event("email", "0 8 * * *"), False),
+        (Trigger("cron", schedule="0 8 * * *"), None, False),
+    ],
+)
+def test_events_reach_the_triggers_that_wait_for_them(
+    trigger: Trigger, event: Event | None, fits: bool
+) -> None:
+    assert event_fits(trigger, event) is fits

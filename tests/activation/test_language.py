@@ -1,0 +1,109 @@
+"""The language of a message, decided in the process and mostly without a model (spec 4.2)."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from engine.activation.language import base, identify
+
+CLEAR = {
+    "de": "Kannst du das bitte prüfen?|Danke!|bitte deploy auf production|Der Build ist kaputt|"
+    "Schreib bitte eine E-Mail an Herrn Müller.|Fasse mir die offenen Tickets zusammen|"
+    "Wo liegt das Problem?|Kannst du den PR reviewen?",
+    "en": "Can you check this?|Deploy it to production|Where is the problem?|The war is over|fix the tests",
+    "fr": "Peux-tu vérifier cela ?|Bonjour, comment ça va ?|Où est le problème ?",
+    "es": "¿Puedes revisar esto?|Hola, ¿cómo estás?|¿Dónde está el problema?",
+    "it": "Puoi controllare questo?|Ciao, come stai?|Dove si trova il problema?",
+    "pt": "Você pode verificar isso?|Onde está o problema?",
+    "nl": "Kun je dit even controleren?|Waar zit het probleem?",
+    "sv": "Kan du kolla det här?|Tack så mycket",
+    "no": "Kan du sjekke dette?|Takk for hjelpen",
+    "da": "Kan du tjekke det her?|Hvad er problemet?",
+    "fi": "Voitko tarkistaa tämän?",
+    "pl": "Czy możesz to sprawdzić?",
+    "cs": "Můžeš to zkontrolovat?",
+    "tr": "Bunu kontrol eder misin?",
+    "ro": "Poți să verifici asta?",
+    "hu": "Meg tudod ezt nézni?",
+    "id": "Bisa tolong periksa ini?",
+    "ru": "Можешь это проверить?",
+    "uk": "Ти можеш це перевірити, будь ласка?",
+    "ja": "これを確認してもらえますか？",
+    "zh": "你能检查一下吗？",
+    "ko": "확인해 주시겠어요?",
+    "el": "Μπορείς να το ελέγξεις;",
+    "ar": "هل يمكنك التحقق من هذا؟",
+    "fa": "می‌توانید این را بررسی کنید؟ چه خبر",
+    "he": "אתה יכול לבדוק את זה?",
+    "hi": "क्या आप इसे जाँच सकते हैं?",
+    "th": "ช่วยตรวจสอบหน่อย",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [(code, text) for code, texts in CLEAR.items() for text in texts.split("|")]
+)
+def test_short_messages_are_told_apart(code: str, text: str) -> None:
+    assert identify(text) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you ask Jürgen Müller about it?",
+        "Please forward this to Herr Schröder in Köln",
+        "What is the Kindergarten policy?",
+        "Please check the file about Doppelgänger and Zeitgeist",
+        "translate 'Kannst du das bitte prüfen' to english please",
+        "> Kannst du das bitte prüfen?\nwhat does that mean in english?",
+        "rename src/müller.py to src/prüfen_und_löschen.py please",
+        "The man was rot and the gift was bald",
+    ],
+)
+def test_english_with_german_in_it_is_not_german(text: str) -> None:
+    assert identify(text, {"de"}) != "de"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ok", "Jürgen Müller", "12345 !!!", "src/app.py", "foo_bar baz_qux", "🚨"]
+)
+def test_what_says_too_little_is_in_no_language(text: str) -> None:
+    assert identify(text, {"de", "vi"}) == ""
+
+
+def test_capitals_do_not_hide_a_language() -> None:
+    assert identify("WARUM FUNKTIONIERT DAS NICHT?") == "de"
+
+
+def test_between_level_relatives_the_wanted_one_counts() -> None:
+    text = "Hvordan går det med dig?"
+    assert identify(text, {"da"}) == "da"
+    assert identify("Hvordan går det?", {"no"}) == "no"
+
+
+def test_a_german_message_that_quotes_code_words_stays_german() -> None:
+    assert identify("Kannst du den merge request für das deployment heute noch approven?", {"de"}) == "de"
+
+
+def test_clear_messages_never_load_the_statistical_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    for code, texts in CLEAR.items():
+        for text in texts.split("|"):
+            identify(text, {"de", code})
+
+
+def test_a_longer_message_in_an_unlisted_language_is_left_to_the_identifier() -> None:
+    text = "Bạn có thể kiểm tra giúp tôi xem tệp này có vấn đề gì không, cảm ơn bạn rất nhiều"
+    assert identify(text, {"vi"}) == "vi"
+    assert identify(text, {"de"}) != "de"
+
+
+@pytest.mark.parametrize(("code", "expected"), [("de-AT", "de"), ("nb", "no"), ("NN", "no"), ("pt_BR", "pt")])
+def test_codes_are_brought_to_one_form(code: str, expected: str) -> None:
+    assert base(code) == expected
+
+
+def test_lone_surrogates_and_noise_do_no_harm() -> None:
+    assert isinstance(identify("\ud800 das ist \udfff ja und nein " * 20, {"vi"}), str)

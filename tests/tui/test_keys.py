@@ -1,0 +1,235 @@
+"""The keys: where they lead, what backs out of what, and what leaves a trace in a file."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.tui.conftest import Run
+from tests.tui.fake_engine import FakeEngine, status_view
+from tui.preferences import Preferences
+from tui.screens.page import PageScreen
+
+PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}
+
+
+async def test_numbers_jump_and_tab_goes_round(run: Run) -> None:
+    async with run() as driven:
+        for key, name in PANELS.items():
+            await driven.press(key)
+            assert driven.bench.panel_in_use == name
+        await driven.press("tab")
+        assert driven.bench.panel_in_use == "try"
+        await driven.press("tab")
+        assert driven.bench.panel_in_use == "feed"
+        await driven.press("shift+tab", "shift+tab")
+        assert driven.bench.panel_in_use == "budget"
+
+
+async def test_tab_leaves_folded_panels_out(run: Run) -> None:
+    async with run((80, 24)) as driven:
+        seen = []
+        for _press in range(3):
+            await driven.press("tab")
+            seen.append(driven.bench.panel_in_use)
+        assert seen == ["activation", "try", "feed"]
+
+
+@pytest.mark.parametrize("key", ["3", "4", "5"])
+async def test_a_folded_panel_opens_over_the_area_and_esc_closes_it(run: Run, key: str) -> None:
+    async with run((80, 24)) as driven:
+        await driven.press(key)
+        panel = driven.bench.panel_named(PANELS[key])  # type: ignore[arg-type]
+        assert panel.has_focus and panel.size.height > 12
+        assert not driven.bench.feed.display
+        await driven.press("escape")
+        assert driven.bench.feed.display and not driven.bench.query_one("#lower").display
+        assert driven.bench.panel_in_use == "activation"
+
+
+async def test_from_an_opened_panel_numbers_lead_back_to_the_others(run: Run) -> None:
+    async with run((80, 24)) as driven:
+        await driven.press("3", "5")
+        assert driven.bench.zoomed == "budget"
+        await driven.press("1")
+        assert driven.bench.zoomed is None and driven.bench.panel_in_use == "feed"
+
+
+async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2", "plus")
+        assert driven.bench.activation.size.width > 100
+        assert not driven.bench.query_one("#lower").display
+        await driven.press("3")
+        assert driven.bench.zoomed == "digest"
+        await driven.press("underscore")
+        assert driven.bench.zoomed is None and driven.bench.panel_in_use == "digest"
+
+
+async def test_lines_move_by_one_by_half_and_to_the_ends(run: Run) -> None:
+    async with run((80, 24)) as driven:
+        await driven.press("question_mark")
+        page = driven.app.screen
+        assert isinstance(page, PageScreen)
+        await driven.press("j", "down", "j")
+        assert page.panel.scroll_offset.y == 3
+        await driven.press("k", "up")
+        assert page.panel.scroll_offset.y == 1
+        await driven.press("G")
+        assert page.panel.rest() == 0 and page.panel.scroll_offset.y > 10
+        await driven.press("ctrl+u")
+        assert page.panel.rest() > 0
+        await driven.press("g")
+        assert page.panel.scroll_offset.y == 0
+
+
+async def test_esc_backs_out_one_level_at_a_time(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("plus", "k", "slash")
+        await driven.type("mail")
+        await driven.press("enter", "question_mark")
+        assert len(driven.app.screen_stack) == 2
+        await driven.press("escape")
+        assert len(driven.app.screen_stack) == 1 and driven.bench.feed.query_text == "mail"
+        await driven.press("escape")
+        assert driven.bench.feed.query_text == "" and driven.bench.zoomed == "feed"
+        await driven.press("escape")
+        assert driven.bench.zoomed is None and not driven.bench.feed.following
+        await driven.press("escape")
+        assert driven.bench.feed.following
+
+
+async def test_q_quits_only_at_the_top(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("question_mark", "q")
+        assert len(driven.app.screen_stack) == 1
+        await driven.press("plus", "q")
+        assert driven.bench.zoomed is None and driven.app.is_running
+        await driven.press("q")
+        assert driven.app.return_code == 0 and driven.app._exit
+
+
+async def test_ctrl_c_says_how_to_quit(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("ctrl+c")
+        assert "q quits, esc backs out" in driven.text
+
+
+async def test_enter_leads_from_the_feed_to_the_trace_to_its_page(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("enter")
+        assert driven.bench.panel_in_use == "activation"
+        await driven.press("enter")
+        assert "why github-pr-review" in driven.text
+
+
+async def test_what_cannot_be_done_says_why(run: Run, engine: FakeEngine) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with run() as driven:
+        await driven.press("2", "y")
+        assert "the workspace is read-only" in driven.text
+        assert not driven.engine.asked("label")
+
+
+async def test_the_theme_changes_and_is_remembered(run: Run, home: Path) -> None:
+    async with run() as driven:
+        first = driven.app.theme
+        await driven.press("T")
+        assert driven.app.theme != first
+        assert Preferences(home / "tui.yaml").theme == driven.app.theme
+        background = driven.bench.feed.background_colors[1].hex.lower()
+        assert background == driven.app.theme_files[driven.app.theme].colours["background"]
+    async with run() as driven:
+        assert driven.app.theme != first
+
+
+async def test_a_theme_that_cannot_be_remembered_is_used_all_the_same(run: Run, home: Path) -> None:
+    (home / "tui.yaml").mkdir()
+    async with run() as driven:
+        first = driven.app.theme
+        await driven.press("T")
+        assert driven.app.theme != first
+        assert "cannot be" in driven.text
+
+
+async def test_copying_puts_the_selection_on_the_clipboard(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("Y")
+        assert driven.app.clipboard == "Can you review the PR that just came in?"
+        await driven.press("3", "Y")
+        assert "Open tasks" in driven.app.clipboard
+        await driven.press("4", "Y")
+        assert driven.app.clipboard.startswith("investigate-cache ")
+        await driven.press("2", "Y")
+        assert "github-pr-review active" in driven.app.clipboard
+
+
+async def test_an_editor_that_cannot_be_handed_the_terminal_is_explained(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\n", encoding="utf-8")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(editor))
+    async with run() as driven:
+        await driven.press("2", "e")
+        assert "cannot be handed to an editor" in driven.text
+
+
+async def test_only_files_of_the_workspace_are_offered_to_the_editor(run: Run) -> None:
+    async with run() as driven:
+        assert driven.bench.situation.file == ""
+        await driven.press("2")
+        assert driven.bench.situation.file == "topics/github-pr-review.md"
+        await driven.press("j")
+        assert driven.bench.situation.file == ""
+        await driven.press("3")
+        assert driven.bench.situation.file == "knowledge/digest.md"
+
+
+async def test_rescan_reaches_the_engine_and_so_does_coming_back(run: Run) -> None:
+    from textual.events import AppFocus
+
+    async with run() as driven:
+        await driven.press("ctrl+r")
+        assert len(driven.engine.asked("rescan")) == 1
+        assert "every file was looked at again" in driven.text
+        driven.app.post_message(AppFocus())
+        await driven.settle()
+        assert len(driven.engine.asked("rescan")) == 2
+
+
+async def test_the_mouse_can_do_it_too(run: Run) -> None:
+    async with run() as driven:
+        await driven.pilot.click("#feed", offset=(10, 4))
+        await driven.settle()
+        assert driven.bench.feed.cursor == 3
+        await driven.pilot.click("#ledger", offset=(10, 3))
+        await driven.settle()
+        assert driven.bench.panel_in_use == "ledger" and driven.bench.ledger_panel.cursor == 2
+
+
+async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
+    async with run((120, 40)) as driven:
+        for size, folded in (((100, 32), False), ((99, 40), True), ((120, 31), True), ((60, 16), True)):
+            await driven.pilot.resize_terminal(*size)
+            await driven.settle()
+            assert driven.bench.compact is folded
+            assert driven.bench.activation.region.height > 5
+        await driven.pilot.resize_terminal(59, 16)
+        await driven.settle()
+        assert "needs 60×16" in driven.text and "59×16" in driven.text
+        await driven.pilot.resize_terminal(120, 40)
+        await driven.settle()
+        await driven.press("j")
+        assert "needs 60×16" not in driven.text
+
+
+async def test_folding_takes_the_focus_along(run: Run) -> None:
+    async with run((120, 40)) as driven:
+        await driven.press("4")
+        await driven.pilot.resize_terminal(80, 24)
+        await driven.settle()
+        assert driven.bench.focused is driven.bench.activation

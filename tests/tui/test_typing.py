@@ -1,0 +1,142 @@
+"""The line: a message tried while it is typed, a command run, and letters that stay letters."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.errors import AutopoiesisError
+from tests.tui.conftest import Run
+from tui.screens.page import PageScreen
+
+
+async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:
+    async with run() as driven:
+        assert "6,912/8,192" in driven.text
+        await driven.press("i")
+        await driven.type("please review my PR")
+        assert driven.bench.activation.shown.source == "draft"
+        assert "please review my PR" in driven.lines[2]
+        assert f"{6200 + 11 * len('please review my PR'):,}/8,192" in driven.lines[0]
+
+
+async def test_typing_is_tried_once_it_rests(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        driven.bench.prompt.input.value = "r"
+        driven.bench.prompt.input.value = "re"
+        driven.bench.prompt.input.value = "rev"
+        await driven.settle()
+        assert [call[1] for call in driven.engine.asked("try_message")] == ["rev"]
+
+
+async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
+    async with run() as driven:
+        still = threading.Event()
+        driven.engine.gates["try_message"] = still
+        for text in ("one", "two", "three"):
+            driven.bench.typing.draft(text)
+        still.set()
+        await driven.settle()
+        assert [call[1] for call in driven.engine.asked("try_message")] == ["one", "three"]
+        assert driven.bench.activation.shown.text == "three"
+        assert driven.bench.activation.shown.trace is not None
+
+
+async def test_enter_keeps_it_and_esc_follows_again(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.type("review")
+        await driven.press("enter")
+        assert driven.bench.activation.shown.source == "kept"
+        assert driven.bench.panel_in_use == "activation"
+        assert "tried" in driven.lines[1]
+        await driven.press("i")
+        assert driven.bench.prompt.input.value == "review"
+        await driven.press("escape")
+        assert driven.bench.activation.shown.source == "feed"
+        assert driven.bench.panel_in_use == "activation"
+
+
+async def test_esc_before_the_typing_rests_tries_nothing(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        driven.bench.prompt.input.value = "review"
+        await driven.pilot.press("escape")
+        await driven.pilot.pause(0.3)
+        assert not driven.engine.asked("try_message")
+        assert driven.bench.activation.shown.source == "feed"
+
+
+async def test_new_turns_do_not_take_a_tried_message_away(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.type("review")
+        driven.bench.feed.show([*driven.engine.entries, driven.engine.entries[0]])
+        await driven.settle()
+        assert driven.bench.activation.shown.text == "review"
+
+
+async def test_a_try_that_fails_says_why(run: Run) -> None:
+    async with run() as driven:
+        driven.engine.failing["try_message"] = AutopoiesisError("the budget is too small", cure="raise it")
+        await driven.press("i")
+        await driven.type("review")
+        assert "the budget is too small; raise it" in driven.text
+
+
+async def test_letters_that_are_keys_are_typed(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.type("q1?:/ynT")
+        assert driven.bench.prompt.input.value == "q1?:/ynT"
+        assert driven.app.is_running
+
+
+async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("colon")
+        await driven.type("topics check")
+        await driven.press("enter")
+        assert driven.engine.asked("run_command") == [("run_command", "topics check")]
+        page = driven.app.screen
+        assert isinstance(page, PageScreen)
+        assert "42 topics, 0 problems" in driven.text
+        await driven.press("escape", "colon", "up")
+        assert driven.bench.prompt.input.value == "topics check"
+
+
+async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
+    async with run() as driven:
+        still = threading.Event()
+        driven.engine.gates["run_command"] = still
+        driven.bench.typing.run_line("autopoiesis doctor")
+        await driven.pilot.pause()
+        await driven.pilot.pause()
+        assert "running …" in driven.text and ":doctor" in driven.text
+        still.set()
+        await driven.settle()
+        assert "42 topics, 0 problems" in driven.text
+
+
+async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:
+    async with run() as driven:
+        driven.engine.failing["run_command"] = AutopoiesisError("no such command", where="nonsense")
+        driven.bench.typing.run_line("nonsense")
+        await driven.settle()
+        assert "nonsense: no such command" in driven.text
+
+
+async def test_a_very_long_output_says_what_is_left_out(run: Run) -> None:
+    async with run() as driven:
+        driven.engine.output = "line\n" * 20_100
+        driven.bench.typing.run_line("decisions list")
+        await driven.settle()
+        await driven.press("G")
+        assert "100 more lines" in driven.text
+
+
+async def test_quit_is_a_command_too(run: Run) -> None:
+    async with run() as driven:
+        driven.bench.typing.run_line("q")
+        await driven.pilot.pause()
+        assert driven.app._exit
