@@ -34,7 +34,9 @@ def run_command(root: Path, line: str) -> str:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise AutopoiesisError(f"the line cannot be read: {error}", cure="close the quotation mark") from error
+        raise AutopoiesisError(
+            f"the line cannot be read: {error}", cure="close the quotation mark"
+        ) from error
     if words and words[0] in ("autopoiesis", "apo"):
         words = words[1:]
     if not words:
@@ -60,4 +62,6 @@ def run_command(root: Path, line: str) -> str:
     if done.returncode and not out.strip():
         raise AutopoiesisError(said.strip().removeprefix("autopoiesis: ") or f"{words[0]} failed")
     text = (out + said).rstrip()
-    return text if len(text) <= OUTPUT_LIMIT else f"{text[:OUTPUT_LIMIT]}\n… cut at {OUTPUT_LIMIT:,} characters"
+    return (
+        text if len(text) <= OUTPUT_LIMIT else f"{text[:OUTPUT_LIMIT]}\n… cut at {OUTPUT_LIMIT:,} characters"
+    )

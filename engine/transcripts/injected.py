@@ -61,7 +61,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _closed_up(pieces: list[str]) -> str:
-    """The pieces around gaps, joined; blanks on both sides become one blank, one line end or one empty line."""
+    """The pieces around gaps, joined; blanks at a gap become one blank, one line end or one empty line."""
     kept: list[str] = []
     gap = ""
     for number, piece in enumerate(pieces):

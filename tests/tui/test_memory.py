@@ -119,7 +119,9 @@ async def test_a_failed_harvest_says_why_when_it_is_selected(run: Run) -> None:
 
 async def test_many_ledger_entries_cost_a_screenful(run: Run) -> None:
     rows = tuple(
-        LedgerRow(f"{number:064d}", "harvested", "2026-06-12T09:00:00+00:00", f"talk-{number}", 1, {"facts": 1})
+        LedgerRow(
+            f"{number:064d}", "harvested", "2026-06-12T09:00:00+00:00", f"talk-{number}", 1, {"facts": 1}
+        )
         for number in range(20_000)
     )
     async with run(ledger_view=LedgerView(rows)) as driven:
@@ -140,7 +142,9 @@ def test_the_budget_names_every_slot_with_use_and_cap() -> None:
 
 def test_a_slot_over_its_cap_is_marked() -> None:
     compiled = replace(review_compiled(), slots=(Slot("identity", 0, 4500, 4352),))
-    (line,) = [line for line in text(budget_lines(compiled, 60, 30, PLAIN)).splitlines() if "identity" in line]
+    (line,) = [
+        line for line in text(budget_lines(compiled, 60, 30, PLAIN)).splitlines() if "identity" in line
+    ]
     assert line.endswith("!")
 
 

@@ -1,0 +1,142 @@
+"""The way in and the way out: refusals in words, a terminal that is given back, and what is not imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.tui.fake_engine import FakeEngine
+from tui.app import run_workbench, unusable
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.tui.fake_engine import FakeEngine
+from tui.app import run_workbench
+sys.exit(run_workbench(FakeEngine(Path(sys.argv[1])), preferences=Path(sys.argv[1]) / "tui.yaml"))
+"""
+
+
+@pytest.mark.parametrize("kind", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_is_refused_in_one_line(kind: str) -> None:
+    reason = unusable({"TERM": kind}, terminal=True)
+    assert "autopoiesis trace" in reason and "\n" not in reason
+    assert unusable({"TERM": "xterm"}, terminal=True) == ""
+
+
+def test_without_a_terminal_it_says_so_and_returns_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pipe:
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Pipe())
+    assert run_workbench(FakeEngine(tmp_path)) == 1
+    assert "the workbench needs a terminal; autopoiesis trace" in capsys.readouterr().err
+
+
+@contextmanager
+def opened(tmp_path: Path, **environment: str) -> Iterator[pexpect.spawn]:
+    """The workbench on a real pseudo-terminal."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-c", SCRIPT, str(tmp_path)],
+        env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), **environment},
+        dimensions=(24, 80),
+        timeout=40,
+    )
+    try:
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def test_q_gives_the_terminal_back(tmp_path: Path) -> None:
+    with opened(tmp_path) as child:
+        child.expect("following")
+        child.send("q")
+        child.expect_exact("\x1b[?1049l")
+        child.expect(pexpect.EOF)
+        child.wait()
+        assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_gives_the_terminal_back_too(tmp_path: Path, number: int) -> None:
+    with opened(tmp_path) as child:
+        child.expect("following")
+        child.kill(number)
+        child.expect_exact("\x1b[?1049l")
+        child.expect(pexpect.EOF)
+        child.wait()
+        assert child.exitstatus == 128 + number
+
+
+def test_a_dumb_terminal_gets_a_line_and_no_escape_codes(tmp_path: Path) -> None:
+    with opened(tmp_path, TERM="dumb") as child:
+        child.expect(pexpect.EOF)
+        child.wait()
+        assert b"autopoiesis trace" in child.before and b"\x1b" not in child.before
+        assert child.exitstatus == 1
+
+
+def test_a_thread_that_fails_does_not_write_over_the_screen(tmp_path: Path) -> None:
+    script = SCRIPT.replace("sys.exit(", "import threading\n").replace(
+        'run_workbench(FakeEngine(Path(sys.argv[1])), preferences=Path(sys.argv[1]) / "tui.yaml"))',
+        "engine = FakeEngine(Path(sys.argv[1]))\n"
+        "engine.start = lambda: threading.Thread(target=lambda: 1 / 0).start()\n"
+        'sys.exit(run_workbench(engine, preferences=Path(sys.argv[1]) / "tui.yaml"))',
+    )
+    child = pexpect.spawn(
+        sys.executable,
+        ["-c", script, str(tmp_path)],
+        env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)},
+        dimensions=(40, 120),
+        timeout=40,
+    )
+    try:
+        child.expect("ZeroDivisionError")
+        assert b"Traceback" not in child.before
+        child.send("q")
+        child.expect(pexpect.EOF)
+        assert b"Traceback" not in child.before
+    finally:
+        child.close(force=True)
+
+
+def test_the_hook_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = threading.excepthook
+    monkeypatch.setenv("TERM", "dumb")
+    run_workbench(FakeEngine(tmp_path))
+    assert threading.excepthook is before
+
+
+def test_opening_the_workbench_loads_nothing_heavy() -> None:
+    code = "import sys, tui.app; print(*sorted(sys.modules))"
+    loaded = set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+    heavy = {
+        "sklearn",
+        "anthropic",
+        "openai",
+        "wordllama",
+        "tokenizers",
+        "numpy",
+        "py3langid",
+        "apsw",
+        "engine.engine",
+    }
+    assert not heavy & loaded

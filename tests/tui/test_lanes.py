@@ -1,0 +1,160 @@
+"""Background work: one piece under way, one waiting, and nothing lost that must not be."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.errors import AutopoiesisError
+from engine.events import (
+    FileChanged,
+    GateAsked,
+    GateClosed,
+    IndexProgress,
+    PromptCompiled,
+    Trouble,
+    WatchState,
+)
+from tests.tui.fake_engine import NOW, review_compiled
+from tui.bridge import EventBridge, condense
+from tui.lanes import Lane
+
+
+class Worker:
+    """Work that can be held up, and what came of it."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.begun = threading.Event()
+        self.asked: list[str] = []
+        self.delivered: list[tuple[str, str]] = []
+        self.refused: list[tuple[str, str]] = []
+
+    def work(self, question: str) -> str:
+        """Waits for ``go``."""
+        self.asked.append(question)
+        self.begun.set()
+        assert self.go.wait(10)
+        if question == "bad":
+            raise AutopoiesisError("refused")
+        if question == "worse":
+            raise RuntimeError("unforeseen")
+        return question.upper()
+
+    def lane(self, *, merging: bool = False) -> Lane[str, str]:
+        """A lane for this work."""
+        return Lane(
+            self.work,
+            lambda question, answer: self.delivered.append((question, answer)),
+            lambda question, error: self.refused.append((question, error)),
+            merge=(lambda waiting, new: f"{waiting}+{new}") if merging else None,
+        )
+
+
+def finish(lane: Lane[str, str]) -> None:
+    """Waits until the lane rests."""
+    thread = lane._thread
+    while lane.busy and thread is not None:
+        thread.join(10)
+        thread = lane._thread
+
+
+def test_the_newest_wins_and_the_overtaken_is_not_delivered() -> None:
+    worker = Worker()
+    lane = worker.lane()
+    lane.ask("a")
+    assert worker.begun.wait(10)
+    for question in "bcd":
+        lane.ask(question)
+    worker.go.set()
+    finish(lane)
+    assert worker.asked == ["a", "d"]
+    assert worker.delivered == [("d", "D")]
+
+
+def test_merged_work_is_all_done() -> None:
+    worker = Worker()
+    lane = worker.lane(merging=True)
+    lane.ask("a")
+    assert worker.begun.wait(10)
+    for question in "bcd":
+        lane.ask(question)
+    worker.go.set()
+    finish(lane)
+    assert worker.delivered == [("a", "A"), ("b+c+d", "B+C+D")]
+
+
+def test_what_engines_may_raise_is_refused_with_its_words() -> None:
+    worker = Worker()
+    worker.go.set()
+    lane = worker.lane()
+    lane.ask("bad")
+    finish(lane)
+    assert worker.refused == [("bad", "refused")] and not worker.delivered
+
+
+def test_an_unforeseen_failure_is_reported_and_the_next_question_starts_afresh() -> None:
+    worker = Worker()
+    worker.go.set()
+    lane = worker.lane()
+    reported: list[str] = []
+    before, threading.excepthook = (
+        threading.excepthook,
+        lambda failure: reported.append(str(failure.exc_value)),
+    )
+    try:
+        lane.ask("worse")
+        finish(lane)
+    finally:
+        threading.excepthook = before
+    assert reported == ["unforeseen"] and not lane.busy
+    lane.ask("next")
+    finish(lane)
+    assert worker.delivered == [("next", "NEXT")]
+
+
+def test_stopping_forgets_what_waits() -> None:
+    worker = Worker()
+    lane = worker.lane()
+    lane.ask("a")
+    assert worker.begun.wait(10)
+    lane.ask("b")
+    lane.stop(0.0)
+    worker.go.set()
+    finish(lane)
+    assert worker.asked == ["a"]
+
+
+def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
+    asked = GateAsked(NOW, "q1", "t", "m", "d", 5.0)
+    burst = condense(
+        [
+            FileChanged(NOW, "knowledge/digest.md", "changed"),
+            FileChanged(NOW, "notes.md", "added"),
+            PromptCompiled("a#1", review_compiled()),
+            PromptCompiled("", review_compiled()),
+            asked,
+            GateAsked(NOW, "q2", "t", "m", "d", 5.0),
+            GateClosed("q2", "yes"),
+            IndexProgress(1, 10),
+            IndexProgress(7, 10),
+            Trouble(NOW, "broken"),
+            WatchState("live"),
+        ]
+    )
+    assert burst.parts == {"feed", "digest", "status"}
+    assert burst.keys == {"a#1"}
+    assert burst.asked == (asked,) and burst.closed == {"q2"}
+    assert burst.progress == IndexProgress(7, 10)
+    assert burst.troubles == ("broken",)
+
+
+def test_the_bell_rings_once_a_burst() -> None:
+    rings: list[int] = []
+    bridge = EventBridge(lambda: rings.append(1))
+    for _event in range(100):
+        bridge.handle(WatchState("live"))
+    assert len(rings) == 1
+    assert bridge.take().parts == {"status"}
+    assert bridge.take().parts == frozenset()
+    bridge.handle(WatchState("off"))
+    assert len(rings) == 2

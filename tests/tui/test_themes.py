@@ -1,0 +1,125 @@
+"""Theme files: complete, readable, legible, and wrong ones named with line and cure."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+
+from tests.tui.conftest import Run
+from themes.loader import BUNDLED, GROUPS, ThemeError, load_theme, load_themes, parse_theme
+
+THEMES, ERRORS = load_themes()
+DARK = (BUNDLED / "dark.yaml").read_text(encoding="utf-8")
+INKS = [*GROUPS["text"], *GROUPS["roles"], *GROUPS["slots"]]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance after WCAG 2."""
+    channels = [
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (Color.parse(colour).r / 255, Color.parse(colour).g / 255, Color.parse(colour).b / 255)
+    ]
+    return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast after WCAG 2, 1 to 21."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_bundled_themes_are_whole() -> None:
+    assert not ERRORS
+    assert {"dark", "light", "high-contrast", "colour-blind"} <= set(THEMES)
+    for theme in THEMES.values():
+        assert set(theme.colours) == {name for names in GROUPS.values() for name in names}
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_every_ink_can_be_read_on_every_ground(theme: object) -> None:
+    assert theme in THEMES.values()
+    colours = THEMES[theme.name].colours  # type: ignore[attr-defined]
+    quiet = {"faint", "dropped"}
+    strict = theme.name == "high-contrast"  # type: ignore[attr-defined]
+    for ground in ("background", "bar", "raised", "selection"):
+        for ink in INKS:
+            least = 7.0 if strict and ground != "selection" else 2.5 if ink in quiet else 4.5
+            if ground == "selection" and ink not in quiet:
+                least = 4.0
+            assert contrast(colours[ink], colours[ground]) >= least, f"{ink} on {ground}"
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_the_stylesheet_finds_its_variables(theme: object) -> None:
+    assert theme in THEMES.values()
+    variables = THEMES[theme.name].to_textual().variables  # type: ignore[attr-defined]
+    wanted = set(re.findall(r"\$([a-z0-9-]+)", (Path("tui") / "workbench.tcss").read_text(encoding="utf-8")))
+    assert wanted <= set(variables)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('tier1: "#5cc8bd"', 'tier1: "teal"', 19, "roles.tier1 is 'teal', not a colour"),
+        ('tier1: "#5cc8bd"', "tier1: #5cc8bd", 19, "has no value"),
+        ('tier1: "#5cc8bd"', 'tier7: "#5cc8bd"', 19, "did you mean tier1?"),
+        ('  tier1: "#5cc8bd"\n', "", 18, "roles lacks tier1"),
+        ('tier1: "#5cc8bd"', 'accent: "#5cc8bd"', 19, "accent stands twice"),
+        ("mode: dark", "mode: dim", 4, "write dark or light"),
+        ("name: dark", "name: My Theme", 2, "use a-z"),
+        ("roles:", "roles: [", 17, "is not YAML"),
+        ("text:", "words:", 11, "the theme knows no 'words'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_line_and_cure(old: str, new: str, line: int, words: str) -> None:
+    assert old in DARK
+    with pytest.raises(ThemeError) as caught:
+        parse_theme(DARK.replace(old, new, 1).encode(), "mine.yaml")
+    message = str(caught.value)
+    assert words in message
+    assert message.startswith(f"mine.yaml:{line}:") or caught.value.what.startswith("is not YAML")
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"- a\n", b"[" * 10_000, b"name: *x\n"])
+def test_no_file_breaks_the_loader(data: bytes) -> None:
+    with pytest.raises(ThemeError):
+        parse_theme(data, "mine.yaml")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ThemeError, match=r"missing\.yaml: cannot be read"):
+        load_theme(tmp_path / "missing.yaml")
+    (tmp_path / "big.yaml").write_bytes(b"#" * 70_000)
+    with pytest.raises(ThemeError, match="larger than 64 KB"):
+        load_theme(tmp_path / "big.yaml")
+
+
+def test_later_folders_win_and_bad_files_do_not_hide_good_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("nonsense", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(DARK.replace("title: Dark", "title: Mine"), encoding="utf-8")
+    themes, errors = load_themes((BUNDLED, tmp_path, tmp_path / "missing"))
+    assert themes["dark"].title == "Mine"
+    assert [error.where for error in errors] == ["a.yaml:1"]
+
+
+async def test_a_theme_of_ones_own_is_offered_and_a_bad_one_reported(run: Run, home: Path) -> None:
+    own = home / ".config" / "autopoiesis" / "themes"
+    own.mkdir(parents=True)
+    (own / "mine.yaml").write_text(DARK.replace("name: dark", "name: mine"), encoding="utf-8")
+    (own / "bad.yaml").write_text("name: bad\n", encoding="utf-8")
+    async with run(theme="mine") as driven:
+        assert driven.app.theme == "mine"
+        assert "bad.yaml:1" in driven.text
+
+
+def test_themes_need_neither_textual_nor_the_engine() -> None:
+    code = "import sys, themes.loader; themes.loader.load_themes(); print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"textual", "engine", "tui"} & set(loaded)
