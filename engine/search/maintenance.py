@@ -142,7 +142,7 @@ class Maintenance:
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
             skipped = tuple(Skipped(path, why) for path, why in rows)
             if paths is None:
-                # After a few files the log may stay: emptying it syncs the disk, which costs more than they did.
+                # After a few files the log may stay: emptying it syncs the disk, the costliest step of all.
                 connection.set_busy_timeout(0)
                 with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep it in use
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -109,9 +109,7 @@ def write_transcripts(words: Words, root: Path, count: int, characters: int = 60
         path = f"raw/conversations/{at:%Y/%m/%d/%H%M}-{session}-{words.content(1)[0]}.md"
         turns = tuple(_turns(words, at, characters))
         header: dict[str, object] = {"session_id": session, "started": f"{at:%Y-%m-%dT%H:%M:%SZ}", "tags": []}
-        transcript = Transcript(
-            path, session, "", "", " ".join(words.content(4)).capitalize(), header, turns
-        )
+        transcript = Transcript(path, session, "", "", " ".join(words.content(4)).capitalize(), header, turns)
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(render(transcript), encoding="utf-8")

@@ -19,9 +19,7 @@ def run(setting: Setting) -> Iterator[Row]:
     program = [sys.executable, "-m", "tui.cli", "-C", str(setting.sample)]
     commands = [[*program, "trace", TEXT], [*program, "compile", TEXT]]
     commands += [[sys.executable, "-c", peer] for peer in PEERS]
-    trace, compiled, *peers = alternate(
-        [_runner(command) for command in commands], rounds=setting.size(9, 1)
-    )
+    trace, compiled, *peers = alternate([_runner(command) for command in commands], rounds=setting.size(9, 1))
     for name, ours in (("trace TEXT", trace), ("compile TEXT", compiled)):
         for peer, theirs in zip(PEERS, peers, strict=True):
             yield Row(name, ours, f'python -c "{peer}"', theirs)

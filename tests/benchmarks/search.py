@@ -111,7 +111,5 @@ def _refreshing(
         before=touch,
     )
     yield Row("refresh, one changed file, named", named, "FTS5, one row", row)
-    found, row = alternate(
-        [lambda _: index.refresh(), replaced], rounds=rounds, warm_up=2, before=touch
-    )
+    found, row = alternate([lambda _: index.refresh(), replaced], rounds=rounds, warm_up=2, before=touch)
     yield Row("refresh, one changed file, looked for", found, "FTS5, one row", row)

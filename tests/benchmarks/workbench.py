@@ -55,43 +55,64 @@ async def _measured(setting: Setting) -> list[Row]:
     words = Words(6)
     texts = [words.text(80) for _ in range(500)]
     rows = setting.size(100_000, 500)
-    entries = [
-        FeedEntry(START + timedelta(minutes=number), "user", f"{number} {texts[number % 500]}", "deploy")
-        for number in range(rows)
-    ]
+    # One list more than is ever shown at once, so that there is always another one to change to.
+    first, second = (
+        [
+            FeedEntry(day + timedelta(minutes=n), "user", f"{n} {texts[n % 500]}", "deploy")
+            for n in range(rows)
+        ]
+        for day in (START, START + timedelta(days=1))
+    )
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         feed, log = app.feed, app.log_widget
         height = feed.size.height
         agree(height > 5, "the feed has no room")
-        # Writing 100,000 lines into the log takes a quarter of a minute: a part of them says the same.
-        part = setting.size(20, 5)
 
-        def write(number: int) -> None:
+        def write(count: int) -> None:
             log.clear()
-            for entry in entries[:: len(entries) // (rows // part)]:
+            for entry in first[:count]:
                 log.write(f"{entry.at:%H:%M} {entry.text}")
 
-        shown, written = alternate(
-            [lambda number: feed.show(entries if number % 2 else entries[:-1]), write],
-            rounds=setting.size(5, 2),
+        # Writing 100,000 lines into the log takes a quarter of a minute: a part of them says the same.
+        part = setting.size(50, 5)
+        rounds = setting.size(6, 2)
+        replaced, written = alternate(
+            [lambda number: feed.show(second if number % 2 else first), lambda _: write(rows // part)],
+            rounds=rounds,
         )
-        agree(feed.row_count >= rows - 1, "the feed does not hold its rows")
-        taken = Row(f"take in {rows:,} rows", shown, "RichLog.write", _scaled(written, part))
+        written = Timings(tuple(seconds * part for seconds in written.seconds))
+
+        grown, added = alternate(
+            [
+                lambda number: feed.show(first[: number - rounds - 100]),
+                lambda number: log.write(first[number].text),
+            ],
+            rounds=setting.size(50, 3),
+        )
+        agree(rows - 160 < feed.row_count < rows, "the feed does not hold its rows")
 
         def draw(number: int) -> None:
-            feed.scroll_to(y=(number * height) % (rows - height), animate=False, force=True, immediate=True)
+            feed.scroll_to(y=(number * height) % (rows - 200), animate=False, force=True, immediate=True)
             for y in range(height):
                 feed.render_line(y)
 
         before = feed.drawn
-        drawn, logged = alternate([draw, write], rounds=setting.size(60, 3), warm_up=2)
-        agree(feed.drawn - before >= height * setting.size(60, 3), "rows were not drawn anew")
-        row_s, log_s = drawn.per(height), logged.per(rows // part)
-        rate = 1 / row_s.p50
-        return [taken, Row("draw a row", row_s, "RichLog.write", log_s, f"{rate:,.0f}/s", {"rows_per_s": rate})]
-
-
-def _scaled(timings: Timings, factor: int) -> Timings:
-    return Timings(tuple(seconds * factor for seconds in timings.seconds))
+        screens = setting.size(60, 3)
+        drawn, logged = alternate([draw, lambda _: write(height)], rounds=screens)
+        agree(feed.drawn - before >= height * screens, "rows were not drawn anew")
+        row = drawn.per(height)
+        rate = 1 / row.p50
+        return [
+            Row(f"feed, {rows:,} other rows", replaced, "RichLog.write", written),
+            Row(f"feed, one row more than {rows:,}", grown, "RichLog.write", added),
+            Row(
+                "feed, drawing a row",
+                row,
+                "RichLog.write",
+                logged.per(height),
+                f"{rate:,.0f} rows/s",
+                {"rows_per_s": rate},
+            ),
+        ]

@@ -73,6 +73,22 @@ class Driven:
         """The first screen."""
         return self.app.bench
 
+    def panel(self) -> str:
+        """Which panel has the keys."""
+        return self.bench.panel_in_use
+
+    def zoomed(self) -> str | None:
+        """Which panel has the whole area."""
+        return self.bench.zoomed
+
+    def source(self) -> str:
+        """Where the message in view comes from."""
+        return self.bench.activation.shown.source
+
+    def following(self) -> bool:
+        """Whether the feed is followed."""
+        return self.bench.feed.following
+
     async def settle(self) -> None:
         """Waits until the engine was asked, has answered and everything is drawn."""
         for _round in range(200):

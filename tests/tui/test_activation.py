@@ -26,7 +26,7 @@ from tui.render.table import Table, tabulate
 from tui.roles import PLAIN, Roles
 from tui.shown import Shown
 
-ROLES = Roles.of({name: "#112233" for name in Roles.__dataclass_fields__} | {"tier1": "#00ffff"})
+ROLES = Roles.of(dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff"})
 
 
 def shown(trace: Trace) -> Shown:
@@ -199,7 +199,7 @@ async def test_topics_are_filtered_by_name(run: Run) -> None:
         await driven.type("pri")
         assert [found.topic for found in driven.bench.activation.table.rows] == ["pricing", "privacy"]
         await driven.press("enter")
-        assert driven.bench.panel_in_use == "activation"
+        assert driven.panel() == "activation"
         await driven.press("escape")
         assert driven.bench.activation.row_count == 5
 

@@ -91,12 +91,14 @@ def test_a_dumb_terminal_gets_a_line_and_no_escape_codes(tmp_path: Path) -> None
 
 
 def test_a_thread_that_fails_does_not_write_over_the_screen(tmp_path: Path) -> None:
-    script = SCRIPT.replace("sys.exit(", "import threading\n").replace(
-        'run_workbench(FakeEngine(Path(sys.argv[1])), preferences=Path(sys.argv[1]) / "tui.yaml"))',
+    script = SCRIPT.replace(
+        "sys.exit(run_workbench(FakeEngine(Path(sys.argv[1]))",
+        "import threading\n"
         "engine = FakeEngine(Path(sys.argv[1]))\n"
         "engine.start = lambda: threading.Thread(target=lambda: 1 / 0).start()\n"
-        'sys.exit(run_workbench(engine, preferences=Path(sys.argv[1]) / "tui.yaml"))',
+        "sys.exit(run_workbench(engine",
     )
+    assert "1 / 0" in script
     child = pexpect.spawn(
         sys.executable,
         ["-c", script, str(tmp_path)],

@@ -107,7 +107,7 @@ async def test_the_palette_finds_a_command_and_does_it(run: Run) -> None:
         await driven.pilot.pause(0.3)
         await driven.press("enter")
         await driven.pilot.pause(0.2)
-        assert driven.bench.panel_in_use == "ledger"
+        assert driven.panel() == "ledger"
 
 
 async def test_the_palette_will_not_do_what_belongs_elsewhere(run: Run) -> None:

@@ -13,7 +13,7 @@ from engine.activation.trace import Correction, TriggerHit
 from engine.context.compiled import LeftOut
 from engine.errors import Problem
 from engine.events import GateAsked, Trouble
-from engine.feed import FeedEntry
+from engine.feed import FeedEntry, FeedKind
 from engine.views import DigestView, LedgerRow, LedgerView
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
@@ -53,10 +53,11 @@ def assert_harmless(driven: Driven) -> None:
 
 def poison(engine: FakeEngine, text: str) -> None:
     """Puts a text wherever the workbench shows one."""
+    kinds: tuple[FeedKind, ...] = ("trouble", "file", "commit", "tool", "user")
     engine.entries = [
         FeedEntry(NOW, kind, text, text, f"{text}#{number}" if kind == "user" else "")
-        for number, kind in enumerate(("trouble", "file", "commit", "tool", "user"))
-    ]  # type: ignore[misc]
+        for number, kind in enumerate(kinds)
+    ]
     engine.digest_view = DigestView(
         True, 10, 4096, f"# {text}\n\n## {text}\n- {text} [from: x, 2026-06-12]\n{text}\n"
     )

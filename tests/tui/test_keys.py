@@ -19,13 +19,13 @@ async def test_numbers_jump_and_tab_goes_round(run: Run) -> None:
     async with run() as driven:
         for key, name in PANELS.items():
             await driven.press(key)
-            assert driven.bench.panel_in_use == name
+            assert driven.panel() == name
         await driven.press("tab")
-        assert driven.bench.panel_in_use == "try"
+        assert driven.panel() == "try"
         await driven.press("tab")
-        assert driven.bench.panel_in_use == "feed"
+        assert driven.panel() == "feed"
         await driven.press("shift+tab", "shift+tab")
-        assert driven.bench.panel_in_use == "budget"
+        assert driven.panel() == "budget"
 
 
 async def test_tab_leaves_folded_panels_out(run: Run) -> None:
@@ -33,7 +33,7 @@ async def test_tab_leaves_folded_panels_out(run: Run) -> None:
         seen = []
         for _press in range(3):
             await driven.press("tab")
-            seen.append(driven.bench.panel_in_use)
+            seen.append(driven.panel())
         assert seen == ["activation", "try", "feed"]
 
 
@@ -46,15 +46,15 @@ async def test_a_folded_panel_opens_over_the_area_and_esc_closes_it(run: Run, ke
         assert not driven.bench.feed.display
         await driven.press("escape")
         assert driven.bench.feed.display and not driven.bench.query_one("#lower").display
-        assert driven.bench.panel_in_use == "activation"
+        assert driven.panel() == "activation"
 
 
 async def test_from_an_opened_panel_numbers_lead_back_to_the_others(run: Run) -> None:
     async with run((80, 24)) as driven:
         await driven.press("3", "5")
-        assert driven.bench.zoomed == "budget"
+        assert driven.zoomed() == "budget"
         await driven.press("1")
-        assert driven.bench.zoomed is None and driven.bench.panel_in_use == "feed"
+        assert driven.zoomed() is None and driven.panel() == "feed"
 
 
 async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
@@ -63,9 +63,9 @@ async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
         assert driven.bench.activation.size.width > 100
         assert not driven.bench.query_one("#lower").display
         await driven.press("3")
-        assert driven.bench.zoomed == "digest"
+        assert driven.zoomed() == "digest"
         await driven.press("underscore")
-        assert driven.bench.zoomed is None and driven.bench.panel_in_use == "digest"
+        assert driven.zoomed() is None and driven.panel() == "digest"
 
 
 async def test_lines_move_by_one_by_half_and_to_the_ends(run: Run) -> None:
@@ -94,11 +94,11 @@ async def test_esc_backs_out_one_level_at_a_time(run: Run) -> None:
         await driven.press("escape")
         assert len(driven.app.screen_stack) == 1 and driven.bench.feed.query_text == "mail"
         await driven.press("escape")
-        assert driven.bench.feed.query_text == "" and driven.bench.zoomed == "feed"
+        assert driven.bench.feed.query_text == "" and driven.zoomed() == "feed"
         await driven.press("escape")
-        assert driven.bench.zoomed is None and not driven.bench.feed.following
+        assert driven.zoomed() is None and not driven.following()
         await driven.press("escape")
-        assert driven.bench.feed.following
+        assert driven.following()
 
 
 async def test_q_quits_only_at_the_top(run: Run) -> None:
@@ -106,7 +106,7 @@ async def test_q_quits_only_at_the_top(run: Run) -> None:
         await driven.press("question_mark", "q")
         assert len(driven.app.screen_stack) == 1
         await driven.press("plus", "q")
-        assert driven.bench.zoomed is None and driven.app.is_running
+        assert driven.zoomed() is None and driven.app.is_running
         await driven.press("q")
         assert driven.app.return_code == 0 and driven.app._exit
 
@@ -120,7 +120,7 @@ async def test_ctrl_c_says_how_to_quit(run: Run) -> None:
 async def test_enter_leads_from_the_feed_to_the_trace_to_its_page(run: Run) -> None:
     async with run() as driven:
         await driven.press("enter")
-        assert driven.bench.panel_in_use == "activation"
+        assert driven.panel() == "activation"
         await driven.press("enter")
         assert "why github-pr-review" in driven.text
 
@@ -208,7 +208,7 @@ async def test_the_mouse_can_do_it_too(run: Run) -> None:
         assert driven.bench.feed.cursor == 3
         await driven.pilot.click("#ledger", offset=(10, 3))
         await driven.settle()
-        assert driven.bench.panel_in_use == "ledger" and driven.bench.ledger_panel.cursor == 2
+        assert driven.panel() == "ledger" and driven.bench.ledger_panel.cursor == 2
 
 
 async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:

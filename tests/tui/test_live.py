@@ -157,9 +157,9 @@ async def test_an_engine_that_cannot_be_read_is_told(run: Run, engine: FakeEngin
 
 async def test_the_engine_is_started_and_let_go(run: Run, engine: FakeEngine) -> None:
     async with run() as driven:
-        assert engine.started and len(engine.handlers) == 1
         assert driven.bench.is_mounted
-    assert not engine.started and not engine.handlers
+        assert (engine.started, len(engine.handlers)) == (True, 1)
+    assert [engine.started, len(engine.handlers)] == [False, 0]
 
 
 async def test_a_question_is_answered_once_from_any_panel(run: Run) -> None:

@@ -14,7 +14,7 @@ async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:
         assert "6,912/8,192" in driven.text
         await driven.press("i")
         await driven.type("please review my PR")
-        assert driven.bench.activation.shown.source == "draft"
+        assert driven.source() == "draft"
         assert "please review my PR" in driven.lines[2]
         assert f"{6200 + 11 * len('please review my PR'):,}/8,192" in driven.lines[0]
 
@@ -47,14 +47,14 @@ async def test_enter_keeps_it_and_esc_follows_again(run: Run) -> None:
         await driven.press("i")
         await driven.type("review")
         await driven.press("enter")
-        assert driven.bench.activation.shown.source == "kept"
-        assert driven.bench.panel_in_use == "activation"
+        assert driven.source() == "kept"
+        assert driven.panel() == "activation"
         assert "tried" in driven.lines[1]
         await driven.press("i")
         assert driven.bench.prompt.input.value == "review"
         await driven.press("escape")
-        assert driven.bench.activation.shown.source == "feed"
-        assert driven.bench.panel_in_use == "activation"
+        assert driven.source() == "feed"
+        assert driven.panel() == "activation"
 
 
 async def test_esc_before_the_typing_rests_tries_nothing(run: Run) -> None:
@@ -64,7 +64,7 @@ async def test_esc_before_the_typing_rests_tries_nothing(run: Run) -> None:
         await driven.pilot.press("escape")
         await driven.pilot.pause(0.3)
         assert not driven.engine.asked("try_message")
-        assert driven.bench.activation.shown.source == "feed"
+        assert driven.source() == "feed"
 
 
 async def test_new_turns_do_not_take_a_tried_message_away(run: Run) -> None:

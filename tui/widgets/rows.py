@@ -75,14 +75,18 @@ class RowList(Panel, Generic[Item]):
 
     def show(self, items: Sequence[Item]) -> None:
         """Replaces the content; what was selected stays selected where it is still there."""
+        if items == self.items and items:
+            return
         before = self.selected
         grown = self._grown(items)
         start = len(self.items) if grown else 0
+        shown = self.row_count
         self.items = items
         if self.query_text:
             fresh = [at for at in range(start, len(items)) if self.finds(items[at], self.query_text)]
             self._found = [*(self._found or []), *fresh] if grown else fresh
-        self._settle(before)
+        unseen = grown and shown >= self.scroll_offset.y + self.size.height
+        self._settle(before, unseen=unseen)
 
     def filter(self, query: str) -> None:
         """Keeps only the rows that hold the words; an empty query shows all."""
@@ -124,11 +128,12 @@ class RowList(Panel, Generic[Item]):
         old = self.items
         return 0 < len(old) <= len(items) and items[0] == old[0] and items[len(old) - 1] == old[-1]
 
-    def _settle(self, before: Item | None) -> None:
+    def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
         self.virtual_size = Size(self.size.width, self.row_count)
         self.cursor = self._index_of(before)
         self.reveal()
-        self.refresh()
+        if not unseen:
+            self.refresh()
         self.summarise()
         if self.selected != before:
             self.post_message(self.Moved(self, False))

@@ -1,0 +1,105 @@
+"""``python -m tests.benchmarks``: every hot path beside its raw peer, in the same run.
+
+No figure passes or fails: what fails is a comparison whose two sides disagree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tests.benchmarks import (
+    compile,
+    evaluations,
+    importing,
+    pipeline,
+    process,
+    search,
+    store,
+    tier1,
+    tier2,
+    workbench,
+)
+from tests.benchmarks.rows import Disagreement, Row, machine, table
+from tests.benchmarks.setting import Setting
+
+AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
+    "process": process.run,
+    "tier1": tier1.run,
+    "tier2": tier2.run,
+    "pipeline": pipeline.run,
+    "search": search.run,
+    "compile": compile.run,
+    "store": store.run,
+    "import": importing.run,
+    "workbench": workbench.run,
+}
+EVALUATIONS = ("activation", "retrieval")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs what is asked for, prints it and writes it.
+
+    Returns:
+        0, or 1 when two sides of a comparison disagreed.
+    """
+    options = _parser().parse_args(arguments)
+    wanted = options.only or [*AREAS, *EVALUATIONS]
+    results, failed = _measure([name for name in AREAS if name in wanted], quick=options.quick)
+    evaluated = []
+    if options.data is not None:
+        for evaluation in evaluations.evaluations(options.data):
+            if evaluation.name in wanted:
+                found = evaluations.run(evaluation, options.data)
+                evaluated.append(found)
+                print(f"\n{' '.join(map(str, evaluation.arguments[:4]))}")
+                print(
+                    "\n".join(map(str, found["lines"] if isinstance(found["lines"], list) else ())),
+                    flush=True,
+                )
+    if options.json is not None:
+        tree = {"machine": machine(), "rows": results, "evaluations": evaluated, "disagreements": failed}
+        options.json.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="benchmark data; evaluators beside it are run"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything to this file as well")
+    parser.add_argument(
+        "--only", nargs="+", choices=[*AREAS, *EVALUATIONS], metavar="NAME", help="only these"
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: to see that all of it runs")
+    return parser
+
+
+def _measure(names: Iterable[str], *, quick: bool) -> tuple[list[dict[str, object]], list[str]]:
+    """The rows of some areas as JSON knows them, printed as they come; and what disagreed."""
+    results: list[dict[str, object]] = []
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="autopoiesis-benchmarks-") as folder:
+        setting = Setting(Path(folder), quick)
+        for name in names:
+            started = time.perf_counter()
+            try:
+                rows = list(AREAS[name](setting))
+            except Disagreement as error:
+                failed.append(f"{name}: {error}")
+                print(f"\n{name}\n  the two sides disagree: {error}", flush=True)
+                continue
+            results += [row.tree(name) for row in rows]
+            print(f"\n{name} ({time.perf_counter() - started:.0f} s)")
+            print(table(row.cells() for row in rows), flush=True)
+    return results, failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

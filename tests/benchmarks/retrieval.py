@@ -1,0 +1,140 @@
+"""Search and compile as adapters for a retrieval benchmark: dialogue turns become transcripts."""
+
+from __future__ import annotations
+
+import bisect
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypedDict
+
+from engine.engine import Engine
+from engine.search.results import SearchResult
+from engine.transcripts.format import parse, render
+from engine.transcripts.turn import Role, Text, Transcript, Turn
+
+_FORMATS = ("%Y-%m-%d", "%d %B, %Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2}) ?(am|pm)?(?: on)?", re.IGNORECASE)
+_ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "agent", "agent": "agent"}
+_UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Doc(TypedDict):
+    """One turn of a dialogue."""
+
+    id: str
+    session: str
+    pos: int
+    date: str
+    speaker: str
+    body: str
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where the turns of one transcript stand: the line of each heading, ascending, and its turn's id."""
+
+    lines: list[int] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+
+    def at(self, line: int) -> str | None:
+        """The id of the turn that holds a line."""
+        index = bisect.bisect_right(self.lines, line) - 1
+        return self.ids[index] if index >= 0 else None
+
+
+class Memory:
+    """Dialogues as transcripts in a workspace that lasts as long as this object.
+
+    Each session is a transcript with its date; whoever is neither user nor assistant is named in the text.
+    """
+
+    def __init__(self, docs: Sequence[Doc]) -> None:
+        with ExitStack() as stack:
+            root = Path(tempfile.mkdtemp(prefix="autopoiesis-retrieval-"))
+            stack.callback(shutil.rmtree, root, ignore_errors=True)
+            (root / "memory-config.yaml").write_text("")
+            self._places = _write(root, docs)
+            self.engine = stack.enter_context(Engine.open(root))
+            self.engine.refresh_index()
+            weakref.finalize(self, stack.pop_all().close)
+
+    def search(self, query: str, limit: int) -> list[str]:
+        """The ids of the turns that search finds, best first, each once."""
+        found = (self._id_of(result) for result in self.engine.search(query, limit=limit))
+        return list(dict.fromkeys(doc for doc in found if doc is not None))
+
+    def compile(self, query: str, budget: int) -> str:
+        """The prompt for a query, within a budget in tokens."""
+        return self.engine.compile(query, budget=budget).text
+
+    def _id_of(self, result: SearchResult) -> str | None:
+        places = self._places.get(result.path)
+        return places.at(result.start_line) if places else None
+
+
+def make(docs: Sequence[Doc]) -> Callable[[str, int], list[str]]:
+    """``search(query, limit)`` over the turns: gives their ids, best first."""
+    return Memory(docs).search
+
+
+def compiler(docs: Sequence[Doc]) -> Callable[[str, int], str]:
+    """``compile(query, budget)`` over the turns: gives the prompt."""
+    return Memory(docs).compile
+
+
+def _write(root: Path, docs: Sequence[Doc]) -> dict[str, _Places]:
+    """A transcript per session and date; gives where the turns are, by workspace-relative path."""
+    sessions: dict[tuple[str, str], list[Doc]] = {}
+    for doc in docs:
+        sessions.setdefault((doc["session"], doc["date"]), []).append(doc)
+    places = {}
+    for number, ((_, date), turns) in enumerate(sessions.items()):
+        started = moment(date)
+        path = f"raw/conversations/{started:%Y/%m/%d/%H%M}-ses_{number:05}.md"
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        data = render(_transcript(path, f"ses_{number:05}", started, turns)).encode()
+        place.write_bytes(data)
+        written = parse(data, path).turns
+        places[path] = _Places(
+            [turn.line for turn in written], [doc["id"] for doc, _ in zip(turns, written, strict=True)]
+        )
+    return places
+
+
+def _transcript(path: str, session: str, started: datetime, docs: Sequence[Doc]) -> Transcript:
+    header: dict[str, object] = {"session_id": session, "started": f"{started:%Y-%m-%dT%H:%M:%SZ}"}
+    first = docs[0]["speaker"]
+    turns = []
+    for number, doc in enumerate(docs):
+        speaker = doc["speaker"]
+        role = _ROLES.get(speaker.lower())
+        text = doc["body"] if role else f"{speaker}: {doc['body']}"
+        # Half a minute a turn; a session that would run into the next day stays in its own.
+        at = started + timedelta(seconds=30 * number)
+        time = f"{at:%H:%M}" if at.date() == started.date() else "23:59"
+        turns.append(Turn(role or ("user" if speaker == first else "agent"), time, (Text(text),)))
+    return Transcript(path, session, "", "", "Session", header, tuple(turns))
+
+
+def moment(date: str) -> datetime:
+    """When a session began, of a date as people write it, with or without the time of day; UTC."""
+    clock = _CLOCK.search(date)
+    hour, minute = (int(clock[1]), int(clock[2])) if clock else (0, 0)
+    if clock and clock[3]:
+        hour = hour % 12 + (12 if clock[3].lower() == "pm" else 0)
+    day = _CLOCK.sub("", date).strip()
+    for candidate in (day, day.replace("-", " ")):
+        for form in _FORMATS:
+            try:
+                return datetime.strptime(candidate, form).replace(hour=hour, minute=minute, tzinfo=UTC)
+            except ValueError:
+                continue
+    return _UNDATED
