@@ -142,7 +142,7 @@ def wrap(pieces: Iterable[Piece], width: int, *, indent: int = 0, first: int = 0
     room = width - first
     start, blank = 0, ("", NO_STYLE)
     for text, style in pieces:
-        for word in _WORDS.findall(visible(text)):
+        for word in map(visible, _WORDS.findall(visible(text))):
             if word.isspace():
                 blank = (word, style)
                 continue

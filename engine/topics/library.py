@@ -37,9 +37,9 @@ class TopicsDelta:
     """What a refresh found.
 
     Attributes:
-        changed: Names of topics that are new or differ from before, sorted. Being switched on or off by
-            hand is a difference.
-        removed: Names of topics that are gone, sorted.
+        changed: Names of topics that are new or differ from before, sorted. Being switched on or off by hand
+            is a difference, and so is the end of a file's problems.
+        removed: Names of topics that are gone, and of broken files that are, sorted.
         problems: What is wrong with the files that were read.
     """
 
@@ -77,6 +77,7 @@ class TopicLibrary:
         self._forced: dict[str, bool] = {}
         self._state_problems: tuple[Problem, ...] = ()
         self._topics: tuple[Topic, ...] = ()
+        self._by_name: dict[str, Topic] = {}
         self._problems: tuple[Problem, ...] = ()
         self._version = _digest(())
 
@@ -97,7 +98,7 @@ class TopicLibrary:
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name, ``None`` when there is none."""
-        return next((topic for topic in self._topics if topic.name == name), None)
+        return self._by_name.get(name)
 
     def load(self) -> TopicsDelta:
         """Read everything."""
@@ -111,18 +112,18 @@ class TopicLibrary:
                 ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
         """
         with self._lock:
-            before = {topic.name: topic for topic in self._topics}
+            before, problems_before = self._by_name, {problem.path for problem in self._problems}
             read = self._read_all() if paths is None else self._read_some(paths)
             clashes = self._assemble()
-            after = {topic.name: topic for topic in self._topics}
-            changed = (
-                name
-                for name, topic in after.items()
-                if before.get(name) != topic or before[name].digest != topic.digest
-            )
+            after, problems_after = self._by_name, {problem.path for problem in self._problems}
+            changed = {name for name, topic in after.items() if not _is_same(before.get(name), topic)}
+            removed = set(before.keys() - after.keys())
+            for path in problems_before - problems_after:
+                name = PurePosixPath(path).stem
+                (changed if name in after else removed).add(name)
             return TopicsDelta(
                 changed=tuple(sorted(changed)),
-                removed=tuple(sorted(before.keys() - after.keys())),
+                removed=tuple(sorted(removed)),
                 problems=tuple(
                     problem for problem in self._problems if problem.path in read or problem in clashes
                 ),
@@ -141,17 +142,14 @@ class TopicLibrary:
             WriteFailed, ReadOnly: The state file cannot be written; nothing is changed.
         """
         with self._lock:
-            known = [topic.name for topic in self._topics]
-            if name not in known:
-                guess = near(name, known)
+            if name not in self._by_name:
+                guess = near(name, self._by_name)
                 cure = f"did you mean {guess}?" if guess else "see: autopoiesis topics list"
                 raise TopicError(f"there is no topic {name!r}", where=f"{FOLDER}/", cure=cure)
             self._forced = forced.write(self._files, name, on)
             self._state_problems = ()
             self._assemble()
-            topic = self.get(name)
-            assert topic is not None
-            return topic
+            return self._by_name[name]
 
     def _read_all(self) -> set[str]:
         self._read_state()
@@ -231,6 +229,7 @@ class TopicLibrary:
                 clashes.append(Problem(path, 0, what, "rename one of the two files"))
         topics = sorted(taken.values(), key=lambda topic: topic.name)
         self._topics = tuple(replace(topic, forced=self._forced.get(topic.name)) for topic in topics)
+        self._by_name = {topic.name: topic for topic in self._topics}
         found = [problem for entry in self._entries.values() for problem in entry.problems]
         self._problems = tuple(
             sorted(
@@ -240,6 +239,11 @@ class TopicLibrary:
         )
         self._version = _digest(self._topics)
         return tuple(clashes)
+
+
+def _is_same(before: Topic | None, after: Topic) -> bool:
+    # A digest is not part of a topic's value, but an edit that changes no value is an edit all the same.
+    return before is not None and before == after and before.digest == after.digest
 
 
 def _kept(problem: Problem) -> Problem:

@@ -15,10 +15,13 @@ from engine.transcripts.turn import Role, Text, ToolCall, Transcript, Turn
 
 START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 
-_ONSETS = "b c d f g h k l m n p r s t v br cl dr fl gr pl st tr".split()
-_NUCLEI = "a e i o u ai ea ou".split()
+_ONSETS = [*"bcdfghklmnprstv", "br", "cl", "dr", "fl", "gr", "pl", "st", "tr"]
+_NUCLEI = [*"aeiou", "ai", "ea", "ou"]
 _CODAS = ["", "n", "r", "l", "t", "m", "ck"]
-_SMALL = "the a of to and in that it is was for on with as at by from this be or not are we you i".split()
+_SMALL = [
+    "the", "a", "of", "to", "and", "in", "that", "it", "is", "was", "for", "on", "with", "as", "at", "by",
+    "from", "this", "be", "or", "not", "are", "we", "you", "i",
+]  # fmt: skip
 
 
 class Words:

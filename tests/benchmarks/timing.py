@@ -1,4 +1,4 @@
-"""Times several ways to do one thing against each other: in turns, so that a drifting machine favours none."""
+"""Times several ways to do one thing: in turns, so that a machine that drifts favours none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 Action = Callable[[int], object]
 """What is timed. Given a number that never repeats, to choose its input by; its result is dropped."""
@@ -74,6 +77,11 @@ def alternate(
     return [Timings(tuple(seconds)) for seconds in measured]
 
 
-def once(action: Callable[[], object], *, clock: Callable[[], float] = time.perf_counter) -> Timings:
-    """The time of a single run, for work that is long or cannot be repeated."""
-    return alternate([lambda _: action()], rounds=1, warm_up=0, clock=clock)[0]
+def once(
+    action: Callable[[], Result], *, clock: Callable[[], float] = time.perf_counter
+) -> tuple[Timings, Result]:
+    """The time of a single run, for work that is long or cannot be repeated; and what came of it."""
+    gc.collect()
+    started = clock()
+    result = action()
+    return Timings((clock() - started,)), result

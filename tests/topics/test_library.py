@@ -138,6 +138,27 @@ def test_a_file_that_became_something_else_is_no_topic_any_more(library: TopicLi
     assert "not topic" in library.problems[0].what
 
 
+def test_going_back_from_a_broken_header_is_a_change(library: TopicLibrary, write: Write) -> None:
+    write("topics/a.md", topic())
+    library.load()
+    write("topics/a.md", "---\n[\n---\n")
+    library.refresh(["topics/a.md"])
+    write("topics/a.md", topic())
+    assert library.refresh(["topics/a.md"]).changed == ("a",)
+
+
+def test_deleting_a_file_that_only_had_problems_is_noticed(library: TopicLibrary, write: Write) -> None:
+    broken = write("topics/a.md", "no topic")
+    write("topics/mail.md", topic())
+    double = write("topics/work/mail.md", topic())
+    library.load()
+    broken.unlink()
+    assert library.refresh(["topics/a.md"]).removed == ("a",)
+    double.unlink()
+    assert library.refresh(["topics/work/mail.md"]).changed == ("mail",)
+    assert library.problems == ()
+
+
 def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic())
     write("topics/b.md", "---\ntype: topic\n- x\n---\n")

@@ -17,6 +17,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
 from tui.app import WorkbenchApp
@@ -88,6 +89,10 @@ class Driven:
     def following(self) -> bool:
         """Whether the feed is followed."""
         return self.bench.feed.following
+
+    def visible(self) -> list[Widget]:
+        """The panels that can be seen."""
+        return [panel for panel in self.bench.query("Panel") if panel.display and panel.region.area]
 
     async def settle(self) -> None:
         """Waits until the engine was asked, has answered and everything is drawn."""

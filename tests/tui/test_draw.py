@@ -15,28 +15,28 @@ texts = st.text(alphabet="ab c日本é\u0301🙂-\x1b\t", max_size=50)
 
 
 @given(texts, st.integers(0, 30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_clipped_text_fits(text: str, width: int) -> None:
     assert cell_len(clip(text, width)) <= width
     assert cell_len(clip_start(text, width)) <= max(width, 0)
 
 
 @given(texts, st.integers(1, 30), st.sampled_from(["left", "right"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_column_is_exactly_as_wide_as_asked(text: str, width: int, align: str) -> None:
     row = Row().fit(text, width, BOLD, "left" if align == "left" else "right")
     assert row.cells == width == cell_len(row.text)
 
 
 @given(st.lists(texts, max_size=4), st.integers(1, 40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_strip_is_exactly_as_wide_as_asked(parts: list[str], width: int) -> None:
     strip = Row(*((part, PLAIN) for part in parts)).strip(width)
     assert strip.cell_length == width == sum(cell_len(segment.text) for segment in strip)
 
 
 @given(st.lists(texts, max_size=4), st.integers(8, 40), st.integers(0, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_wrapped_lines_fit_and_lose_no_letter(parts: list[str], width: int, indent: int) -> None:
     rows = wrap([(part, PLAIN) for part in parts], width, indent=indent)
     assert all(row.cells <= width for row in rows)
@@ -61,7 +61,7 @@ def test_a_gauge_shows_little_as_something_and_cuts_on_top() -> None:
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=6), st.integers(6, 60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_shares_fit_and_forget_nobody(parts: list[int], width: int) -> None:
     cells = shares(parts, max(sum(parts), 1), width)
     assert sum(cells) <= max(width, sum(1 for part in parts if part))

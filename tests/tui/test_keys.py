@@ -43,9 +43,9 @@ async def test_a_folded_panel_opens_over_the_area_and_esc_closes_it(run: Run, ke
         await driven.press(key)
         panel = driven.bench.panel_named(PANELS[key])  # type: ignore[arg-type]
         assert panel.has_focus and panel.size.height > 12
-        assert not driven.bench.feed.display
+        assert driven.bench.feed not in driven.visible()
         await driven.press("escape")
-        assert driven.bench.feed.display and not driven.bench.query_one("#lower").display
+        assert driven.bench.feed in driven.visible() and not driven.bench.query_one("#lower").display
         assert driven.panel() == "activation"
 
 
