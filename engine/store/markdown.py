@@ -49,9 +49,7 @@ def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[Ma
         text = "\n".join(lines[:before])
         result.append(MarkdownSection(0, "", first_line, first_line + before - 1, text))
     trail: list[tuple[int, str]] = []
-    for position, (index, level, title) in enumerate(heads):
-        following = (i for i, other, _ in heads[position + 1 :] if not nested or other <= level)
-        end = next(following, len(lines))
+    for (index, level, title), end in zip(heads, _ends(heads, len(lines), nested=nested), strict=True):
         while trail and trail[-1][0] >= level:
             trail.pop()
         trail.append((level, title))
@@ -66,6 +64,18 @@ def sections(body: str, first_line: int = 1, *, nested: bool = False) -> list[Ma
             )
         )
     return result
+
+
+def _ends(heads: list[tuple[int, int, str]], last: int, *, nested: bool) -> list[int]:
+    """Where each section ends, exclusive, in one pass from the last heading to the first."""
+    ends: list[int] = []
+    open_at: list[tuple[int, int]] = []
+    for index, level, _ in reversed(heads):
+        while nested and open_at and open_at[-1][1] > level:
+            open_at.pop()
+        ends.append(open_at[-1][0] if open_at else last)
+        open_at.append((index, level))
+    return ends[::-1]
 
 
 def _headings(lines: list[str]) -> list[tuple[int, int, str]]:

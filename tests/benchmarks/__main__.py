@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tests.benchmarks import (
@@ -55,13 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.data is not None:
         for evaluation in evaluations.evaluations(options.data):
             if evaluation.name in wanted:
-                found = evaluations.run(evaluation, options.data)
-                evaluated.append(found)
-                print(f"\n{' '.join(map(str, evaluation.arguments[:4]))}")
-                print(
-                    "\n".join(map(str, found["lines"] if isinstance(found["lines"], list) else ())),
-                    flush=True,
-                )
+                outcome = evaluations.run(evaluation, options.data)
+                evaluated.append(asdict(outcome))
+                print(f"\n{outcome.name}, {outcome.label} ({outcome.seconds:.0f} s)")
+                print("\n".join(outcome.lines), flush=True)
     if options.json is not None:
         tree = {"machine": machine(), "rows": results, "evaluations": evaluated, "disagreements": failed}
         options.json.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")

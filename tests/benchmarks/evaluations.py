@@ -13,6 +13,9 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 ACTIVATION = "bench_activation.py"
 RETRIEVAL = "bench_retrieval.py"
+SCORER = "tests.benchmarks.activation:make"
+SEARCH = "tests.benchmarks.retrieval:make"
+COMPILER = "tests.benchmarks.retrieval:compiler"
 BUDGETS = (2_048, 8_192)
 QUERIES = "100"
 
@@ -23,11 +26,13 @@ class Evaluation:
 
     Attributes:
         name: ``activation`` or ``retrieval``.
+        label: What tells it from the others of that name.
         script: The evaluator.
         arguments: What follows it.
     """
 
     name: str
+    label: str
     script: Path
     arguments: tuple[str, ...]
 
@@ -38,21 +43,35 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
     activation, retrieval = scripts / ACTIVATION, scripts / RETRIEVAL
     if activation.is_file():
         for dataset in ("clinc150", "banking77"):
-            scorer = ("--scorer", "tests.benchmarks.activation:make", "--split", "val")
-            yield Evaluation("activation", activation, ("--dataset", dataset, "--k", "20", *scorer))
+            arguments = ("--dataset", dataset, "--k", "20", "--split", "val", "--scorer", SCORER)
+            yield Evaluation("activation", dataset, activation, arguments)
     if retrieval.is_file():
         place = ("--data", str(data.resolve() / "retrieval"), "--max-queries", QUERIES)
-        yield Evaluation("retrieval", retrieval, ("tests.benchmarks.retrieval:make", *place))
+        yield Evaluation("retrieval", "search", retrieval, (SEARCH, *place))
         for budget in BUDGETS:
-            target = ("tests.benchmarks.retrieval:compiler", "--compile", str(budget))
-            yield Evaluation("retrieval", retrieval, (*target, *place))
+            target = (COMPILER, "--compile", str(budget))
+            yield Evaluation("retrieval", f"compile, {budget:,} tokens", retrieval, (*target, *place))
 
 
-def run(evaluation: Evaluation, data: Path) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one evaluation printed.
+
+    Attributes:
+        name: As in ``Evaluation``.
+        label: As in ``Evaluation``.
+        lines: Its standard output.
+        seconds: How long it took.
+    """
+
+    name: str
+    label: str
+    lines: tuple[str, ...]
+    seconds: float
+
+
+def run(evaluation: Evaluation, data: Path) -> Outcome:
     """Runs one evaluation.
-
-    Returns:
-        ``name``, ``arguments`` (those that tell runs apart), ``lines`` (what it printed) and ``seconds``.
 
     Raises:
         subprocess.CalledProcessError: The evaluator failed; its own words are on standard error.
@@ -63,9 +82,5 @@ def run(evaluation: Evaluation, data: Path) -> dict[str, object]:
     done = subprocess.run(
         command, check=True, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True
     )
-    return {
-        "name": evaluation.name,
-        "arguments": [word for word in evaluation.arguments if not os.path.isabs(word)],
-        "lines": done.stdout.splitlines(),
-        "seconds": time.perf_counter() - started,
-    }
+    seconds = time.perf_counter() - started
+    return Outcome(evaluation.name, evaluation.label, tuple(done.stdout.splitlines()), seconds)

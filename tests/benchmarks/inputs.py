@@ -121,45 +121,49 @@ def write_transcripts(words: Words, root: Path, count: int, characters: int = 60
 
 
 def _turns(words: Words, at: datetime, characters: int) -> Iterator[Turn]:
-    size = 0
-    for number in itertools.count():
+    size = number = 0
+    while size < characters:
         role: Role = "agent" if number % 2 else "user"
         text = words.text(800 if number % 2 else 200)
         call = (ToolCall("exec", " ".join(words.content(3)), "done"),) if number % 2 else ()
         yield Turn(role, f"{at + timedelta(minutes=2 * number):%H:%M}", (*call, Text(text)))
         size += len(text)
-        if size >= characters:
-            return
+        number += 1
 
 
-def write_log(words: Words, path: Path, size: int) -> int:
-    """Write a session log as Claude Code does, at least ``size`` bytes; gives the number of its lines."""
-    session = "0f1e2d3c-0000-4000-8000-000000000000"
+def log_lines(words: Words) -> Iterator[str]:
+    """A session as Claude Code logs it, line by line, without an end."""
     # Making up every word anew would take longer than reading the log.
     texts = [words.text(length) for length in (200, 400, 900, 1800) for _ in range(40)]
-    written, lines, parent = 0, 0, ""
-    with path.open("w", encoding="utf-8") as stream:
-        for number in itertools.count():
-            for kind, message in _exchange(words, texts, number):
-                uuid = f"{lines:08x}-0000-4000-8000-000000000000"
-                record = {
-                    "parentUuid": parent or None,
-                    "isSidechain": False,
-                    "userType": "external",
-                    "cwd": "/home/robin/project",
-                    "sessionId": session,
-                    "version": "2.1.19",
-                    "gitBranch": "main",
-                    "type": kind,
-                    "message": message,
-                    "uuid": uuid,
-                    "timestamp": f"{START + timedelta(seconds=7 * lines):%Y-%m-%dT%H:%M:%S.000Z}",
-                }
-                written += stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-                parent = uuid
-                lines += 1
-            if written >= size:
-                return lines
+    exchanges = (_exchange(words, texts, number) for number in itertools.count())
+    parent = ""
+    for number, (kind, message) in enumerate(itertools.chain.from_iterable(exchanges)):
+        uuid = f"{number:08x}-0000-4000-8000-000000000000"
+        record = {
+            "parentUuid": parent or None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": "/home/robin/project",
+            "sessionId": "0f1e2d3c-0000-4000-8000-000000000000",
+            "version": "2.1.19",
+            "gitBranch": "main",
+            "type": kind,
+            "message": message,
+            "uuid": uuid,
+            "timestamp": f"{START + timedelta(seconds=7 * number):%Y-%m-%dT%H:%M:%S.000Z}",
+        }
+        yield json.dumps(record) + "\n"
+        parent = uuid
+
+
+def append_lines(lines: Iterator[str], path: Path, size: int) -> int:
+    """Take lines until at least ``size`` bytes of them are at the end of a file; gives their number."""
+    written = count = 0
+    with path.open("a", encoding="utf-8") as stream:
+        while written < size:
+            written += stream.write(next(lines))
+            count += 1
+    return count
 
 
 def _exchange(words: Words, texts: list[str], number: int) -> Iterator[tuple[str, dict[str, object]]]:
@@ -169,10 +173,10 @@ def _exchange(words: Words, texts: list[str], number: int) -> Iterator[tuple[str
     for step in range(2):
         call = f"toolu_{number:06}_{step}"
         command = {"command": " ".join(words.content(6)), "description": " ".join(words.content(4))}
-        use = {"type": "tool_use", "id": call, "name": "Bash", "input": command}
+        use: dict[str, object] = {"type": "tool_use", "id": call, "name": "Bash", "input": command}
         yield "assistant", _reply(f"msg_{number:06}_{step}", [{"type": "text", "text": pick(texts)}, use])
         output = "\n".join(pick(texts) for _ in range(4))
-        result = {"type": "tool_result", "tool_use_id": call, "content": output}
+        result: dict[str, object] = {"type": "tool_result", "tool_use_id": call, "content": output}
         yield "user", {"role": "user", "content": [result]}
     yield "assistant", _reply(f"msg_{number:06}_end", [{"type": "text", "text": pick(texts[80:])}])
 

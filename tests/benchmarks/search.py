@@ -29,7 +29,7 @@ def run(setting: Setting) -> Iterator[Row]:
     table = WordTable(setting.folder / "raw.db")
     with closing(_index(workspace)) as index, closing(table):
         chunks = _chunks(workspace, paths)
-        raw = once(lambda: table.insert(chunks))
+        raw, _ = once(lambda: table.insert(chunks))
         yield from _building(index, workspace, raw, len(paths), len(chunks))
         table.optimise()
         yield from _asking(index, table, words.questions(setting.size(120, 5)), setting.size(100, 3))
@@ -54,8 +54,8 @@ def _building(
     index: SearchIndex, workspace: Workspace, raw: Timings, files: int, chunks: int
 ) -> Iterator[Row]:
     with closing(_index(workspace, by_meaning=False)) as words_alone:
-        words_s = once(words_alone.rebuild)
-    whole_s = once(index.rebuild)
+        words_s, _ = once(words_alone.rebuild)
+    whole_s, _ = once(index.rebuild)
     found = index.status()
     agree(found.chunks == chunks, f"the index holds {found.chunks} chunks of {chunks}")
     for name, ours in (("by words alone", words_s), ("with vectors", whole_s)):

@@ -17,32 +17,32 @@ TOLERANCE = 1e-9
 
 def run(setting: Setting) -> Iterator[Row]:
     """Scoring and fitting. The scores themselves must be the same."""
-    import sklearn.feature_extraction.text
-    import sklearn.metrics.pairwise  # noqa: F401 — neither side's first fit should pay for the import
-
+    SimilarityLoop(topics(Words(0, 100), 2))  # the first fit should not pay for the import
     for count in setting.sizes(15, 150, 1_000):
-        words = Words(2)
-        known = topics(words, count)
-        messages = [words.text(CHARACTERS) for _ in range(setting.size(60, 3))]
-        made: list[TfidfScorer] = []
-        loops: list[SimilarityLoop] = []
-        fitted = once(lambda known=known, made=made: made.append(TfidfScorer(known)))
-        refitted = once(lambda known=known, loops=loops: loops.append(SimilarityLoop(known)))
-        scorer, loop = made[0], loops[0]
-        apart = max(_apart(scorer, loop, message) for message in messages[:20])
-        agree(apart < TOLERANCE, f"tier 2 differs from scikit-learn by {apart:.2g} at {count} topics")
+        yield from _compared(count, setting)
 
-        def score(number: int, scorer: TfidfScorer = scorer, messages: list[str] = messages) -> None:
-            scorer.score(messages[number % len(messages)])
 
-        def reference(number: int, loop: SimilarityLoop = loop, messages: list[str] = messages) -> None:
-            loop.score(messages[number % len(messages)])
+def _compared(count: int, setting: Setting) -> Iterator[Row]:
+    words = Words(2)
+    known = topics(words, count)
+    messages = [words.text(CHARACTERS) for _ in range(setting.size(60, 3))]
+    fitted, scorer = once(lambda: TfidfScorer(known))
+    fitted_there, loop = once(lambda: SimilarityLoop(known))
+    apart = max(_apart(scorer, loop, message) for message in messages[:20])
+    agree(apart < TOLERANCE, f"tier 2 differs from scikit-learn by {apart:.2g} at {count} topics")
 
-        ours, theirs = alternate([score, reference], rounds=setting.size(60, 2), warm_up=3)
-        name = f"{count:,} topics"
-        note = f"scores differ by {apart:.0e} at most"
-        yield Row(name, ours, "scikit-learn", theirs, note, {"largest_difference": apart})
-        yield Row(f"{name}, fitted", fitted, "fit_transform", refitted)
+    ours, theirs = alternate(
+        [
+            lambda number: scorer.score(messages[number % len(messages)]),
+            lambda number: loop.score(messages[number % len(messages)]),
+        ],
+        rounds=setting.size(60, 2),
+        warm_up=3,
+    )
+    name = f"{count:,} topics"
+    note = f"scores differ by {apart:.0e} at most"
+    yield Row(name, ours, "scikit-learn", theirs, note, {"largest_difference": apart})
+    yield Row(f"{name}, fitted", fitted, "fit_transform", fitted_there)
 
 
 def _apart(scorer: TfidfScorer, loop: SimilarityLoop, message: str) -> float:
