@@ -24,7 +24,7 @@ Priority = Literal["critical", "high", "medium", "low"]
 class Settings(BaseModel):
     """A group of settings. Unknown keys are kept aside and reported by ``load``."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
 
 class CompilerSettings(Settings):

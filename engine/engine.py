@@ -412,8 +412,10 @@ class Engine:
         return read_ledger(self.files)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What was found wrong while reading settings and topics."""
-        return (*self._config_problems, *self.library.problems)
+        """What was found wrong with settings and topics, while they were read or since."""
+        pipeline: WatcherPipeline | None = self.__dict__.get("pipeline")
+        found = (*self._config_problems, *self.library.problems, *(pipeline.problems if pipeline else ()))
+        return tuple(dict.fromkeys(found))
 
     def status(self) -> StatusView:
         """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""

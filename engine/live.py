@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.activation.trace import Event, Message
 from engine.config import CONFIG_FILE
 from engine.conversations import is_conversation
-from engine.errors import AutopoiesisError, ImportFailed, PathRefused
+from engine.errors import AutopoiesisError, ImportFailed, PathRefused, Problem
 from engine.events import (
     Committed,
     EngineEvent,
@@ -89,6 +89,8 @@ class Worked(Protocol):
 
     def reload_config(self) -> None: ...
 
+    def problems(self) -> tuple[Problem, ...]: ...
+
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
     ) -> object: ...
@@ -112,6 +114,7 @@ class Live:
         self._sizes: dict[str, int] = {}
         self._known: dict[str, tuple[int, Turn | None]] = {}
         self._waiting: set[str] = set()
+        self._told: set[Problem] = set()
         self._head: tuple[str, str] | None = None
         self._watch_state = ("", "")
         self._due: dict[tuple[str, str], datetime] = {}
@@ -128,7 +131,7 @@ class Live:
         """Starts watching; what is there already counts as known."""
         self._sizes = self._engine.conversations.sizes()
         # Topics read later would already hold the first change, and it would be no news.
-        self._engine.library  # noqa: B018
+        self._told = set(self._engine.problems())
         self._head = self._engine.repository.head()
         self.watcher.start()
         for name, target in (("live", self._work), ("index", self._index)):
@@ -226,6 +229,7 @@ class Live:
         topics = [path for path in latest if path.startswith("topics/")]
         if topics:
             delta = self._engine.reload_topics(topics)
+            self._told.update(delta.problems)
             if delta.changed or delta.removed or delta.problems:
                 self._publish(
                     TopicsReloaded(
@@ -284,9 +288,17 @@ class Live:
             self._publish(TurnTraced(key, trace))
             if turns[ordinal].role == "user":
                 last_input = key
+        self._tell_problems()
         compiled = self._engine.compile_of(last_input) if last_input else None
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
+
+    def _tell_problems(self) -> None:
+        """Tells of patterns that only a message showed to be unusable; the others are known from loading."""
+        problems = set(self._engine.problems())
+        for problem in sorted(problems - self._told, key=str):
+            self._publish(Trouble(self._engine.clock(), str(problem)))
+        self._told = problems
 
     def _first_news(self, path: str, turns: Sequence[Turn]) -> int:
         """The first turn that is new, or longer than it was; 0 when another file took the name."""

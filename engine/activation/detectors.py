@@ -114,14 +114,22 @@ def _is_long(capitals: str) -> bool:
     return len(capitals) >= 4 and capitals not in _ACRONYMS
 
 
-def sentiment_spans(trigger: Trigger, scan: Scan) -> list[tuple[int, int]]:
-    """Where a message turns urgent: its punctuation, its capitals, and urgency words that are not denied."""
+def sentiment_spans(
+    trigger: Trigger, scan: Scan, agitation: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Where a message turns urgent: where it raises its voice, and urgency words that are not denied.
+
+    Args:
+        trigger: Names the words.
+        scan: The message.
+        agitation: What ``agitation_spans`` found in it, the same for every trigger.
+    """
     heard = [
         (start, end)
         for start, end in phrase_spans(phrases_of(trigger), scan)
         if not (scan.text[start].isalnum() and is_denied(scan, start))
     ]
-    return sorted({*agitation_spans(scan), *heard})
+    return sorted({*agitation, *heard})
 
 
 def event_fits(trigger: Trigger, event: Event | None) -> bool:

@@ -77,6 +77,10 @@ class _View:
         return links(self.scan)
 
     @cached_property
+    def agitation(self) -> list[Span]:
+        return agitation_spans(self.scan)
+
+    @cached_property
     def code(self) -> list[CodeBlock]:
         return code_blocks(self.scan)
 
@@ -247,7 +251,7 @@ class PatternMatcher:
             places.update(lanes["url"])
         if lanes.get("code") and view.code:
             places.update(lanes["code"])
-        if lanes.get("sentiment") and agitation_spans(scan):
+        if lanes.get("sentiment") and view.agitation:
             places.update(lanes["sentiment"])
         if any(self._lanes.get("language", ())):
             places.update(self._speaking(view))
@@ -293,7 +297,7 @@ class PatternMatcher:
         if trigger.type == "code":
             return code_spans(trigger, view.code)
         if trigger.type == "sentiment":
-            return sentiment_spans(trigger, scan)
+            return sentiment_spans(trigger, scan, view.agitation)
         return phrase_spans(phrases_of(trigger), scan)
 
     def _searched(self, rule: _Rule, text: str) -> list[Span]:

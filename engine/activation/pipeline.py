@@ -36,6 +36,7 @@ from engine.activation.trace import (
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.config import GateSettings, WatcherSettings
+    from engine.errors import Problem
     from engine.topics.model import Topic
 
 ROWS_LIMIT = 500
@@ -55,6 +56,9 @@ class TopicSource(Protocol):
 
 class Matcher(Protocol):
     """Tier 1; ``PatternMatcher`` is it."""
+
+    @property
+    def problems(self) -> Sequence[Problem]: ...
 
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None: ...
 
@@ -166,6 +170,11 @@ class WatcherPipeline:
         from asyncio import to_thread  # noqa: PLC0415 — 25 ms that the hook path, which is not async, never pays
 
         return await to_thread(self._finish, nominated, outcomes, gate_ms, record)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Patterns that turned out to be unusable while messages were matched."""
+        return tuple(self._matcher.problems)
 
     def close(self) -> None:
         """Lets the gate's thread go and writes decisions that are still waiting."""

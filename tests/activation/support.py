@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.activation.trace import Correction, Message, TriggerHit
+from engine.errors import Problem
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger
@@ -59,6 +60,7 @@ class PlainMatcher:
     known: dict[str, Topic] = field(default_factory=dict)
     updates: int = 0
     seen: list[Message] = field(default_factory=list)
+    problems: tuple[Problem, ...] = ()
 
     def update(self, changed: Iterable[Topic], removed: Iterable[str] = ()) -> None:
         for name in removed:

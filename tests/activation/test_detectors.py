@@ -149,7 +149,8 @@ def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected:
 def test_urgency_words_count_unless_they_are_denied(
     text: str, words: tuple[str, ...], expected: list[str]
 ) -> None:
-    spans = sentiment_spans(Trigger("sentiment", words=words), Scan(text))
+    scan = Scan(text)
+    spans = sentiment_spans(Trigger("sentiment", words=words), scan, agitation_spans(scan))
     assert [text[start:end] for start, end in spans] == expected
 
 

@@ -43,8 +43,7 @@ class Words:
         self._shares = list(itertools.accumulate(1 / (rank + 20) for rank in range(len(self.all))))
 
     def _syllable(self) -> str:
-        pick = self.random.choice
-        return pick(_ONSETS) + pick(_NUCLEI) + pick(_CODAS)
+        return "".join(self.random.choice(parts) for parts in (_ONSETS, _NUCLEI, _CODAS))
 
     def content(self, count: int) -> list[str]:
         """Words in the shares of real text, without small ones."""

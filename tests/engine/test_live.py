@@ -175,3 +175,50 @@ def test_stop_ends_every_thread(sample: Path) -> None:
         if thread not in before and thread.name.startswith("autopoiesis")
     ]
     assert left == []
+
+
+def test_a_pattern_that_backtracks_is_reported_and_the_others_go_on(live: Live) -> None:
+    engine, seen = live
+    # Too tangled to be seen from the expression alone, so that only a message shows it.
+    (engine.workspace.topics / "tangled.md").write_text(
+        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '^(?:(?=(a+))\\1|a|aa)+$'\n"
+        "activation: auto\n---\n\n# Tangled\n\nWait.\n"
+    )
+    seen.wait(TopicsReloaded, lambda event: "tangled" in event.changed)
+    agent = writer(engine.workspace.root)
+    agent.start("ses_live0003", title="Tangled")
+    agent.message("ses_live0003", "user", "Please review this PR " + "a" * 5000 + "!")
+    traced = seen.wait(TurnTraced, lambda event: event.trace.message.session_id == "ses_live0003")
+    assert "github-pr-review" in traced.trace.active
+
+
+def test_a_topic_with_an_exponential_pattern_is_reported_at_once(live: Live) -> None:
+    engine, seen = live
+    (engine.workspace.topics / "slow.md").write_text(
+        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\nactivation: auto\n---\n\n# S\n\nWait.\n"
+    )
+    event = seen.wait(TopicsReloaded, lambda event: bool(event.problems))
+    assert "topics/slow.md:4" in str(event.problems[0]) and "exponential" in str(event.problems[0])
+    assert any("exponential" in problem.what for problem in engine.problems())
+    assert "github-pr-review" in engine.trace("Please review this PR " + "a" * 30 + "!").active
+
+
+def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path) -> None:
+    from tests.cli.test_sessions_and_import import claude_log
+
+    folder = tmp_path / "claude" / "projects" / "-home-robin-gauge"
+    folder.mkdir(parents=True)
+    config = (sample / "memory-config.yaml").read_text()
+    (sample / "memory-config.yaml").write_text(
+        config.replace("follow: []", f"follow: [claude-code]\n  claude_code_dir: {tmp_path / 'claude'}")
+    )
+    seen = Witness()
+    with Engine.open(sample) as engine:
+        engine.subscribe(seen)
+        engine.start()
+        log = folder / "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab.jsonl"
+        log.write_text(claude_log(("user", "Can you review the PR that just came in?")))
+        arrived = seen.wait(TurnArrived, lambda event: event.path.startswith("raw/conversations/"))
+        assert arrived.turn.text == "Can you review the PR that just came in?"
+        traced = seen.wait(TurnTraced, lambda event: event.key == arrived.key)
+        assert "github-pr-review" in traced.trace.active

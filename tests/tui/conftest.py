@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import warnings
@@ -16,6 +17,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
+from textual import events
+from textual.keys import _character_to_key, key_to_character
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -103,13 +106,25 @@ class Driven:
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
-        """Presses keys and waits for what they bring."""
-        await self.pilot.press(*keys)
-        await self.settle()
+        """Presses keys, each after what the one before brought."""
+        for key in keys:
+            await self.send(key)
+            await self.settle()
+
+    async def send(self, *keys: str) -> None:
+        """Presses keys as fast as pasted text arrives, and waits for nothing."""
+        driver = self.app._driver
+        assert driver is not None
+        for key in keys:
+            event = events.Key(key, key_to_character(key))
+            event.set_sender(self.app)
+            driver.send_message(event)
+            await asyncio.sleep(0)
 
     async def type(self, text: str) -> None:
-        """Types text."""
-        await self.press(*("space" if character == " " else character for character in text))
+        """Types text in one go."""
+        await self.send(*map(_character_to_key, text))
+        await self.settle()
 
     @property
     def lines(self) -> list[str]:

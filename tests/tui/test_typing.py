@@ -33,7 +33,10 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["try_message"] = still
-        for text in ("one", "two", "three"):
+        driven.bench.typing.draft("one")
+        while not driven.engine.asked("try_message"):
+            await driven.pilot.pause(0.01)
+        for text in ("two", "three"):
             driven.bench.typing.draft(text)
         still.set()
         await driven.settle()

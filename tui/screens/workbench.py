@@ -165,12 +165,9 @@ class Workbench(Screen[None], inherit_bindings=False):
         return self.query_one(f"#{name}", Panel)
 
     def focus_panel(self, name: PanelName) -> None:
-        """Gives a panel the keys."""
-        if name == "try":
-            self.prompt.input.focus()
-        else:
-            self.panel_named(name).focus()
-            self.panel_in_use = name
+        """Gives a panel the keys, at once: the next key typed may be there already."""
+        self.set_focus(self.prompt.input if name == "try" else self.panel_named(name))
+        self.panel_in_use = name
         self.update_footer()
 
     def open_prompt(self, mode: Mode, value: str = "", about: str = "") -> None:
