@@ -195,7 +195,8 @@ def test_a_pattern_that_backtracks_is_reported_and_the_others_go_on(live: Live) 
 def test_a_topic_with_an_exponential_pattern_is_reported_at_once(live: Live) -> None:
     engine, seen = live
     (engine.workspace.topics / "slow.md").write_text(
-        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\nactivation: auto\n---\n\n# S\n\nWait.\n"
+        "---\ntype: topic\ntriggers:\n  - type: pattern\n    match: '(a+)+$'\n"
+        "activation: auto\n---\n\n# S\n\nWait.\n"
     )
     event = seen.wait(TopicsReloaded, lambda event: bool(event.problems))
     assert "topics/slow.md:4" in str(event.problems[0]) and "exponential" in str(event.problems[0])

@@ -1,0 +1,126 @@
+"""When turns were spoken, and what activation is given of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.conversations import Conversation, Conversations, TurnKey, following, is_conversation, tool_paths
+from engine.errors import TranscriptError
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.turn import Text, ToolCall, Turn
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("moment", "clock", "expected"),
+    [
+        ("2026-06-12T18:45:30", "18:45", "2026-06-12T18:45:30"),
+        ("2026-06-12T18:45:30", "18:46", "2026-06-12T18:46:00"),
+        ("2026-06-12T23:58:00", "00:03", "2026-06-13T00:03:00"),
+        ("2026-06-12T18:45:00", "18:40", "2026-06-12T18:45:00"),
+        ("2026-06-12T18:45:00", "9:05", "2026-06-12T18:45:00"),
+        ("2026-06-12T18:45:00", "", "2026-06-12T18:45:00"),
+        ("2026-06-12T18:45:00", "25:99", "2026-06-12T18:45:00"),
+    ],
+)
+def test_times_only_go_forward(moment: str, clock: str, expected: str) -> None:
+    assert following(at(moment), clock) == at(expected)
+
+
+def test_a_turns_time_is_the_same_alone_and_in_the_list() -> None:
+    turns = tuple(Turn("user", clock) for clock in ("22:10", "23:59", "00:01", "00:00", "13:00"))
+    conversation = Conversation("conversations/x.md", "", at("2026-06-12T22:00:00"), turns)
+    times = conversation.times()
+    assert times == [conversation.at(ordinal) for ordinal in range(len(turns))]
+    assert times == sorted(times)
+    assert times[2] == at("2026-06-13T00:01:00")
+
+
+def test_a_message_carries_the_files_in_play() -> None:
+    reads = Turn("agent", "10:01", (ToolCall("read", "src/ingest/parser.py"), ToolCall("exec", "pytest -q")))
+    turns = (
+        Turn("user", "10:00", (Text("Look at it"),)),
+        reads,
+        Turn("user", "10:02", (Text("And now?"),)),
+        Turn("system", "10:03", (Text("restarted"),)),
+    )
+    conversation = Conversation("conversations/x.md", "ses_1", at("2026-06-12T10:00:00"), turns)
+    asked = conversation.message(2)
+    assert asked is not None and asked.paths == ("src/ingest/parser.py",) and asked.direction == "input"
+    first = conversation.message(0)
+    assert first is not None and first.paths == ()
+    answered = conversation.message(1)
+    assert answered is not None and answered.direction == "output" and answered.session_id == "ses_1"
+    assert conversation.message(3) is None
+
+
+def test_tool_paths_are_found_once_and_words_are_not_paths() -> None:
+    turn = Turn("agent", "10:00", (ToolCall("exec", "git diff src/a.py docs/b.md and src/a.py, or not"),))
+    assert tool_paths([turn]) == ("src/a.py", "docs/b.md")
+
+
+def test_keys_name_turns() -> None:
+    assert TurnKey.of("raw/conversations/a#b.md#12") == TurnKey("raw/conversations/a#b.md", 12)
+    assert str(TurnKey("conversations/x.md", 3)) == "conversations/x.md#3"
+    for nonsense in ("", "x.md", "#3", "x.md#", "x.md#-1", "signal:cron:0 22 * * *@2026"):
+        assert TurnKey.of(nonsense) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("raw/conversations/2026/06/12/1845-ses_1-x.md", True),
+        ("conversations/notes.txt", True),
+        ("conversations/log.jsonl", True),
+        ("conversations/.tmp-x.md", False),
+        ("conversations/picture.png", False),
+        ("knowledge/facts.md", False),
+    ],
+)
+def test_what_is_a_conversation(path: str, expected: bool) -> None:
+    assert is_conversation(path) is expected
+
+
+def test_reading_goes_on_where_it_was_left_and_notices_what_is_gone(sample: Path) -> None:
+    workspace = Workspace.open(sample)
+    conversations = Conversations(workspace, Files(workspace))
+    path = sample / "conversations" / "talk.md"
+    path.write_text("## 10:00 — user\nOne\n\n## 10:01 — agent\nTwo\n")
+    first = conversations.read("conversations/talk.md")
+    assert first is not None and [turn.text for turn in first.turns] == ["One", "Two"]
+    with path.open("a") as file:
+        file.write("\nand more\n\n## 10:02 — user\nThree\n")
+    second = conversations.read("conversations/talk.md")
+    assert second is not None and [turn.text for turn in second.turns] == ["One", "Two\n\nand more", "Three"]
+    path.unlink()
+    assert conversations.read("conversations/talk.md") is None
+    assert conversations.read("../outside.md") is None
+
+
+def test_the_day_of_a_conversation_without_a_date_is_that_of_its_writing(sample: Path) -> None:
+    import os
+
+    workspace = Workspace.open(sample)
+    path = sample / "conversations" / "plain.md"
+    path.write_text("## 22:00 — user\nLate\n\n## 00:10 — agent\nLater\n")
+    written = at("2026-06-10T00:12:00")
+    os.utime(path, (written.timestamp(), written.timestamp()))
+    conversation = Conversations(workspace, Files(workspace)).read("conversations/plain.md")
+    assert conversation is not None
+    assert conversation.times() == [at("2026-06-09T22:00:00"), at("2026-06-10T00:10:00")]
+    assert conversation.times()[-1] <= written + timedelta(minutes=1)
+
+
+def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
+    workspace = Workspace.open(sample)
+    conversations = Conversations(workspace, Files(workspace))
+    for name in ("ses_nobody", "../../etc/passwd", ""):
+        with pytest.raises(TranscriptError, match="there is no session"):
+            conversations.of_session(name)

@@ -1,0 +1,134 @@
+"""The feed as a list of lines, and the digest and ledger as they are on disk."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.events import Committed, FileChanged, Trouble, TurnArrived
+from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
+from engine.views import read_digest, read_ledger
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+
+
+def arrived(key: str, turn: Turn) -> TurnArrived:
+    return TurnArrived(NOW, key, key.partition("#")[0], "ses_1", turn)
+
+
+def test_a_turn_that_grows_stays_one_line() -> None:
+    log = FeedLog()
+    log.take(arrived("a#0", Turn("agent", "18:47", (Text("Half"),))))
+    log.take(arrived("a#0", Turn("agent", "18:47", (Text("Half an answer"),))))
+    assert [entry.text for entry in log.recent(10)] == ["Half an answer"]
+
+
+def test_what_was_done_is_shown_where_nothing_was_said() -> None:
+    log = FeedLog()
+    log.take(arrived("a#0", Turn("agent", "18:47", (ToolCall("exec", "pytest -q", "212 passed"),))))
+    log.take(
+        arrived(
+            "a#1",
+            Turn("agent", "18:47", (KnowledgeChange("updated", "knowledge/facts.md", "mast"),), "memory"),
+        )
+    )
+    tool, memory = log.recent(10)
+    assert (tool.kind, tool.text) == ("tool", "exec pytest -q → 212 passed")
+    assert (memory.kind, memory.text, memory.note, memory.key) == (
+        "memory",
+        "knowledge/facts.md mast",
+        "updated",
+        "",
+    )
+
+
+def test_one_file_saved_again_and_again_is_one_line() -> None:
+    log = FeedLog()
+    for _ in range(5):
+        log.take(FileChanged(NOW, "knowledge/facts.md", "changed"))
+    log.take(FileChanged(NOW, "knowledge/tasks.md", "changed"))
+    assert [entry.text for entry in log.recent(10)] == ["knowledge/facts.md", "knowledge/tasks.md"]
+
+
+def test_the_past_comes_before_what_has_arrived_meanwhile() -> None:
+    log = FeedLog()
+    log.take(arrived("b#7", Turn("user", "18:47", (Text("new"),))))
+    log.fill([FeedEntry(NOW, "user", "old", key="a#0"), FeedEntry(NOW, "user", "new", key="b#7")])
+    assert [entry.text for entry in log.recent(10)] == ["old", "new"]
+
+
+def test_the_feed_is_bounded() -> None:
+    log = FeedLog()
+    for number in range(KEPT_ENTRIES + 50):
+        log.take(Trouble(NOW, f"trouble {number}"))
+    assert len(log.recent(10**6)) == KEPT_ENTRIES
+    assert [entry.text for entry in log.recent(2)] == [
+        f"trouble {KEPT_ENTRIES + 48}",
+        f"trouble {KEPT_ENTRIES + 49}",
+    ]
+
+
+def test_the_past_of_the_sample_is_in_order_and_has_its_commit(engine: Engine) -> None:
+    entries = engine.feed(100_000)
+    times = [entry.at for entry in entries]
+    assert times == sorted(times)
+    assert {"user", "agent", "memory", "commit"} <= {entry.kind for entry in entries}
+    assert engine.feed(5) == entries[-5:]
+
+
+def test_a_commit_is_a_line() -> None:
+    log = FeedLog()
+    log.take(Committed(NOW, "a81f2c0deadbeef", "memory: 3 facts"))
+    assert log.recent(1) == [FeedEntry(NOW, "commit", "memory: 3 facts", "a81f2c0")]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    (tmp_path / "memory-config.yaml").write_text("")
+    (tmp_path / "knowledge").mkdir()
+    return Files(Workspace.open(tmp_path))
+
+
+def test_no_digest_is_off_and_no_ledger_is_empty(files: Files) -> None:
+    assert not read_digest(files).on and read_digest(files).problem == ""
+    assert read_ledger(files).entries == () and read_ledger(files).problem == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"entries": []}',
+        b'{"entries": 3}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"entries": {"a": 1}}',
+    ],
+)
+def test_a_broken_ledger_is_a_problem_and_never_a_crash(files: Files, content: bytes) -> None:
+    files.replace("knowledge/ledger.json", content)
+    view = read_ledger(files)
+    assert view.entries == ()
+    assert view.problem or b'"a"' in content
+
+
+def test_ledger_rows_are_newest_first_and_counted(engine: Engine) -> None:
+    view = engine.ledger()
+    assert [row.at for row in view.entries] == sorted((row.at for row in view.entries), reverse=True)
+    assert {row.status for row in view.entries} == {
+        "harvested", "harvest-failed", "deleted-unharvested", "too-large",
+    }  # fmt: skip
+    assert all(row.items_total == sum(row.items.values()) for row in view.entries)
+
+
+def test_the_digest_is_read_as_it_is(engine: Engine) -> None:
+    view = engine.digest()
+    assert view.on and view.size <= view.limit == 4096 and view.text.startswith("# Knowledge digest")
