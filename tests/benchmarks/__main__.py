@@ -1,12 +1,13 @@
 """``python -m tests.benchmarks``: every hot path beside its raw peer, in the same run.
 
-No figure passes or fails: what fails is a comparison whose two sides disagree.
+No figure passes or fails: what fails is a comparison whose two sides disagree, or an evaluator that does.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what is asked for, prints it and writes it.
 
     Returns:
-        0, or 1 when two sides of a comparison disagreed.
+        0, or 1 when two sides of a comparison disagreed or an evaluator failed.
     """
     options = _parser().parse_args(arguments)
     wanted = options.only or [*AREAS, *EVALUATIONS]
@@ -56,12 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.data is not None:
         for evaluation in evaluations.evaluations(options.data):
             if evaluation.name in wanted:
-                outcome = evaluations.run(evaluation, options.data)
+                try:
+                    outcome = evaluations.run(evaluation, options.data)
+                except subprocess.CalledProcessError as error:
+                    failed.append(f"{evaluation.name}, {evaluation.label}: exit code {error.returncode}")
+                    print(f"\n{failed[-1]}", flush=True)
+                    continue
                 evaluated.append(asdict(outcome))
                 print(f"\n{outcome.name}, {outcome.label} ({outcome.seconds:.0f} s)")
                 print("\n".join(outcome.lines), flush=True)
     if options.json is not None:
-        tree = {"machine": machine(), "rows": results, "evaluations": evaluated, "disagreements": failed}
+        tree = {"machine": machine(), "rows": results, "evaluations": evaluated, "failed": failed}
         options.json.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
     return 1 if failed else 0
 

@@ -280,6 +280,18 @@ def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.Captu
     assert all(f"--data {data / 'retrieval'} --max-queries 100" in line for line in lines[2:])
 
 
+def test_an_evaluator_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/bench_activation.py").write_text("raise SystemExit(3)")
+    target = tmp_path / "out.json"
+    arguments = ["--only", "activation", "--data", str(tmp_path / "data"), "--json", str(target)]
+    assert program.main(arguments) == 1
+    failed = [f"activation, {name}: exit code 3" for name in ("clinc150", "banking77")]
+    assert json.loads(target.read_text())["failed"] == failed
+    assert set(failed) <= set(capsys.readouterr().out.splitlines())
+
+
 def test_activation_scores_are_those_of_tier_2() -> None:
     profiles: dict[str, activation.Profile] = {
         "travel": {"name": "book a flight", "utterances": ["i need a plane ticket", "fly me to rome"]},
