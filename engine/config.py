@@ -46,7 +46,7 @@ class CompilerSettings(Settings):
     """Cap for ``projects/_active.md``, KiB."""
     topic_budget_kb: float = Field(6, ge=0)
     """Cap for the instructions and subscriptions of all active topics together, KiB."""
-    knowledge_results: int = Field(24, ge=0, le=500)
+    knowledge_results: int = Field(60, ge=0, le=500)
     """How many search results are considered for the retrieved part of the prompt."""
 
 

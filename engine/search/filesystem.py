@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -29,6 +30,13 @@ def is_shared(folder: Path, mounts: str | None = None) -> bool:
             mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
         except OSError:
             return False
+    kind = _kind_at(folder, mounts)
+    return kind in _SHARED or kind.startswith("fuse.")
+
+
+@lru_cache(maxsize=8)
+def _kind_at(folder: Path, mounts: str) -> str:
+    """The kind of file system a folder lies on; kept, because an index is refreshed with every saved file."""
     kind, depth = "", -1
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
@@ -39,4 +47,4 @@ def is_shared(folder: Path, mounts: str | None = None) -> bool:
         # Of two mounts on one point, the later hides the earlier.
         if len(point.parts) >= depth and (point == folder or point in folder.parents):
             kind, depth = right.split(" ", 1)[0], len(point.parts)
-    return kind in _SHARED or kind.startswith("fuse.")
+    return kind

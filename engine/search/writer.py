@@ -134,8 +134,8 @@ class Writer:
             plain, found = named_sources(self._workspace, path)
             if plain and is_encodable(plain):
                 sources |= {source.path: source for source in found}
-                below = plain + "/"
-                known |= self._known("path = ? OR substr(path, 1, ?) = ?", (plain, len(below), below))
+                # "0" follows "/": what lies between is what lies below, and the index on paths finds it.
+                known |= self._known("path = ? OR (path > ? AND path < ?)", (plain, f"{plain}/", f"{plain}0"))
         return list(sources.values()), known
 
     def _known(self, condition: str, values: tuple[str | int, ...]) -> dict[str, Known]:
