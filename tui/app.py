@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from textual.command import Provider
 from textual.types import CSSPathType
 
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
+from tui import commandline
 from tui.clock import Clock
 from tui.commands.palette import WorkbenchCommands
 from tui.messages import NextTheme
@@ -28,6 +29,8 @@ from tui.screens.workbench import Workbench
 from tui.session import WorkbenchEngine
 
 DEFAULT_THEME = "dark"
+FIRST_THEMES = ("dark", "light")
+"""The order in which the key goes through the themes: these, then the others by name."""
 PLAIN_THEME = "ansi-dark"
 """Textual's own theme of a terminal's default colours, used where no colour is wanted."""
 HEADLESS_HINT = "autopoiesis trace TEXT works without a screen"
@@ -41,6 +44,7 @@ class WorkbenchApp(App[int]):
         preferences: What it remembers of the person; their ``tui.yaml`` by default.
         clock: Where times come from.
         theme: A theme to start with instead of the remembered one.
+        run_line: Runs a line of the command line and returns its output; by default in a process of its own.
     """
 
     TITLE = "autopoiesis"
@@ -55,6 +59,7 @@ class WorkbenchApp(App[int]):
         preferences: Preferences | None = None,
         clock: Clock | None = None,
         theme: str = "",
+        run_line: Callable[[str], str] | None = None,
     ) -> None:
         plain = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if plain else None)
@@ -63,6 +68,7 @@ class WorkbenchApp(App[int]):
         self.engine = engine
         self.preferences = preferences or Preferences()
         self.clock = clock or Clock()
+        self.run_line = run_line or partial(commandline.run_line, engine.workspace.root)
         self.theme_files, self.theme_errors = load_themes((BUNDLED, folder() / "themes"))
         for file in self.theme_files.values():
             self.register_theme(file.to_textual())
@@ -78,7 +84,7 @@ class WorkbenchApp(App[int]):
 
     def get_default_screen(self) -> Workbench:
         """The workbench is the first screen."""
-        return Workbench(self.engine, self.clock)
+        return Workbench(self.engine, self.clock, self.run_line)
 
     @property
     def bench(self) -> Workbench:
@@ -91,6 +97,7 @@ class WorkbenchApp(App[int]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.exit, 128 + number)
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         problems = [str(error) for error in self.theme_errors]
         if self.preferences.problem:
             problems.append(self.preferences.problem)
@@ -107,7 +114,7 @@ class WorkbenchApp(App[int]):
         if self.no_color:
             self.bench.say("NO_COLOR is set")
             return
-        names = list(self.theme_files)
+        names = [*FIRST_THEMES, *(name for name in self.theme_files if name not in FIRST_THEMES)]
         name = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else DEFAULT_THEME
         self.theme = name
         try:

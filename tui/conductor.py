@@ -11,6 +11,7 @@ from textual.message import Message
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
+from engine.errors import AutopoiesisError
 from tui.bridge import EventBridge, Part
 from tui.lanes import Lane
 from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
@@ -36,16 +37,20 @@ class Conductor:
     Args:
         engine: What is asked.
         post: Takes messages from any thread.
+        run_line: Runs a command line and returns what it printed.
     """
 
-    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
+    def __init__(
+        self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: Callable[[str], str]
+    ) -> None:
         self._engine = engine
         self._send = post
         self.bridge = EventBridge(lambda: self._post(EventsArrived()))
         self._unsubscribe: Callable[[], None] | None = None
-        self._parts: Lane[frozenset[Part], PartsRead] = Lane(
+        self._said: dict[Part, str] = {}
+        self._parts: Lane[frozenset[Part], None] = Lane(
             self._read_parts,
-            lambda _parts, read: self._post(read),
+            lambda _parts, _nothing: None,
             lambda _parts, error: self._post(Said(error, trouble=True)),
             merge=lambda waiting, new: waiting | new,
         )
@@ -60,7 +65,7 @@ class Conductor:
             lambda text, error: self._post(Tried(text, None, None, error)),
         )
         self._commands: Lane[str, str] = Lane(
-            engine.run_command,
+            run_line,
             lambda line, output: self._post(CommandRan(line, output)),
             lambda line, error: self._post(CommandRan(line, error, failed=True)),
         )
@@ -133,13 +138,24 @@ class Conductor:
             if errand.done:
                 self._post(Said(errand.done))
 
-    def _read_parts(self, parts: frozenset[Part]) -> PartsRead:
-        return PartsRead(
-            feed=self._engine.feed(FEED_LIMIT) if "feed" in parts else None,
-            digest=self._engine.digest() if "digest" in parts else None,
-            ledger=self._engine.ledger() if "ledger" in parts else None,
-            status=self._engine.status() if "status" in parts else None,
-        )
+    def _read_parts(self, parts: frozenset[Part]) -> None:
+        """Reads one part after the other and posts each at once: a slow or broken one holds up no other."""
+        readers: dict[Part, Callable[[], PartsRead]] = {
+            "feed": lambda: PartsRead(feed=self._engine.feed(FEED_LIMIT)),
+            "digest": lambda: PartsRead(digest=self._engine.digest()),
+            "ledger": lambda: PartsRead(ledger=self._engine.ledger()),
+            "status": lambda: PartsRead(status=self._engine.status()),
+        }
+        for part, read in readers.items():
+            if part not in parts:
+                continue
+            try:
+                self._post(read())
+                self._said.pop(part, None)
+            except (AutopoiesisError, OSError) as error:
+                if self._said.get(part) != str(error):
+                    self._said[part] = str(error)
+                    self._post(Said(str(error), trouble=True))
 
     def _post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell

@@ -26,7 +26,7 @@ class NextTheme(Message):
 
 @dataclass
 class PartsRead(Message):
-    """Parts of the workspace were read again; ``None`` for those that were not."""
+    """A part of the workspace was read again; the others are ``None``."""
 
     feed: list[FeedEntry] | None = None
     digest: DigestView | None = None

@@ -90,7 +90,3 @@ class WorkbenchEngine(Protocol):
     def rescan(self) -> None:
         """Looks at every file again."""
         ...
-
-    def run_command(self, line: str) -> str:
-        """Runs a command line without its first word and returns what it printed."""
-        ...

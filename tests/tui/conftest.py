@@ -18,7 +18,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual import events
-from textual.keys import _character_to_key, key_to_character
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -116,14 +116,14 @@ class Driven:
         driver = self.app._driver
         assert driver is not None
         for key in keys:
-            event = events.Key(key, key_to_character(key))
+            event = events.Key(_character_to_key(key), key) if len(key) == 1 else events.Key(key, None)
             event.set_sender(self.app)
             driver.send_message(event)
             await asyncio.sleep(0)
 
     async def type(self, text: str) -> None:
         """Types text in one go."""
-        await self.send(*map(_character_to_key, text))
+        await self.send(*text)
         await self.settle()
 
     @property
@@ -166,6 +166,7 @@ def run(engine: FakeEngine, home: Path) -> Run:
             preferences=Preferences(home / "tui.yaml"),
             clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=grace_s),
             theme=theme,
+            run_line=engine.run_command,
         )
         async with app.run_test(size=size, notifications=True) as pilot:
             driven = Driven(app, pilot, engine)

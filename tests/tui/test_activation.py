@@ -122,6 +122,11 @@ def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
     assert "knowledge/procedures/code-review.md 402 tok" in text
 
 
+def test_the_verdict_is_not_said_twice() -> None:
+    trace = replace(review_trace(), rows=(row("deploy", verdict="active", why="active without the gate: x"),))
+    assert explained(trace, "deploy").startswith("deploy active without the gate: x")
+
+
 def test_the_gate_is_quoted_with_what_it_took() -> None:
     text = explained(review_trace(), "code-style")
     assert "YES .91 · anthropic claude-haiku-4-5 · 208 ms · $0.0002 · a review touches style" in text

@@ -82,6 +82,20 @@ def test_a_signal_gives_the_terminal_back_too(tmp_path: Path, number: int) -> No
         assert child.exitstatus == 128 + number
 
 
+def test_after_a_suspension_everything_is_drawn_again(tmp_path: Path) -> None:
+    with opened(tmp_path) as child:
+        child.expect("following")
+        child.send("\x1a")
+        child.expect_exact("\x1b[?1049l")
+        _pid, status = os.waitpid(child.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        os.kill(child.pid, signal.SIGCONT)
+        child.expect_exact("\x1b[?1049h")
+        child.expect("following")
+        child.send("q")
+        child.expect(pexpect.EOF)
+
+
 def test_a_dumb_terminal_gets_a_line_and_no_escape_codes(tmp_path: Path) -> None:
     with opened(tmp_path, TERM="dumb") as child:
         child.expect(pexpect.EOF)

@@ -6,9 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual.events import AppFocus
 
+from engine.feed import FeedEntry
 from tests.tui.conftest import Run
-from tests.tui.fake_engine import FakeEngine, status_view
+from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tui.preferences import Preferences
 from tui.screens.page import PageScreen
 
@@ -166,6 +168,13 @@ async def test_copying_puts_the_selection_on_the_clipboard(run: Run) -> None:
         assert "github-pr-review active" in driven.app.clipboard
 
 
+async def test_a_copy_of_too_much_says_so(run: Run) -> None:
+    async with run(entries=[FeedEntry(NOW, "user", "x" * 150_000, "", "a#0")]) as driven:
+        await driven.press("Y")
+        assert len(driven.app.clipboard) == 100_000
+        assert "copied, 100,000 of 150,000 characters" in driven.text
+
+
 async def test_an_editor_that_cannot_be_handed_the_terminal_is_explained(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -190,8 +199,6 @@ async def test_only_files_of_the_workspace_are_offered_to_the_editor(run: Run) -
 
 
 async def test_rescan_reaches_the_engine_and_so_does_coming_back(run: Run) -> None:
-    from textual.events import AppFocus
-
     async with run() as driven:
         await driven.press("ctrl+r")
         assert len(driven.engine.asked("rescan")) == 1

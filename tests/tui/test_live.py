@@ -153,6 +153,15 @@ async def test_an_engine_that_cannot_be_read_is_told(run: Run, engine: FakeEngin
     engine.failing["status"] = AutopoiesisError("git is missing", cure="install it")
     async with run() as driven:
         assert "git is missing; install it" in driven.text
+        assert "Can you review" in driven.text and "investigate-cache" in driven.text
+
+
+async def test_the_same_trouble_is_told_once(run: Run, engine: FakeEngine) -> None:
+    engine.failing["ledger"] = AutopoiesisError("the ledger is locked")
+    async with run() as driven:
+        driven.engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
+        await driven.settle()
+        assert driven.text.count("the ledger is locked") == 1
 
 
 async def test_the_engine_is_started_and_let_go(run: Run, engine: FakeEngine) -> None:

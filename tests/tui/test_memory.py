@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.context.compiled import Slot
+from engine.events import FileChanged
 from engine.views import DigestView, LedgerRow, LedgerView
 from tests.tui.conftest import Run
-from tests.tui.fake_engine import DIGEST, ledger_rows, review_compiled
+from tests.tui.fake_engine import DIGEST, NOW, ledger_rows, review_compiled
 from tui.draw import Row
 from tui.render.bars import memory_lines
 from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
@@ -62,15 +63,16 @@ def test_items_are_counted_by_section() -> None:
     assert digest_counts(ON) == "2 open tasks · 1 open question · 1 decision · 2 facts"
 
 
+def test_a_digest_far_too_large_is_cut_and_says_so() -> None:
+    rows = digest_lines(replace(ON, text="## Facts\n" + "- a fact\n" * 100_000), 60, PLAIN)
+    assert len(rows) < 5000 and "more characters are not shown" in rows[-1].text
+
+
 async def test_the_digest_goes_off_while_it_is_watched(run: Run) -> None:
-    from datetime import UTC, datetime
-
-    from engine.events import FileChanged
-
     async with run() as driven:
         assert "3.1/4.0 KB · on" in driven.text
         driven.engine.digest_view = DigestView(False, 0, 4096, "")
-        driven.engine.publish(FileChanged(datetime.now(UTC), "knowledge/digest.md", "removed"))
+        driven.engine.publish(FileChanged(NOW, "knowledge/digest.md", "removed"))
         await driven.settle()
         assert "off: knowledge/digest.md" in driven.text
 

@@ -95,6 +95,22 @@ async def test_letters_that_are_keys_are_typed(run: Run) -> None:
         assert driven.app.is_running
 
 
+async def test_what_is_typed_ahead_lands_in_the_line(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2")
+        await driven.send("i", *"yes no quit")
+        await driven.settle()
+        assert driven.bench.prompt.input.value == "yes no quit"
+        assert not driven.engine.asked("label") and driven.app.is_running
+        await driven.send("escape", ":", *"doctor", "enter")
+        await driven.settle()
+        assert driven.engine.asked("run_command") == [("run_command", "doctor")]
+        await driven.send("escape", "1", "/", *"mail", "enter", "escape", "3", "+", "escape", "4")
+        await driven.settle()
+        assert driven.panel() == "ledger" and driven.zoomed() is None
+        assert driven.bench.feed.query_text == ""
+
+
 async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
     async with run() as driven:
         await driven.press("colon")
@@ -116,9 +132,12 @@ async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
         await driven.pilot.pause()
         await driven.pilot.pause()
         assert "running …" in driven.text and ":doctor" in driven.text
+        driven.engine.output = "topic   score\n    indented  .5\n\nlast"
         still.set()
         await driven.settle()
-        assert "42 topics, 0 problems" in driven.text
+        page = driven.app.screen
+        assert isinstance(page, PageScreen)
+        assert page.panel.selected_text() == "topic   score\n    indented  .5\n\nlast"
 
 
 async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:

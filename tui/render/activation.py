@@ -99,6 +99,7 @@ def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles
     start = 0
     if spans and min(spans)[0] > room - 12:
         start = max(0, min(spans)[0] - 16)
+        start = text.find(" ", start, min(spans)[0]) + 1 or start
     window = text[start : start + room * 2].replace("\r\n", "  ").replace("\n", " ").replace("\t", " ")
     shifted = [(a - start, b - start) for a, b in spans]
     mine = [(a - start, b - start) for a, b in own]
@@ -161,7 +162,10 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
         last = number == len(steps) - 1
         if number:
             row.add(" ▸ ", roles.faint)
-        row.add(count(value) if brief and not last else f"{count(value)} {word}", style)
+        row.add(
+            count(value) if brief and not last else f"{count(value)} {word}",
+            style if value else roles.dropped,
+        )
     local = trace.tier1_ms + trace.tier2_ms
     time = milliseconds(local + trace.gate_ms)
     cost = f" · {dollars(trace.cost_usd)}"

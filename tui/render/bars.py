@@ -142,7 +142,7 @@ def _ledger_line(view: LedgerView | None, width: int, roles: Roles) -> Row:
 def _budget_line(compiled: Compiled | None, width: int, roles: Roles) -> Row:
     row = _lead("5", "budget", roles)
     if compiled is None:
-        return row.add("no prompt yet", roles.muted)
+        return row.add("no prompt", roles.muted)
     used: dict[int, int] = {}
     for slot in compiled.slots:
         used[slot.priority] = used.get(slot.priority, 0) + slot.used

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from engine.context.compiled import Compiled, LeftOut, Slot
+from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
 from tui.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.figures import count, plural
 from tui.roles import Roles
 from tui.safe import first_line
 
+RESERVE = "░"
 FILLS = (FILL, FILL, FILL, FILL, FILL)
 PLAIN_FILLS = ("█", "▓", "▒", "▚", "▤")
 """Fills by priority where colour cannot tell the priorities apart."""
@@ -29,7 +30,7 @@ def stacked(compiled: Compiled, width: int, roles: Roles, *, coloured: bool = Tr
     for slot, number in zip(slots, cells, strict=True):
         row.add(fills[max(0, min(4, slot.priority))] * number, roles.slot(slot.priority))
     row.add(TRACK * max(0, width - row.cells - reserve), roles.faint)
-    return row.add(FILL * max(0, width - row.cells), roles.line)
+    return row.add(RESERVE * max(0, width - row.cells), roles.faint)
 
 
 def budget_lines(
@@ -37,7 +38,7 @@ def budget_lines(
 ) -> list[Row]:
     """Draws the panel; when it is taller than ``height`` the caller scrolls it."""
     if compiled is None:
-        return [Row(("no prompt yet", roles.normal)), Row(), *wrap([(_EMPTY, roles.muted)], width)]
+        return [Row(("no prompt", roles.normal)), Row(), *wrap([(_EMPTY, roles.muted)], width)]
     slots = slots_of(compiled)
     roomy = height >= len(slots) + 6
     rows = [stacked(compiled, width, roles, coloured=coloured)]
@@ -128,19 +129,24 @@ def budget_state(compiled: Compiled | None) -> str:
     return f"{count(compiled.tokens)}/{count(compiled.budget)} tok" if compiled is not None else ""
 
 
+def _label(section: Section) -> str:
+    """What a section is, with the lines it was taken from."""
+    return f"{section.label}:{section.lines}" if section.lines else section.label
+
+
 def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
     """Every section of the prompt and everything left out, with the reasons: the budget's own page."""
     rows = [Row((budget_state(compiled), roles.strong)), Row()]
     name = max(16, min(60, width // 2 - 6))
     stable = True
     for section in compiled.sections:
-        if stable and section.layer > 7:
+        if stable and section.layer > LAST_STABLE_LAYER:
             stable = False
             rows.append(Row(("╌" * 12 + " stable prefix ends here " + "╌" * 12, roles.accent)))
         line = Row(
             (f"{section.layer:>2} ", roles.faint), (f"P{section.priority} ", roles.slot(section.priority))
         )
-        line.fit(section.label, name, roles.strong).gap(2)
+        line.fit(clip_start(_label(section), name), name, roles.strong).gap(2)
         line.fit(count(section.tokens), 6, roles.normal, "right").gap(2)
         line.add(clip(first_line(section.why), width - line.cells), roles.muted)
         rows.append(line)
@@ -148,7 +154,9 @@ def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
         rows.extend([Row(), Row((left_out_line(compiled), roles.gate))])
         for item in compiled.left_out:
             line = Row(("   ", roles.faint), (f"P{item.priority} ", roles.slot(item.priority)))
-            line.fit(place(item.source, item.lines) or item.label, name, roles.normal).gap(2)
+            line.fit(clip_start(place(item.source, item.lines) or item.label, name), name, roles.normal).gap(
+                2
+            )
             line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
             rows.extend([line.add(clip(first_line(item.reason), width - line.cells), roles.muted)])
     return rows

@@ -10,6 +10,9 @@ from tui.figures import count, kilobytes, plural
 from tui.roles import Roles
 from tui.safe import visible_lines
 
+MOST = 32_000
+"""Characters of the digest that are drawn; a digest is an eighth of that."""
+
 _PROVENANCE = re.compile(r"\s*\[from: [^\[\]]*?(?:\d{4}-)?(\d{2}-\d{2})\]\s*$")
 
 
@@ -28,12 +31,14 @@ def digest_lines(view: DigestView | None, width: int, roles: Roles, *, spaced: b
                 width,
             ),
         ]
-    lines = [line.strip() for line in visible_lines(view.text)]
+    lines = [line.strip() for line in visible_lines(view.text[:MOST])]
     lines = [line for line in lines if line and not line.startswith("# ")]
     start = next((at for at, line in enumerate(lines) if line.startswith("#")), 0)
     rows: list[Row] = []
     for line in lines[start:] + lines[:start]:  # what stands above the sections is about the file itself
         rows.extend(_line(line, width, roles, spaced=spaced and bool(rows)))
+    if len(view.text) > MOST:
+        rows.append(Row((f"{count(len(view.text) - MOST)} more characters are not shown", roles.gate)))
     return rows or [Row(("on, and empty", roles.muted))]
 
 
@@ -73,7 +78,7 @@ def digest_counts(view: DigestView) -> str:
     """``2 open tasks · 1 decision``: how many items each section has."""
     counts: dict[str, int] = {}
     section = ""
-    for line in visible_lines(view.text):
+    for line in visible_lines(view.text[:MOST]):
         stripped = line.strip()
         if stripped.startswith("## "):
             section = stripped[3:].strip().lower()

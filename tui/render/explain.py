@@ -16,6 +16,8 @@ from tui.shown import Shown
 
 _LABEL = 9
 _AROUND = 24
+MESSAGE_LINES = 12
+"""Lines of the message that its page shows above the explanation."""
 _VERDICTS = {
     "active": "active",
     "dropped": "dropped",
@@ -40,15 +42,13 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, full: bo
     tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.trouble}.get(
         row.verdict, roles.muted
     )
-    lines = wrap(
-        [
-            (visible(row.topic), roles.strong),
-            (" ", roles.normal),
-            (_VERDICTS[row.verdict], tone),
-            (f": {visible(row.why)}" if row.why else "", roles.normal),
-        ],
-        width,
-    )
+    verdict, why = _VERDICTS[row.verdict], visible(row.why)
+    if why.lower().startswith(verdict):
+        why = why[len(verdict) :]
+    elif why:
+        why = f": {why}"
+    pieces = [(visible(row.topic), roles.strong), (" ", roles.normal), (verdict, tone), (why, roles.normal)]
+    lines = wrap(pieces, width)
     if row.flip:
         lines.extend(wrap([(row.flip, roles.muted)], width))
     gate = _gate(row.gate, width, roles) if row.gate is not None else []
@@ -256,6 +256,6 @@ def _bring(item: tuple[str, int, bool], number: int, width: int, roles: Roles) -
 def detail(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     """The explanation with the whole message above it, for its own page."""
     text = shown.trace.message.text if shown.trace is not None else shown.text
-    rows = wrap([(" ".join(text.split()), roles.muted)], width)
-    cut = [Row(("…", roles.faint))] if len(rows) > 12 else []
-    return [*rows[:12], *cut, Row(), *explain(shown, row, width, roles, full=True)]
+    rows = wrap([(" ".join(text[: MESSAGE_LINES * width].split()), roles.muted)], width)
+    cut = [Row(("…", roles.faint))] if len(rows) > MESSAGE_LINES or len(text) > MESSAGE_LINES * width else []
+    return [*rows[:MESSAGE_LINES], *cut, Row(), *explain(shown, row, width, roles, full=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.style import Style
 
 from engine.views import LedgerRow, LedgerView
@@ -12,6 +14,9 @@ from tui.safe import first_line
 
 WIDE = 60
 """Cells from which a row has room for what the entry brought, or why it failed."""
+
+_DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
+"""The date that names begin with; the row has it already."""
 
 _STATES: dict[str, tuple[str, str]] = {
     "harvested": ("✓", "harvested"),
@@ -33,7 +38,8 @@ def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen
     fact = count(row.items_total) if row.status == "harvested" else word
     words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
     line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
-    name = clip(first_line(row.name) or row.sha256[:12], max(4, width - line.cells - len(fact) - 1))
+    known = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
+    name = clip(known, max(4, width - line.cells - len(fact) - 1))
     if width >= WIDE:
         name = clip(name, width * 2 // 5)
     for piece, piece_style in marked(name, found(name, query), words, roles.accent + Style(underline=True)):

@@ -110,9 +110,11 @@ def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
     words = 28 if wide else max(7, min(hits, 14))
     rule = max(8, min(rules, 20 if wide else 14))
     gate = 18 if wide else 7
-    gauge = min(48, inner - name - words - rule - gate - 11)
+    gauge = inner - name - words - rule - gate - 11
+    if gauge < 10:
+        gauge, rule = gauge + rule + 1, 0
     if wide:
-        words += max(0, inner - name - words - rule - gate - 11 - gauge)
+        words, gauge = words + max(0, gauge - 48), min(48, gauge)
     return Columns(name, words, max(6, gauge), rule, gate, scale)
 
 
@@ -128,7 +130,9 @@ def heading(plan: Columns, roles: Roles) -> Row:
         return row.fit("gate", plan.gate, roles.faint)
     row.fit("topic", plan.name, roles.faint).gap(2).fit("tier 1", plan.words, roles.faint).gap()
     row.fit(axis, plan.bar, roles.faint).gap().fit("", 4).gap(2)
-    return row.fit("rule", plan.rule, roles.faint).gap().fit("gate", plan.gate, roles.faint)
+    if plan.rule:
+        row.fit("rule", plan.rule, roles.faint).gap()
+    return row.fit("gate", plan.gate, roles.faint)
 
 
 def body(
@@ -192,8 +196,10 @@ def topic_row(
         return line.gap(2).fit(gate_word(row, brief=True, tiny=True), plan.gate, gate_style(row, roles))
     line.gap(2).fit(hit_words(row), plan.words, roles.tier1 if row.hits else roles.faint)
     line.gap().extend(gauge).gap().fit(score(row.score), 4, roles.normal if live else roles.muted, "right")
-    line.gap(2).fit(row.rule or "–", plan.rule, roles.muted if live else roles.dropped)
-    return line.gap().fit(gate_word(row, brief=plan.gate < 12), plan.gate, gate_style(row, roles))
+    line.gap(2)
+    if plan.rule:
+        line.fit(row.rule or "–", plan.rule, roles.muted if live else roles.dropped).gap()
+    return line.fit(gate_word(row, brief=plan.gate < 12), plan.gate, gate_style(row, roles))
 
 
 def hit_words(row: TopicTrace) -> str:

@@ -27,6 +27,8 @@ from tui.widgets.panel import Panel
 if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
+COPY_LIMIT = 100_000
+"""Characters a copy takes; terminals drop or choke on more."""
 ORDER: tuple[PanelName, ...] = ("feed", "activation", "digest", "ledger", "budget", "try")
 
 
@@ -239,8 +241,9 @@ class Actions:
         """Puts the selection on the clipboard."""
         panel = self.panel()
         text = panel.selected_text() if panel is not None else ""
-        self.bench.app.copy_to_clipboard(text)
-        self.bench.say(f"copied, {len(text):,} characters")
+        self.bench.app.copy_to_clipboard(text[:COPY_LIMIT])
+        of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
+        self.bench.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
 
     # About the workbench
 

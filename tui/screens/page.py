@@ -77,12 +77,16 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(key, f"move('{motion.name}')", show=False)
+            Binding(key, f"move('{motion.name}')", show=False, priority=True)
             for command, motion in MOTIONS.items()
             for key in command.keys
         ),
-        *(Binding(key, "close", show=False) for each in (Back, Quit, Open, Help) for key in each.keys),
-        *(Binding(key, "copy", show=False) for key in Copy.keys),
+        *(
+            Binding(key, "close", show=False, priority=True)
+            for each in (Back, Quit, Open, Help)
+            for key in each.keys
+        ),
+        *(Binding(key, "copy", show=False, priority=True) for key in Copy.keys),
     ]
 
     def __init__(self, title: str, build: Builder, *, full: bool = False) -> None:

@@ -53,7 +53,7 @@ class Questions:
             self._countdown.stop()
             self._countdown = None
         self._show()
-        self._bench.update_footer()
+        self._bench.lay_out()
 
     def _left(self, asked: GateAsked) -> float:
         return asked.deadline_s - (self._clock.now() - asked.at).total_seconds()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.style import Style
+
 from tui.commands.command import PanelName
 from tui.draw import Row, wrap
 from tui.messages import CommandRan
@@ -133,13 +135,20 @@ class Typing:
             page.panel.turn_to(f":{ran.line}", _text(output, failed=ran.failed))
 
 
+def _line(line: str, width: int, style: Style) -> list[Row]:
+    """A line of output with its indent kept, so that columns stay columns."""
+    text = line.lstrip(" ")
+    indent = min(len(line) - len(text), width // 2)
+    return [Row().gap(indent).extend(row) for row in wrap([(text, style)], width - indent)]
+
+
 def _text(output: str, *, failed: bool = False) -> Builder:
     lines = visible_lines(output)
     shown, rest = lines[:OUTPUT_LINES], len(lines) - OUTPUT_LINES
 
     def build(width: int, roles: Roles) -> list[Row]:
         style = roles.trouble if failed else roles.normal
-        rows = [row for line in shown for row in (wrap([(line, style)], width) if line.strip() else [Row()])]
+        rows = [row for line in shown for row in _line(line, width, style)]
         if rest > 0:
             rows.append(
                 Row((f"{rest:,} more lines; in the shell they can be piped into a pager", roles.gate))

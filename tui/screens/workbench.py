@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
@@ -54,13 +55,13 @@ class Workbench(Screen[None], inherit_bindings=False):
 
     AUTO_FOCUS = "#feed"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"press('{key}')", show=False) for key in all_keys()
+        Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys()
     ]
 
-    def __init__(self, engine: WorkbenchEngine, clock: Clock) -> None:
+    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
         super().__init__()
         self.engine = engine
-        self.conductor = Conductor(engine, self.post_message)
+        self.conductor = Conductor(engine, self.post_message, run_line)
         self.typing = Typing(self)
         self.actions = Actions(self)
         self.shown = Shown()
@@ -145,7 +146,8 @@ class Workbench(Screen[None], inherit_bindings=False):
             self.query_one(name).display = not small
         self.query_one("#upper").display = zoom is None or zoom in upper
         self.query_one("#lower").display = zoom in lower or (zoom is None and not self.compact)
-        self.memory.display = zoom is None and self.compact and not low
+        asked = bool(self.questions.open)
+        self.memory.display = zoom is None and self.compact and not low and not asked
         for panel in (*upper, *lower):
             self.query_one(f"#{panel}").display = zoom is None or zoom == panel
         self.update_footer()
@@ -345,6 +347,17 @@ class Workbench(Screen[None], inherit_bindings=False):
             self.typing.run_line(entered.value)
         elif entered.value.strip():
             self.typing.keep(entered.value)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key means something here; if not it goes to the line that is being typed.
+
+        Keys are looked at before any widget gets them. So what is typed fast after the key that opens the
+        line lands in the line, and never acts on the panel that had the keys a moment ago.
+        """
+        if action != "press":
+            return super().check_action(action, parameters)
+        here = Situation(panel=self.panel_in_use, question=bool(self.questions.open))
+        return resolve(str(parameters[0]), here) is not None
 
     def action_press(self, key: str) -> None:
         """A key of the catalog was pressed: does what it means here, or says why not."""

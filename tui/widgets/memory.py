@@ -29,6 +29,11 @@ class DigestPanel(LinesPanel):
         self.set_frame(below=state, trouble=trouble)
         self.changed()
 
+    @property
+    def row_count(self) -> int:
+        """Whether there is a digest to see."""
+        return 1 if self.view is not None and self.view.on else 0
+
     def draw(self, width: int, height: int) -> list[Row]:
         """The digest, wrapped."""
         return digest_lines(self.view, width, self.roles, spaced=height >= 16)
@@ -52,6 +57,11 @@ class BudgetPanel(LinesPanel):
         self.compiled = compiled
         self.set_frame(below=budget_state(compiled))
         self.changed()
+
+    @property
+    def row_count(self) -> int:
+        """Whether there is a prompt to see."""
+        return 1 if self.compiled is not None else 0
 
     def draw(self, width: int, height: int) -> list[Row]:
         """The gauges."""

@@ -76,9 +76,9 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
             title[:words],
             (title[words:], Style.parse("$muted not bold")),
         )
-        more = f"↓ {rest:,} more" if rest else ""
+        more = f"↓ {rest:,}" if rest else ""
         tone = "$trouble" if trouble else "$muted"
-        pieces = [(more, "$accent"), ("   " if more and below else "", ""), (visible(below), tone)]
+        pieces = [(visible(below), tone), ("   " if more and below else "", ""), (more, "$accent")]
         label = Content.assemble(*pieces)
         self.border_subtitle = label if label.plain else None
 
@@ -114,8 +114,8 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def row_count(self) -> int:
-        """Rows that can be moved through; 0 when there is nothing to see."""
-        return 0
+        """Rows that can be chosen, 1 for a panel without rows; 0 when there is nothing to see."""
+        return 1
 
     @property
     def under(self) -> RichStyle:
@@ -201,8 +201,3 @@ class LinesPanel(Panel):
     def selected_text(self) -> str:
         """The whole content."""
         return "\n".join(row.text.rstrip() for row in self.lines())
-
-    @property
-    def row_count(self) -> int:
-        """Its lines."""
-        return len(self.lines()) if self.is_mounted and self.size.width else 0

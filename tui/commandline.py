@@ -1,0 +1,52 @@
+"""Runs a line of the workbench's command line as a shell would: the same command, in its own process."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from engine.errors import AutopoiesisError
+
+DEADLINE_S = 600.0
+"""Longest time a command may take; longer work belongs in a shell."""
+_START = "import sys; from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
+
+
+def run_line(root: Path, line: str, *, deadline_s: float = DEADLINE_S) -> str:
+    """Runs a command line on a workspace.
+
+    Args:
+        root: The workspace.
+        line: What would be typed after ``autopoiesis``.
+        deadline_s: Seconds after which it is stopped.
+
+    Returns:
+        What it printed.
+
+    Raises:
+        AutopoiesisError: The line cannot be read, or the command failed; the text is what it printed.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise AutopoiesisError(f"the line cannot be read: {error}", cure="close its quotes") from error
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _START, "-C", str(root), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            timeout=deadline_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AutopoiesisError(f"stopped after {deadline_s:.0f} s", cure="run it in a shell") from error
+    output = done.stdout.decode("utf-8", "replace")
+    if done.returncode:
+        raise AutopoiesisError(output.strip() or f"it ended with {done.returncode}")
+    return output
