@@ -19,7 +19,7 @@ from engine.activation.trace import Direction, Event, Message, Trace
 from engine.config import CONFIG_FILE, Config, load
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.events import EngineEvent, Trouble
-from engine.feed import FeedEntry, FeedLog
+from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -70,6 +70,7 @@ class Engine:
         self._live: Live | None = None
         self._feed: FeedLog = FeedLog()
         self._feed_filled = False
+        self._filling = threading.Lock()
 
     @classmethod
     def open(cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now) -> Self:
@@ -395,12 +396,14 @@ class Engine:
 
     def feed(self, limit: int) -> list[FeedEntry]:
         """The last ``limit`` things that happened, oldest first."""
-        with self._guard:
-            filled, self._feed_filled = self._feed_filled, True
-        if not filled:
-            from engine.history import recent_past  # noqa: PLC0415 — only a face with a feed needs it
+        with self._filling:
+            if not self._feed_filled:
+                from engine.history import recent_past  # noqa: PLC0415 — only a face with a feed needs it
 
-            self._feed.fill(recent_past(self.workspace, self.conversations, self.repository, limit))
+                self._feed.fill(
+                    recent_past(self.workspace, self.conversations, self.repository, KEPT_ENTRIES)
+                )
+                self._feed_filled = True
         return self._feed.recent(limit)
 
     def digest(self) -> DigestView:

@@ -19,6 +19,8 @@ GIT_IDENTITY = {
     "GIT_AUTHOR_EMAIL": "robin@example.org",
     "GIT_COMMITTER_NAME": "Robin Example",
     "GIT_COMMITTER_EMAIL": "robin@example.org",
+    "GIT_AUTHOR_DATE": "2026-06-12T08:00:00+00:00",
+    "GIT_COMMITTER_DATE": "2026-06-12T08:00:00+00:00",
 }
 
 

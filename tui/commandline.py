@@ -12,6 +12,8 @@ from engine.errors import AutopoiesisError
 
 DEADLINE_S = 600.0
 """Longest time a command may take; longer work belongs in a shell."""
+NEEDS_A_SCREEN = frozenset({"open", "demo", "watch"})
+"""Commands that would draw a screen or never end."""
 _START = "import sys; from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
 
 
@@ -33,6 +35,8 @@ def run_line(root: Path, line: str, *, deadline_s: float = DEADLINE_S) -> str:
         words = shlex.split(line)
     except ValueError as error:
         raise AutopoiesisError(f"the line cannot be read: {error}", cure="close its quotes") from error
+    if words and words[0] in NEEDS_A_SCREEN:
+        raise AutopoiesisError(f"{words[0]} needs a terminal of its own", cure="run it in another window")
     environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
     try:
         done = subprocess.run(

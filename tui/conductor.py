@@ -59,10 +59,10 @@ class Conductor:
             lambda key, found: self._post(TraceRead(key, *found)),
             lambda key, error: self._post(TraceRead(key, None, None, error)),
         )
-        self._tries: Lane[str, tuple[Trace, Compiled]] = Lane(
-            engine.try_message,
-            lambda text, found: self._post(Tried(text, *found)),
-            lambda text, error: self._post(Tried(text, None, None, error)),
+        self._tries: Lane[tuple[str, bool], tuple[Trace, Compiled]] = Lane(
+            lambda wish: engine.try_message(wish[0], ask=wish[1]),
+            lambda wish, found: self._post(Tried(wish[0], *found)),
+            lambda wish, error: self._post(Tried(wish[0], None, None, error)),
         )
         self._commands: Lane[str, str] = Lane(
             run_line,
@@ -111,9 +111,9 @@ class Conductor:
         """Fetches trace and prompt of a message, the newest wish first: ``TraceRead``."""
         self._traces.ask(key)
 
-    def try_text(self, text: str) -> None:
-        """Tries a message, the newest wish first: ``Tried``."""
-        self._tries.ask(text)
+    def try_text(self, text: str, *, ask: bool) -> None:
+        """Tries a message, the newest wish first: ``Tried``; ``ask`` lets the gate be asked."""
+        self._tries.ask((text, ask))
 
     def run(self, line: str) -> None:
         """Runs a command line: ``CommandRan``."""

@@ -63,8 +63,8 @@ class WorkbenchEngine(Protocol):
         """The prompt compiled for a message of the feed."""
         ...
 
-    def try_message(self, text: str) -> tuple[Trace, Compiled]:
-        """What a message would do, without it being said anywhere."""
+    def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
+        """What a message would do, without it being said anywhere; ``ask`` lets the gate be asked."""
         ...
 
     def digest(self) -> DigestView:

@@ -99,7 +99,7 @@ def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     terminal.process.send("Can you review the PR that just came in?")
     terminal.until(lambda text: "● github-pr-review" in text, "the trace of what is typed")
     terminal.process.send("\r")
-    terminal.until(lambda text: "● github-pr-review" in text and "user" in text, "the trace of the message")
+    terminal.until(lambda text: "● github-pr-review" in text and "esc back" in text, "the kept trace")
     terminal.process.send("\x1b")
     terminal.pump(0.5)
     terminal.process.send("\x1b")

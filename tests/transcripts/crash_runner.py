@@ -85,7 +85,36 @@ def import_steps(root: Path) -> list[Step]:
     return [step(count) for count in (1, 2, 3, 4)]
 
 
-SCENARIOS: dict[str, Callable[[Path], list[Step]]] = {"capture": capture_steps, "import": import_steps}
+def long_import_steps(root: Path) -> list[Step]:
+    """A log whose turns find no room in memory, and then more of it."""
+    log = root.parent / f"{root.name}.jsonl"
+    workspace = Workspace.open(root)
+    files = Files(workspace)
+
+    def line(number: int) -> bytes:
+        role = "assistant" if number % 2 else "user"
+        text = f"{number} " + "long\\n" * 120_000
+        return (
+            f'{{"type": "{role}", "uuid": "u{number}", "sessionId": "s", '
+            f'"timestamp": "2026-02-16T18:{number:02}:00.000Z", '
+            f'"message": {{"role": "{role}", "content": [{{"type": "text", "text": "{text}"}}]}}}}\n'
+        ).encode()
+
+    def step(count: int) -> Step:
+        def run() -> None:
+            log.write_bytes(b"".join(map(line, range(count))))
+            import_file("claude-code", log, workspace, files, clock=AT.timestamp)
+
+        return run
+
+    return [step(count) for count in (3, 6)]
+
+
+SCENARIOS: dict[str, Callable[[Path], list[Step]]] = {
+    "capture": capture_steps,
+    "import": import_steps,
+    "long import": long_import_steps,
+}
 
 
 def in_child(root: Path, scenario: str, first: int, fault: str) -> int | None:

@@ -31,6 +31,7 @@ def run(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
             {"append:write", "append:fsync", "create:link", "replace:rename", "temp:fsync", "lock:acquire"},
         ),
         ("import", {"create:link", "replace:rename", "replace:folder-fsync", "temp:write", "folder:fsync"}),
+        ("long import", {"create:link", "replace:rename", "temp:create", "temp:write", "temp:fsync"}),
     ],
 )
 def test_every_fault_point(memory_folder: Path, scenario: str, points: set[str]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from engine.store.files import Files
@@ -15,6 +18,7 @@ from engine.transcripts.library import read_transcript
 from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 ROOT = Path(__file__).parents[2]
+MB = 1_000_000
 
 
 def test_lines_have_their_offsets_however_the_chunks_fall() -> None:
@@ -52,19 +56,39 @@ def test_a_log_with_a_line_of_twenty_megabytes(tmp_path: Path, workspace: Worksp
 
 
 SCRIPT = """
-import resource, sys
+import sys
 from pathlib import Path
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.importers import import_file
+from tests.benchmarks.worker import peak_bytes
 
 workspace = Workspace.open(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 result = import_file("claude-code", Path(sys.argv[2]), workspace, Files(workspace))
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-unit = 1024 * 1024 if sys.platform == "darwin" else 1024
-print(result.turns_total, result.odd_lines, (after - before) // unit)
+print(result.status, result.turns_total, result.odd_lines, peak_bytes())
 """
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: str
+    turns: int
+    odd: int
+    peak: int
+
+
+def import_in_a_process(root: Path, log: Path) -> Outcome:
+    """Import a log in a process of its own, whose memory is measured in bytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(root), str(log)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    status, *numbers = done.stdout.split()
+    return Outcome(status, *map(int, numbers))
 
 
 def test_fifty_megabytes_are_imported_in_little_memory(memory_folder: Path) -> None:
@@ -83,14 +107,48 @@ def test_fifty_megabytes_are_imported_in_little_memory(memory_folder: Path) -> N
                 )
             )
             stream.write(dump(log.says("answer " * 20)))
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(memory_folder), str(path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-    )
-    turns, odd, megabytes = map(int, done.stdout.split())
-    assert turns == 2 * odd > 400
-    assert megabytes < 64
+    outcome = import_in_a_process(memory_folder, path)
+    assert outcome.turns == 2 * outcome.odd > 400
+    assert outcome.peak < 60 * MB
+
+
+def talk(path: Path, size: int) -> None:
+    """Write a log in which people only talk, at least so long; one line in fifty-one cannot be read."""
+    log = ClaudeCode()
+    exchange = [log.user("question " * 30), log.says("A longer answer, `code`, and more. " * 50)]
+    lines = dump(*exchange * 25, b"odd")
+    numbers = count()
+    with path.open("wb") as stream:
+        while stream.tell() < size:
+            # A line whose id was seen before counts as repeated.
+            stream.write(re.sub(rb'"uuid-\d+"', lambda _: b'"%d"' % next(numbers), lines))
+
+
+def test_memory_does_not_grow_with_the_dialogue(memory_folder: Path) -> None:
+    peaks: list[list[int]] = []
+    for size in (2 * MB, 20 * MB):
+        root = memory_folder / str(size)
+        root.mkdir()
+        (root / "memory-config.yaml").write_bytes(b"")
+        path = memory_folder / f"{SESSION}.jsonl"
+        talk(path, size)
+        first = import_in_a_process(root, path)
+        assert first.status == "new"
+        assert first.turns == 50 * first.odd
+        again = import_in_a_process(root, path)
+        assert (again.status, again.turns) == ("unchanged", first.turns)
+        with path.open("ab") as stream:
+            stream.write(dump(ClaudeCode().user("and one more")))
+        grown = import_in_a_process(root, path)
+        assert (grown.status, grown.turns) == ("grown", first.turns + 1)
+        (transcript,) = root.glob("raw/conversations/*/*/*/*.md")
+        assert transcript.stat().st_size > size // 2
+        with transcript.open("ab") as edited:
+            edited.write(b"A remark.\n")
+        with path.open("ab") as stream:
+            stream.write(dump(ClaudeCode().user("below the remark", uuid="last")))
+        below = import_in_a_process(root, path)
+        assert (below.status, below.turns) == ("grown", first.turns + 2)
+        peaks.append([outcome.peak for outcome in (first, again, grown, below)])
+    small, large = peaks
+    assert all(more - less < 8 * MB for less, more in zip(small, large, strict=True)), peaks

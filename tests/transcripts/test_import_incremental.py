@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import ImportFailed, WriteFailed
+from engine.errors import ImportFailed, ReadOnly, WriteFailed
 from engine.store import faults
 from engine.store.documents import edit_header
 from engine.store.files import Files
@@ -318,6 +318,88 @@ def test_a_full_disk_leaves_what_was_there(following: Following, log: ClaudeCode
     assert following.content() == before
     following.run()
     assert following.said() == ["one", "two"]
+
+
+LONG = "a long text, over and over again\n" * 30_000
+
+
+def test_a_long_log_that_grows(following: Following, log: ClaudeCode) -> None:
+    once = Following(following.log.parent.parent / "once")
+    parts = [
+        dump(log.user(f"{number} {LONG}"), log.says(LONG), log.calls(f"t{number}", "Bash", command="ls"))
+        for number in range(3)
+    ]
+    assert [following.grow_by(part).status for part in parts] == ["new", "grown", "grown"]
+    assert following.run().status == "unchanged"
+    once.grow_by(b"".join(parts))
+    assert following.content().split(b"---\n")[2] == once.content().split(b"---\n")[2]
+    assert following.said() == [
+        f"{number} {LONG}".strip() if not half else LONG.strip() for number in range(3) for half in (0, 1)
+    ]
+
+
+def test_somebody_writes_while_a_long_transcript_is_written(following: Following, log: ClaudeCode) -> None:
+    target = following.grow(log.user(LONG), log.says(LONG), log.user("end")).target
+    path = following.workspace.root / target
+    notes = iter([b"first note", b"second note"])
+
+    def interfere() -> None:
+        note = next(notes, None)
+        if note is not None:
+            # Of the same length, so that only what stands there tells.
+            path.write_bytes(path.read_bytes().replace(b"long text", note[:9], 1))
+
+    with faults.trip("temp:write", interfere):
+        assert following.grow(log.says("more")).status == "grown"
+    said = following.said()
+    assert said[0].startswith("a first not, over")
+    assert said[1].startswith("a long text, over")
+    assert said[-2:] == ["end", "more"]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_transcript_that_vanishes_while_it_is_written(following: Following, log: ClaudeCode) -> None:
+    target = following.grow(log.user("one")).target
+    path = following.workspace.root / target
+
+    def vanish() -> None:
+        path.unlink(missing_ok=True)
+
+    with faults.trip("lock:acquire", vanish):
+        result = following.grow(log.user("two"))
+    assert (result.status, result.turns_new, result.target) == ("new", 2, target)
+    assert following.said() == ["one", "two"]
+
+
+@pytest.mark.parametrize("point", ["temp:create", "temp:write"])
+def test_a_full_disk_while_a_long_log_is_read(following: Following, log: ClaudeCode, point: str) -> None:
+    with faults.trip(point, faults.fail(28)), pytest.raises(WriteFailed):
+        following.grow(log.user(LONG), log.says(LONG), log.user("end"))
+    assert list_transcripts(following.workspace) == []
+    assert list((following.workspace.root / "scratch").iterdir()) == []
+    assert following.run().status == "new"
+
+
+def test_a_dry_run_of_a_long_log_needs_no_room(following: Following, log: ClaudeCode) -> None:
+    following.log.write_bytes(dump(log.user(LONG), log.says(LONG), log.user("end")))
+    assert following.run(dry_run=True).turns_new == 3
+    assert not (following.workspace.root / "scratch").exists()
+    following.run()
+    following.files = Files(following.workspace, read_only=True)
+    with following.log.open("ab") as stream:
+        stream.write(dump(log.says(LONG), log.user(LONG), log.user("more")))
+    assert following.run(dry_run=True).turns_new == 3
+    with pytest.raises(ReadOnly):
+        following.run()
+
+
+def test_an_agent_that_goes_on_and_on(following: Following, log: ClaudeCode) -> None:
+    following.grow(log.user("go"), *(log.says(f"{number}") for number in range(3000)))
+    following.grow(log.calls("t", "Bash", command="ls"), log.says("done"), log.result("t", "a.py"))
+    text = "\n\n".join(map(str, range(3000)))
+    (info,) = list_transcripts(following.workspace)
+    turn = read_transcript(following.files, info.path).turns[1]
+    assert turn.blocks == (Text(text), ToolCall("Bash", "ls", "a.py"), Text("done"))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: Path(path).mkdir()])

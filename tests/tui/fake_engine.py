@@ -388,7 +388,8 @@ class FakeEngine:
     """Answers at once from fixed data and remembers what it was asked.
 
     ``traces`` and ``output`` take the place of the fixed answers; ``gates`` block a call of that name
-    until they are set, so that a test can look at the time between; ``failing`` makes calls fail.
+    until they are set, so that a test can look at the time between; ``failing`` makes calls fail;
+    ``gate_is_silent`` makes the gate one that has to be asked.
     """
 
     root: Path
@@ -403,6 +404,7 @@ class FakeEngine:
     gates: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     started: bool = False
+    gate_is_silent: bool = False
 
     def __post_init__(self) -> None:
         self.workspace = FakeWorkspace(self.root)
@@ -453,11 +455,20 @@ class FakeEngine:
         self._called("compile_of", key)
         return self.compiled
 
-    def try_message(self, text: str) -> tuple[Trace, Compiled]:
-        """A trace whose prompt grows with the message."""
-        self._called("try_message", text)
+    def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
+        """A trace whose prompt grows with the message; a silent gate says nothing about drafts."""
+        self._called("try_message", text, *(("asked",) if ask else ()))
         grown = replace(self.compiled, tokens=min(7936, 6200 + 11 * len(text)))
-        return review_trace(text), grown
+        trace = review_trace(text)
+        if not ask and self.gate_is_silent:
+            rows = tuple(
+                replace(row, gate=GateOutcome("failed", "openai", reason="not asked"), verdict="failed")
+                if row.gate
+                else row
+                for row in trace.rows
+            )
+            trace = replace(trace, rows=rows)
+        return trace, grown
 
     def digest(self) -> DigestView:
         """The digest."""

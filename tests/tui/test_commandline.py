@@ -26,6 +26,11 @@ def test_a_line_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         commandline.run_line(tmp_path, "trace 'open")
 
 
+def test_what_needs_a_screen_is_sent_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(AutopoiesisError, match="watch needs a terminal of its own"):
+        commandline.run_line(tmp_path, "watch --json")
+
+
 def test_what_takes_too_long_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(AutopoiesisError, match="run it in a shell"):
         commandline.run_line(tmp_path, "--help", deadline_s=0.001)

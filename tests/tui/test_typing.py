@@ -45,6 +45,18 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
         assert driven.bench.activation.shown.trace is not None
 
 
+async def test_only_a_kept_message_is_put_to_a_gate_that_has_to_be_asked(run: Run) -> None:
+    async with run() as driven:
+        driven.engine.gate_is_silent = True
+        await driven.press("i")
+        await driven.type("review")
+        await driven.settle()
+        assert driven.engine.asked("try_message")[-1] == ("try_message", "review")
+        await driven.press("enter")
+        await driven.settle()
+        assert driven.engine.asked("try_message")[-1] == ("try_message", "review", "asked")
+
+
 async def test_enter_keeps_it_and_esc_follows_again(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")

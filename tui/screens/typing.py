@@ -15,6 +15,7 @@ from tui.screens.page import Builder, PageScreen
 from tui.shown import Shown
 
 if TYPE_CHECKING:
+    from engine.activation.trace import Trace
     from tui.screens.workbench import Workbench
 
 OUTPUT_LINES = 20_000
@@ -90,7 +91,8 @@ class Typing:
         self.bench.show_message(
             Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None)
         )
-        self.bench.conductor.try_text(text)
+        # Nobody is asked, and nothing is spent, about half a sentence.
+        self.bench.conductor.try_text(text, ask=False)
 
     def keep(self, text: str) -> None:
         """Keeps a tried message in view and gives the keys to its trace."""
@@ -100,8 +102,8 @@ class Typing:
         bench.show_message(
             Shown("kept", text, None, old.trace, old.compiled, pending=old.trace is None, problem=old.problem)
         )
-        if old.trace is None or not same:
-            bench.conductor.try_text(text)
+        if not same or _is_open(old.trace):
+            bench.conductor.try_text(text, ask=True)
         bench.prompt.enter_mode("try", value=text)
         bench.focus_panel("activation" if bench.zoomed is None else bench.zoomed)
 
@@ -156,3 +158,8 @@ def _text(output: str, *, failed: bool = False) -> Builder:
         return rows
 
     return build
+
+
+def _is_open(trace: Trace | None) -> bool:
+    """Whether the gate still has something to say about a message."""
+    return trace is None or any(row.gate is not None and row.gate.answer == "failed" for row in trace.rows)

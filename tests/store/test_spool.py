@@ -1,0 +1,104 @@
+"""A spool holds what is made before its place is known: any amount, and never where somebody finds it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.errors import PathRefused, ReadOnly, WriteFailed
+from engine.store.faults import VARIABLE, fail, trip
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.spool import Spool
+
+MIB = 1024 * 1024
+
+
+def scratch(files: Files) -> list[str]:
+    folder = files.workspace.scratch
+    return sorted(path.name for path in folder.rglob("*") if path.name != ".lock") if folder.exists() else []
+
+
+@pytest.mark.parametrize("sizes", [[], [5], [MIB - 1], [MIB], [1, 3 * MIB, 1], [100_000] * 35])
+def test_what_was_written_is_read_any_number_of_times(files: Files, sizes: list[int]) -> None:
+    pieces = [os.urandom(size) for size in sizes]
+    with Spool(files) as spool:
+        for number, piece in enumerate(pieces, 1):
+            spool.write(piece)
+            if number == len(pieces) // 2:
+                assert b"".join(spool.read()) == b"".join(pieces[:number])
+        for _ in range(2):
+            assert b"".join(spool.read()) == b"".join(pieces)
+        assert all(len(block) <= MIB for block in spool.read())
+
+
+def test_a_little_touches_no_disk(workspace: Workspace) -> None:
+    with Spool(Files(workspace, read_only=True)) as spool:
+        spool.write(b"x" * 1000)
+        assert b"".join(spool.read()) == b"x" * 1000
+    assert not workspace.scratch.exists()
+
+
+def test_nobody_finds_it(files: Files) -> None:
+    with Spool(files) as spool:
+        spool.write(b"x" * 3 * MIB)
+        assert scratch(files) == []
+        assert sum(map(len, spool.read())) == 3 * MIB
+    assert scratch(files) == []
+
+
+def test_its_room_is_given_back(files: Files) -> None:
+    def opened() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    before = opened()
+    with pytest.raises(ValueError, match="half way"), Spool(files) as spool:
+        spool.write(b"x" * 2 * MIB)
+        assert opened() == before + 1
+        raise ValueError("half way")
+    assert opened() == before
+
+
+@pytest.mark.parametrize("point", ["folder:create", "temp:create", "temp:write"])
+def test_a_full_disk(files: Files, point: str) -> None:
+    with trip(point, fail(errno.ENOSPC)), Spool(files) as spool, pytest.raises(WriteFailed) as caught:
+        spool.write(b"x" * 2 * MIB)
+    assert "disk space" in caught.value.cure
+    assert scratch(files) == []
+
+
+def test_a_workspace_open_for_reading_only(workspace: Workspace) -> None:
+    with Spool(Files(workspace, read_only=True)) as spool, pytest.raises(ReadOnly):
+        spool.write(b"x" * 2 * MIB)
+
+
+def test_a_scratch_folder_that_leads_out(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    files.workspace.scratch.symlink_to(tmp_path / "outside")
+    with Spool(files) as spool, pytest.raises(PathRefused):
+        spool.write(b"x" * 2 * MIB)
+    assert os.listdir(tmp_path / "outside") == []
+
+
+def test_nothing_is_left_by_a_killed_process(files: Files) -> None:
+    program = f"""
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.spool import Spool
+with Spool(Files(Workspace.open({str(files.workspace.root)!r}))) as spool:
+    for _ in range(5):
+        spool.write(b"x" * {MIB})
+"""
+    child = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, VARIABLE: "temp:write:kill:3"},
+        capture_output=True,
+        check=False,
+    )
+    assert child.returncode == -9, child.stderr
+    assert scratch(files) == []

@@ -1,0 +1,127 @@
+"""The workbench on the sample workspace with the real engine: what a newcomer sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.activation.trace import Trace
+from engine.context.compiled import Compiled
+from engine.engine import Engine
+from engine.events import TurnTraced
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.views import StatusView
+from tests.tui.conftest import SIZES, Driven
+from tests.tui.fake_engine import FakeEngine
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+SESSION = "ses_5a7c91e0"
+TURNS = (
+    ("user", "Back from lunch. What is still open from this morning?"),
+    ("agent", "Two things: the changelog paragraph in German, and the broker log for KVA-02."),
+    ("user", "Write me a script that counts the readings per gauge."),
+    ("agent", 'Here it is:\n\n```python\nfor gauge in gauges:\n    print "%s" % gauge\n```'),
+    ("user", "Can you review the PR that just came in?"),
+)
+
+
+class SteadyEngine(Engine):
+    """The real engine without its background threads, and with times that are the same everywhere."""
+
+    def start(self) -> None:
+        self.refresh_index()
+        for entry in self.feed(40):
+            trace = self.trace_of(entry.key) if entry.key else None
+            if trace is not None:
+                self._publish(TurnTraced(entry.key, trace))
+
+    def trace_of(self, key: str) -> Trace | None:
+        found = super().trace_of(key)
+        return found and steady(found)
+
+    def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
+        trace, compiled = super().try_message(text, ask=ask)
+        return steady(trace), compiled
+
+    def status(self) -> StatusView:
+        return replace(super().status(), watch_mode="live")
+
+
+def steady(trace: Trace) -> Trace:
+    rows = tuple(replace(row, gate=row.gate and replace(row.gate, latency_ms=0.1)) for row in trace.rows)
+    return replace(trace, rows=rows, tier1_ms=0.3, tier2_ms=0.1, gate_ms=0.1 if trace.gate_ms else 0.0)
+
+
+@asynccontextmanager
+async def opened(root: Path, size: tuple[int, int], theme: str = "") -> AsyncIterator[Driven]:
+    with SteadyEngine.open(root, clock=lambda: NOW) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
+            theme=theme,
+        )
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driven = Driven(app, pilot, cast(FakeEngine, engine))
+            await driven.settle()
+            yield driven
+
+
+@pytest.fixture
+def root(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample with a short conversation of this evening; it lies in the person's home folder."""
+    (sample.parent / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
+    monkeypatch.setenv("HOME", str(sample.parent))
+    for path in (sample / "conversations").iterdir():
+        os.utime(path, (NOW.timestamp() - 3 * 86400, NOW.timestamp() - 3 * 86400))
+    capture = ConversationCapture(Files(Workspace.open(sample)))
+    started = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
+    capture.start(SESSION, title="Evening round", started=started)
+    for minute, (role, text) in enumerate(TURNS, start=41):
+        at = started.replace(minute=minute)
+        capture.message(SESSION, "user" if role == "user" else "agent", text, at=at)
+    return sample
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("theme", ["dark", "light"])
+async def test_what_a_newcomer_sees(
+    root: Path, picture: Callable[[Driven, str], None], name: str, theme: str
+) -> None:
+    async with opened(root, SIZES[name], theme) as driven:
+        assert "github-pr-review" in driven.text
+        picture(driven, f"workbench/sample-{name}-{theme}")
+
+
+async def test_a_message_typed_in_the_line_changes_trace_and_gauge(root: Path) -> None:
+    async with opened(root, SIZES["120x40"]) as driven:
+        before = driven.text
+        await driven.press("i")
+        await driven.type("Der Pegel NSL-04 zeigt seit heute Nacht keine Werte.")
+        after = driven.text
+        assert "german" in after and "german" not in before
+        gauge = next(line for line in before.splitlines() if "/8,192" in line)
+        assert gauge not in after
+
+
+async def test_deleting_the_index_under_the_workbench_loses_nothing(root: Path) -> None:
+    async with opened(root, SIZES["120x40"]) as driven:
+        for path in root.glob("memory.db*"):
+            path.unlink()
+        await driven.press("i")
+        await driven.type("What did Odile ask for last time?")
+        assert "people-lookup" in driven.text
+        await driven.press("escape")
+        assert "1 feed" in driven.text and "github-pr-review" in driven.text
