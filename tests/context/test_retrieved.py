@@ -216,7 +216,7 @@ def test_search_is_asked_for_message_and_keywords_of_active_topics(space: Space)
         "one", "topics/one.md", "One", "", "Do it.", triggers=(trigger, Trigger("pattern", match="x"))
     )
     compiled = space.compile("Can you review it?", topics=(topic,), retrieve=retrieve)
-    assert asked == [("Can you review it? pull request", 24, frozenset({"knowledge/identity/SOUL.md"}))]
+    assert asked == [("Can you review it? pull request", 60, frozenset({"knowledge/identity/SOUL.md"}))]
     assert LINE in compiled.text
 
 
