@@ -1,5 +1,6 @@
 # Everything needs only Python 3.11+, git and make. The environment lives in .venv.
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 DATA ?=
@@ -15,7 +16,7 @@ help:
 	@echo "make snapshots  redraw the screens in snapshots/"
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or name it with PYTHON=" >&2; exit 1; }
 	@echo "making the environment in $(VENV) (once, about a minute)"
 	@$(PYTHON) -m venv $(VENV)
 
