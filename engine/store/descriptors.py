@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.errors import DocumentError, PathRefused
@@ -104,6 +104,12 @@ def read_all(descriptor: int, limit: int | None, place: str) -> bytes:
     )
 
 
+def read_blocks(descriptor: int) -> Iterator[bytes]:
+    """Everything from where an open file stands on, in blocks of at most 1 MiB."""
+    while block := os.read(descriptor, _BLOCK):
+        yield block
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all bytes; a short write goes on where it stopped until the system says why it cannot."""
     view = memoryview(data)
@@ -112,18 +118,21 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def temporary(folder: int, name: str, data: bytes, like: os.stat_result | None) -> Iterator[str]:
-    """A synced temporary file in an open folder with the mode of ``like``; gone at the end if not renamed."""
-    reach("temp:create")
-    temp = f"{TEMP_PREFIX}{secrets.token_hex(6)}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
-    temp = temp.replace("\ufffd", "_")
-    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
+def temporary(
+    folder: int, name: str, data: bytes | Iterable[bytes], like: os.stat_result | None
+) -> Iterator[str]:
+    """A synced temporary file in an open folder with the mode of ``like``; gone at the end if not renamed.
+
+    Pieces of ``data`` are taken one at a time, each when the one before it is written.
+    """
+    temp, descriptor = _make_temporary(folder, name)
     try:
         try:
             if like is not None:
                 os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
-            reach("temp:write")
-            write_all(descriptor, data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                reach("temp:write")
+                write_all(descriptor, piece)
             reach("temp:fsync")
             os.fsync(descriptor)
         finally:
@@ -132,3 +141,26 @@ def temporary(folder: int, name: str, data: bytes, like: os.stat_result | None) 
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temp, dir_fd=folder)
+
+
+def nameless(folder: int, name: str) -> int:
+    """A file for reading and writing that is gone with its descriptor, however the process ends.
+
+    Args:
+        folder: An open folder; decides on which disk the file takes up room.
+        name: What a file left behind is named after, should the process die before the name is removed.
+    """
+    temp, descriptor = _make_temporary(folder, name)
+    try:
+        os.unlink(temp, dir_fd=folder)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _make_temporary(folder: int, name: str) -> tuple[str, int]:
+    reach("temp:create")
+    temp = f"{TEMP_PREFIX}{secrets.token_hex(6)}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
+    temp = temp.replace("\ufffd", "_")
+    return temp, os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)

@@ -13,7 +13,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,27 +68,27 @@ class Files:
             PathRefused: The path leaves the workspace or is no regular file.
             DocumentError: The file is larger than ``limit``, or cannot be read.
         """
-        *parents, name = self._parts(relative)
-        try:
-            with descriptors.open_folder(self.workspace.root, parents) as folder:
-                descriptor = descriptors.open_file(name, folder, os.O_RDONLY, relative)
-                try:
-                    return descriptors.read_all(descriptor, limit, relative)
-                finally:
-                    os.close(descriptor)
-        except FileNotFoundError:
-            raise
-        except NotADirectoryError as error:
-            raise _missing(relative) from error
-        except OSError as error:
-            raise DocumentError(
-                f"cannot be read ({error.strerror})", where=shown(relative), cure="check its permissions"
-            ) from error
+        with self._reading(relative) as descriptor:
+            return descriptors.read_all(descriptor, limit, relative)
 
-    def replace(self, relative: str, data: bytes) -> None:
+    def read_blocks(self, relative: str) -> Generator[bytes, None, None]:
+        """The bytes of a regular file in blocks of at most 1 MiB, each read when it is asked for.
+
+        The blocks are those of one file, even when another is put in its place meanwhile; a program that
+        writes into it shows.
+
+        Raises:
+            FileNotFoundError, PathRefused, DocumentError: As ``read``, once the first block is asked for.
+        """
+        with self._reading(relative) as descriptor:
+            yield from descriptors.read_blocks(descriptor)
+
+    def replace(self, relative: str, data: bytes | Iterable[bytes]) -> None:
         """Make a file hold exactly ``data``: readers see the old content or the new, never a part.
 
-        The file's mode is kept; missing folders are made.
+        The file's mode is kept; missing folders are made. What does not fit in memory is given in pieces:
+        they are taken one at a time, under the workspace's lock, and may be read from the file itself. An
+        error raised while they are made leaves the old content, and no trace of the new.
 
         Raises:
             PathRefused: The path leaves the workspace or is no regular file.
@@ -98,8 +98,10 @@ class Files:
         with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
             self._replace_in(folder, name, data, relative)
 
-    def create(self, relative: str, data: bytes) -> bool:
+    def create(self, relative: str, data: bytes | Iterable[bytes]) -> bool:
         """Make a new file, complete from the first moment it can be seen.
+
+        Pieces are taken as by ``replace``; none is asked for when the name is taken already.
 
         Returns:
             ``False`` when the name is taken; nothing is changed then.
@@ -219,14 +221,14 @@ class Files:
             WriteFailed: Another process kept it longer than ``timeout``.
             ReadOnly: The workspace cannot be written.
         """
-        self._refuse_read_only(LOCK_NAME)
+        self.refuse_read_only(LOCK_NAME)
         from filelock import Timeout  # noqa: PLC0415 — 15 ms that reading never needs
 
         folder = self.workspace.scratch
         if folder.is_symlink():
             folder = self.workspace.resolve(folder.name)
         lock = _lock_at(folder / LOCK_NAME.rpartition("/")[2])
-        with _reported(LOCK_NAME):
+        with reported(LOCK_NAME):
             if not lock.is_locked:
                 reach("lock:acquire")
                 with descriptors.open_folder(
@@ -246,7 +248,12 @@ class Files:
         finally:
             lock.release()
 
-    def _replace_in(self, folder: int, name: str, data: bytes, relative: str) -> None:
+    def refuse_read_only(self, relative: str) -> None:
+        """Raise ``ReadOnly`` where nothing may be written."""
+        if self.read_only:
+            raise ReadOnly("the workspace is open for reading only", where=shown(relative))
+
+    def _replace_in(self, folder: int, name: str, data: bytes | Iterable[bytes], relative: str) -> None:
         old = descriptors.status(name, folder)
         if old is not None and not stat.S_ISREG(old.st_mode):
             raise PathRefused("is no regular file", where=shown(relative))
@@ -257,7 +264,7 @@ class Files:
         os.fsync(folder)
 
     @staticmethod
-    def _create_in(folder: int, name: str, data: bytes) -> bool:
+    def _create_in(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
         if descriptors.status(name, folder) is not None:
             return False
         with descriptors.temporary(folder, name, data, None) as temp:
@@ -316,10 +323,30 @@ class Files:
         return (*self._parts("/".join(parents)), name)
 
     @contextlib.contextmanager
+    def _reading(self, relative: str) -> Iterator[int]:
+        """The open descriptor of a file, with what the system says about it as the errors of ``read``."""
+        *parents, name = self._parts(relative)
+        try:
+            with descriptors.open_folder(self.workspace.root, parents) as folder:
+                descriptor = descriptors.open_file(name, folder, os.O_RDONLY, relative)
+                try:
+                    yield descriptor
+                finally:
+                    os.close(descriptor)
+        except FileNotFoundError:
+            raise
+        except NotADirectoryError as error:
+            raise _missing(relative) from error
+        except OSError as error:
+            raise DocumentError(
+                f"cannot be read ({error.strerror})", where=shown(relative), cure="check its permissions"
+            ) from error
+
+    @contextlib.contextmanager
     def _writing(self, relative: str) -> Iterator[None]:
-        self._refuse_read_only(relative)
+        self.refuse_read_only(relative)
         split_relative(relative)
-        with _reported(relative), self.lock():
+        with reported(relative), self.lock():
             yield
 
     @contextlib.contextmanager
@@ -340,10 +367,6 @@ class Files:
             if descriptors.status(name, folder) is None:
                 raise _missing(relative)
             yield folder, name
-
-    def _refuse_read_only(self, relative: str) -> None:
-        if self.read_only:
-            raise ReadOnly("the workspace is open for reading only", where=shown(relative))
 
 
 def sweep_temps(workspace: Workspace) -> int:
@@ -387,7 +410,7 @@ def _lock_at(path: Path) -> FileLock:
 
 
 @contextlib.contextmanager
-def _reported(relative: str) -> Iterator[None]:
+def reported(relative: str) -> Iterator[None]:
     """Turn what the system says about a write into what a person can act on."""
     try:
         yield

@@ -93,7 +93,7 @@ def long_import_steps(root: Path) -> list[Step]:
 
     def line(number: int) -> bytes:
         role = "assistant" if number % 2 else "user"
-        text = f"{number} " + "long\\n" * 120_000
+        text = f"{number} " + "long " * 75_000
         return (
             f'{{"type": "{role}", "uuid": "u{number}", "sessionId": "s", '
             f'"timestamp": "2026-02-16T18:{number:02}:00.000Z", '
@@ -107,7 +107,7 @@ def long_import_steps(root: Path) -> list[Step]:
 
         return run
 
-    return [step(count) for count in (3, 6)]
+    return [step(count) for count in (3, 4)]
 
 
 SCENARIOS: dict[str, Callable[[Path], list[Step]]] = {
@@ -170,6 +170,7 @@ class Sweep:
         assert in_child(root, scenario, 0, "") is None
         self.wanted = content(root)
         assert len(self.wanted) == 1
+        self.turns = {path: parse(data, path).turns for path, data in self.wanted.items()}
 
     def kills(self) -> dict[str, int]:
         """How often each fault point was reached; the process was killed each time."""
@@ -203,7 +204,7 @@ class Sweep:
         """Whatever there is can be read, and is a beginning of the whole."""
         for path, data in content(root).items():
             turns = parse(data, path).turns
-            whole = parse(self.wanted[path], path).turns
+            whole = self.turns[path]
             assert turns[:-1] == whole[: len(turns)][:-1]
             assert len(turns) <= len(whole)
 

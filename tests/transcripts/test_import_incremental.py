@@ -351,11 +351,21 @@ def test_somebody_writes_while_a_long_transcript_is_written(following: Following
 
     with faults.trip("temp:write", interfere):
         assert following.grow(log.says("more")).status == "grown"
-    said = following.said()
-    assert said[0].startswith("a first not, over")
-    assert said[1].startswith("a long text, over")
-    assert said[-2:] == ["end", "more"]
+    assert [following.content().count(note) for note in (b"first not", b"second no")] == [1, 1]
+    assert following.said()[-2:] == ["end", "more"]
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_somebody_writes_a_header_of_the_same_length(following: Following, log: ClaudeCode) -> None:
+    path = following.workspace.root / following.grow(log.user("one")).target
+
+    def interfere() -> None:
+        path.write_bytes(path.read_bytes().replace(b"channel: claude-code", b"channel: by-hand-now"))
+
+    with faults.trip("lock:acquire", interfere):
+        assert following.grow(log.user("two")).status == "grown"
+    assert b"channel: by-hand-now\n" in following.content()
+    assert following.said() == ["one", "two"]
 
 
 def test_a_transcript_that_vanishes_while_it_is_written(following: Following, log: ClaudeCode) -> None:

@@ -42,15 +42,15 @@ def read_log(path: Path, name: str) -> Transcript:
         if kind is None:
             return Transcript(name, "", "", "", "", {}, ())
         log = SessionLog(kind, path, stream)
-        reading = log.read(START)
-        reader = reading.reader
-        last = reader.turns.current
-        turns = (*reading.final, last) if last is not None else reading.final
+        turns: list[Turn] = []
+        reader = log.read(START, turns.append).reader
+        if reader.turns.current is not None:
+            turns.append(reader.turns.current)
         started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
         header: dict[str, object] = {"session_id": log.session_id(), "started": started}
         header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
         title = reader.topic or reader.question.strip().partition("\n")[0]
-        return Transcript(name, log.session_id(), started, "", title, header, turns)
+        return Transcript(name, log.session_id(), started, "", title, header, tuple(turns))
 
 
 class LogFollower:

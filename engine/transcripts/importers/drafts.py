@@ -1,9 +1,18 @@
-"""What an import makes of a transcript: its new bytes, computed and not yet written."""
+"""What an import makes of a transcript: computed, and not yet written.
+
+A header says what is only known at the end of the log: counts, the title, fingerprints of the log and of the
+text below it. So turns go to a spool as they are finished, and once the log is read, header and turns go to
+the transcript in one stream. Reading the log a second time instead would need no room on the disk, but
+parsing it is nearly all of the work; and a header of a fixed size, filled in at the end, would have to know
+how long the title and the fields become. What stays of an earlier transcript is not spooled but read where
+it is.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +20,10 @@ from typing import Literal
 
 from engine.errors import DocumentError
 from engine.store.documents import edit_header
-from engine.store.header import locate
+from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
-from engine.transcripts.format import parse, render, render_turn
+from engine.transcripts.format import parse, render
+from engine.transcripts.importers.earlier import Earlier
 from engine.transcripts.importers.log import Reading, SessionLog
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import (
@@ -23,8 +33,8 @@ from engine.transcripts.importers.state import (
     fingerprint,
     read_state,
     shown_source,
-    text_fingerprint,
 )
+from engine.transcripts.importers.text import Measured, NewText
 from engine.transcripts.places import session_path
 from engine.transcripts.turn import Transcript, Turn
 
@@ -44,7 +54,8 @@ class Draft:
     Attributes:
         status: What the import comes to.
         why: One clause, where the status does not say it all.
-        data: The whole file; ``None`` for no file.
+        content: Gives the whole file piece by piece, each time anew; ``None`` when there is nothing to write.
+            A piece can raise ``Changed`` when the transcript it goes on from is not what it was.
         target: The path of a new file.
         turns: Turns in it.
         turns_before: Turns in it before the import.
@@ -53,145 +64,180 @@ class Draft:
 
     status: Status
     why: str
-    data: bytes | None
+    content: Callable[[], Iterable[bytes]] | None
     target: str = ""
     turns: int = 0
     turns_before: int = 0
     odd: int = 0
 
 
-def first_import(log: SessionLog, session_id: str, clock: Callable[[], float]) -> Draft:
-    """The transcript of a log that has none yet."""
-    reading = log.read(Checkpoint())
+def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], spool: Spool | None) -> Draft:
+    """The transcript of a log that has none yet.
+
+    Args:
+        log: The log.
+        session_id: Its session.
+        clock: Seconds since the epoch.
+        spool: Room for the turns; ``None`` for a draft that will not be written.
+    """
+    turns = NewText(Measured(), spool)
+    reading = log.read(Checkpoint(), turns.add)
     reader = reading.reader
     if not session_id or reader.first is None or not reader.total:
         why = "it has no session id" if reader.total and not session_id else "it has no dialogue yet"
         return Draft("skipped", why, None, odd=reader.odd)
+    started = reader.first
     asked = reader.question.strip().partition("\n")[0].lstrip("#>*•- ")
     topic = one_line(reader.topic or asked, _TITLE_LIMIT)
-    title = render(Transcript("", "", "", "", topic or "Session", {}, ()))
-    kept = _joined(b"", [title, *map(render_turn, reading.final)])
-    body = _joined(kept, _last(reader))
-    state = _state(log, reading, kept, body)
-    fields: dict[str, object] = {"session_id": session_id, "started": _iso(reader.first)}
-    fields |= {key: value for key, value in _learned(log, reader, {}, clock).items() if value is not None}
-    fields |= {"tags": [], SOURCE_FIELD: shown_source(log.path), STATE_FIELD: state.written()}
-    head = render(Transcript("", session_id, "", "", "", fields, ())).encode("utf-8")
-    target = session_path(session_id, reader.first, topic)
-    return Draft("new", "", head + body, target, state.turns, 0, state.odd)
+    title = f"\n{render(Transcript('', '', '', '', topic or 'Session', {}, ()))}".encode()
+    kept = len(title) + turns.measured.size
+    turns.add(reader.turns.current)
+
+    def content() -> Iterable[bytes]:
+        # The title can be the last thing a log says, and the fingerprint begins with it.
+        text = Measured(itertools.chain([title], turns.added()))
+        state = _state(log, reading, kept, text)
+        fields: dict[str, object] = {"session_id": session_id, "started": _iso(started)}
+        learned = _learned(log, reader, {}, clock)
+        fields |= {key: value for key, value in learned.items() if value is not None}
+        fields |= {"tags": [], SOURCE_FIELD: shown_source(log.path), STATE_FIELD: state.written()}
+        head = render(Transcript("", session_id, "", "", "", fields, ())).encode("utf-8")
+        return itertools.chain([head, title], turns.added())
+
+    target = session_path(session_id, started, topic)
+    return Draft("new", "", content, target, reader.total, 0, reader.odd)
 
 
-def next_import(log: SessionLog, old: bytes, clock: Callable[[], float]) -> Draft:
+def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], spool: Spool | None) -> Draft:
     """The transcript of a log that has one.
 
     What stands in it is never taken away. Where a person has edited it, or the log no longer begins as it
     did, only what is missing is added, below.
+
+    Args:
+        log: The log.
+        earlier: The transcript there is.
+        clock: Seconds since the epoch.
+        spool: Room for new turns; ``None`` for a draft that will not be written.
+
+    Raises:
+        Changed: Somebody else has just written the transcript.
     """
-    found = locate(old)
-    header: dict[str, object] = dict(found.mapping or {})
+    header = earlier.header
     state = read_state(header.get(STATE_FIELD))
     if state is None:
-        turns = len(parse(old, "").turns)
-        return Draft("skipped", "the session has a transcript that was captured live", old, "", turns, turns)
+        turns = len(parse(earlier.whole(), "").turns)
+        return Draft("skipped", "the session has a transcript that was captured live", None, "", turns, turns)
+    same = Draft("unchanged", "", None, "", state.turns, state.turns, state.odd)
     other = header.get(SOURCE_FIELD)
     if isinstance(other, str) and other != shown_source(log.path) and _exists(other):
-        return Draft(
-            "skipped", f"the session was imported from {other}", old, "", state.turns, state.turns, state.odd
-        )
-    same = Draft("unchanged", "", old, "", state.turns, state.turns, state.odd)
-    body = old[found.body :]
+        return replace(same, status="skipped", why=f"the session was imported from {other}")
     holds = log.holds(state)
     if holds and log.size == state.read and (header.get("ended") or not _is_idle(log, clock)):
         return same
+    final, old = earlier.measured(state.kept)
+    status: Status = "grown"
     if not holds:
-        text, fresh, reader = _with_missing(log, old, body)
-        status: Status = "replaced"
+        text = NewText(old, spool)
+        fresh, reader = _add_missing(log, text, earlier.whole())
+        status = "replaced"
         why = "the log was cut or rewritten; its transcript was kept, and what it lacks was added at the end"
-    elif text_fingerprint(body) != state.text:
-        text, fresh, reader = _below_edited(log, body, state, header)
-        status, why = "grown", "the transcript was edited; what is new was added at the end"
-        if text == body:
+    elif old.fingerprint != state.text:
+        text = NewText(old, spool)
+        fresh, reader = _add_read(log, text, _after(state, header))
+        why = "the transcript was edited; what is new was added at the end"
+        if text.measured.is_same(old):
             return same
     else:
-        text, fresh, reader = _continued(log, body, state)
-        status, why = ("unchanged" if text == body else "grown"), ""
+        # The usual case: the last turn is written anew, and what came after it is added.
+        text = NewText(final, spool)
+        fresh, reader = _add_read(log, text, state.checkpoint)
+        status, why = ("unchanged" if text.measured.is_same(old) else "grown"), ""
     changes = _learned(log, reader, header, clock) | {STATE_FIELD: fresh.written()}
     changes = {key: value for key, value in changes.items() if header.get(key) != _as_read(value)}
     try:
-        data = edit_header(old[: found.body] + text, changes, "its transcript")
+        head = edit_header(earlier.head, changes, "its transcript")
     except DocumentError as error:
         return replace(same, status="skipped", why=str(error))
-    return Draft(status, why, data, "", fresh.turns, state.turns, fresh.odd)
+
+    def content() -> Iterable[bytes]:
+        return itertools.chain([head], earlier.beginning(text.kept, old), text.added())
+
+    is_same = head == earlier.head and text.measured.is_same(old)
+    return Draft(status, why, None if is_same else content, "", fresh.turns, state.turns, fresh.odd)
 
 
-def _continued(log: SessionLog, body: bytes, state: ImportState) -> tuple[bytes, ImportState, SessionReader]:
-    """The usual case: the last turn is written anew, and what came after it is added."""
-    reading = log.read(state.checkpoint)
-    kept = _joined(body[: state.kept], map(render_turn, reading.final))
-    text = _joined(kept, _last(reading.reader))
-    return text, _state(log, reading, kept, text), reading.reader
+def _add_read(log: SessionLog, text: NewText, since: Checkpoint) -> tuple[ImportState, SessionReader]:
+    reading = log.read(since, text.add)
+    kept = text.measured.size
+    text.add(reading.reader.turns.current)
+    return _state(log, reading, kept, text.measured), reading.reader
 
 
-def _below_edited(
-    log: SessionLog, body: bytes, state: ImportState, header: dict[str, object]
-) -> tuple[bytes, ImportState, SessionReader]:
-    since = Checkpoint(
+def _after(state: ImportState, header: dict[str, object]) -> Checkpoint:
+    """Where reading goes on when the last turn is not to be touched."""
+    return Checkpoint(
         state.read,
         turns=state.turns,
         odd=state.odd,
         tokens_in=_number(header.get("tokens_in")),
         tokens_out=_number(header.get("tokens_out")),
     )
-    reading = log.read(since)
-    kept = _joined(body, map(render_turn, reading.final))
-    text = _joined(kept, _last(reading.reader))
-    return text, _state(log, reading, kept, text), reading.reader
 
 
-def _with_missing(log: SessionLog, old: bytes, body: bytes) -> tuple[bytes, ImportState, SessionReader]:
-    reading = log.read(Checkpoint())
-    reader = reading.reader
+def _add_missing(log: SessionLog, text: NewText, old: bytes) -> tuple[ImportState, SessionReader]:
     present = parse(old, "").turns
-    last = reader.turns.current
-    missing = _missing([*reading.final, *([last] if last is not None else [])], present)
-    text = _joined(body, map(render_turn, missing))
+    missing = _Missing(present)
+    added = 0
+
+    def add(turn: Turn | None) -> None:
+        nonlocal added
+        rest = missing.of(turn) if turn is not None else None
+        text.add(rest)
+        added += rest is not None
+
+    reading = log.read(Checkpoint(), add)
+    reader = reading.reader
+    add(reader.turns.current)
     since = Checkpoint(
         reading.end,
-        turns=len(present) + len(missing),
+        turns=len(present) + added,
         odd=reader.odd,
         tokens_in=reader.tokens_in,
         tokens_out=reader.tokens_out,
     )
-    state = replace(_state(log, reading, text, text), turns=since.turns, checkpoint=since)
-    return text, state, reader
+    state = _state(log, reading, text.measured.size, text.measured)
+    return replace(state, turns=since.turns, checkpoint=since), reader
 
 
-def _missing(wanted: Sequence[Turn], present: Sequence[Turn]) -> list[Turn]:
-    """Turns that are not there; of one that has grown, what it has grown by."""
-    counts = Counter(present)
-    opened = {(turn.role, turn.time, turn.kind): turn for turn in present}
-    missing = []
-    for turn in wanted:
-        if counts[turn]:
-            counts[turn] -= 1
-            continue
-        shorter = opened.get((turn.role, turn.time, turn.kind))
+class _Missing:
+    """Tells what of a log's turns is not in a transcript."""
+
+    def __init__(self, present: Iterable[Turn]) -> None:
+        present = tuple(present)
+        self._counts = Counter(present)
+        self._opened = {(turn.role, turn.time, turn.kind): turn for turn in present}
+
+    def of(self, turn: Turn) -> Turn | None:
+        """A turn that is not there; of one that has grown, what it has grown by."""
+        if self._counts[turn]:
+            self._counts[turn] -= 1
+            return None
+        shorter = self._opened.get((turn.role, turn.time, turn.kind))
         if shorter is not None and shorter.blocks and turn.blocks[: len(shorter.blocks)] == shorter.blocks:
             turn = replace(turn, blocks=turn.blocks[len(shorter.blocks) :])
-        if turn.blocks:
-            missing.append(turn)
-    return missing
+        return turn if turn.blocks else None
 
 
-def _state(log: SessionLog, reading: Reading, kept: bytes, text: bytes) -> ImportState:
+def _state(log: SessionLog, reading: Reading, kept: int, text: Measured) -> ImportState:
     reader = reading.reader
     return ImportState(
         read=reading.end,
         turns=reader.total,
         odd=reader.odd,
         source=fingerprint(log.stream, reading.end),
-        text=text_fingerprint(text),
-        kept=len(kept),
+        text=text.fingerprint,
+        kept=kept,
         checkpoint=reader.checkpoint,
     )
 
@@ -213,16 +259,6 @@ def _learned(
 
 def _is_idle(log: SessionLog, clock: Callable[[], float]) -> bool:
     return clock() - log.written > IDLE_S
-
-
-def _last(reader: SessionReader) -> list[str]:
-    turn = reader.turns.current
-    return [render_turn(turn)] if turn is not None else []
-
-
-def _joined(body: bytes, parts: Iterable[str]) -> bytes:
-    added = "".join(f"\n{part}" for part in parts).encode("utf-8")
-    return body + (b"\n" if added and body and not body.endswith(b"\n") else b"") + added
 
 
 def _iso(at: datetime) -> str:

@@ -30,12 +30,10 @@ class Reading:
 
     Attributes:
         reader: What was learned, its last turn among it.
-        final: The turns before the last one.
         end: Byte offset after the last line read.
     """
 
     reader: SessionReader
-    final: tuple[Turn, ...]
     end: int
 
 
@@ -68,10 +66,14 @@ class SessionLog:
             return reader.session_id
         return f"{self.kind}-{hashlib.sha256(reader.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
-    def read(self, since: Checkpoint) -> Reading:
-        """Everything from a checkpoint on."""
-        final: list[Turn] = []
-        reader = self.reader(final.append, since)
+    def read(self, since: Checkpoint, finished: Callable[[Turn], None]) -> Reading:
+        """Everything from a checkpoint on.
+
+        Args:
+            since: Where to start.
+            finished: Called with each turn before the last one, in order; none of them is held.
+        """
+        reader = self.reader(finished, since)
         self._recall(reader, since)
         end = since.offset
         for line in read_lines(self.stream, since.offset):
@@ -82,7 +84,7 @@ class SessionLog:
                     reader.feed(record, line.start, place)
             reader.odd += line.odd
             end = line.end
-        return Reading(reader, tuple(final), end)
+        return Reading(reader, end)
 
     def holds(self, state: ImportState) -> bool:
         """Whether the log still begins with what was imported."""

@@ -7,6 +7,7 @@ after which crash an import runs.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from pathlib import Path
 from engine.errors import ImportFailed
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.store.spool import Spool
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.drafts import Status, first_import, next_import
+from engine.transcripts.importers.drafts import Draft, Status, first_import, next_import
+from engine.transcripts.importers.earlier import Changed, Earlier
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.places import find_session, session_files, session_of
@@ -136,31 +139,41 @@ def import_file(
         session_id = log.session_id()
         for _ in range(_ATTEMPTS):
             target = look_up(session_id) if session_id else None
-            old = None if target is None else _content(files, target)
-            draft = first_import(log, session_id, clock) if old is None else next_import(log, old, clock)
-            path = target if target is not None and old is not None else draft.target
-            if dry_run or draft.data == old or _write(files, path, old, draft.data):
-                new = draft.turns - draft.turns_before
-                return ImportResult(
-                    source, path, session_id, new, draft.turns, draft.odd, draft.status, draft.why
-                )
+            with contextlib.nullcontext() if dry_run else Spool(files) as spool, contextlib.suppress(Changed):
+                earlier = _earlier(files, target) if target is not None else None
+                if earlier is None:
+                    draft = first_import(log, session_id, clock, spool)
+                else:
+                    draft = next_import(log, earlier, clock, spool)
+                path = earlier.path if earlier is not None else draft.target
+                if dry_run or _write(files, path, draft, is_new=earlier is None):
+                    new = draft.turns - draft.turns_before
+                    return ImportResult(
+                        source, path, session_id, new, draft.turns, draft.odd, draft.status, draft.why
+                    )
             look_up = search
     raise ImportFailed(
         "its transcript is being changed again and again", where=str(source), cure="import it later"
     )
 
 
-def _content(files: Files, target: str) -> bytes | None:
+def _earlier(files: Files, target: str) -> Earlier | None:
     try:
-        return files.read(target, limit=None)
+        return Earlier(files, target)
     except FileNotFoundError:
         return None
 
 
-def _write(files: Files, target: str, old: bytes | None, new: bytes | None) -> bool:
-    """Put the new content in place of the old; not when somebody else has written meanwhile."""
-    if new is None:
+def _write(files: Files, target: str, draft: Draft, *, is_new: bool) -> bool:
+    """Write a draft, if it asks for it; not when somebody else has written meanwhile.
+
+    Raises:
+        Changed: Somebody else has.
+    """
+    if draft.content is None:
         return True
-    if old is None:
-        return files.create(target, new)
-    return files.update(target, lambda found: new if found == old else found) == new
+    content = draft.content()
+    if is_new:
+        return files.create(target, content)
+    files.replace(target, content)
+    return True

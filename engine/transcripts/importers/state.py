@@ -74,11 +74,6 @@ def fingerprint(stream: BinaryIO, length: int) -> str:
     return digest.hexdigest()[:16]
 
 
-def text_fingerprint(body: bytes) -> str:
-    """Identifies the transcript's text."""
-    return hashlib.sha256(body).hexdigest()[:16]
-
-
 def shown_source(path: Path) -> str:
     """A source's path as it stands in a header, the home folder as ``~``."""
     absolute = path.absolute()

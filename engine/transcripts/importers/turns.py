@@ -15,9 +15,22 @@ class _Draft:
     time: str
     kind: str
     blocks: list[Block] = field(default_factory=list)
+    # What becomes the next text: joined once, since an agent may go on for thousands of lines of its log.
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, block: Block) -> None:
+        if isinstance(block, Text):
+            self.texts.append(block.text)
+            return
+        self.blocks += self._open_text()
+        self.texts.clear()
+        self.blocks.append(block)
 
     def turn(self) -> Turn:
-        return Turn(self.role, self.time, tuple(self.blocks), self.kind)
+        return Turn(self.role, self.time, (*self.blocks, *self._open_text()), self.kind)
+
+    def _open_text(self) -> list[Block]:
+        return [Text("\n\n".join(self.texts))] if self.texts else []
 
 
 class TurnBuilder:
@@ -46,18 +59,14 @@ class TurnBuilder:
             return
         draft = self._turn_of(role, time, kind)
         for block in kept:
-            last = draft.blocks[-1] if draft.blocks else None
-            if isinstance(block, Text) and isinstance(last, Text):
-                draft.blocks[-1] = Text(f"{last.text}\n\n{block.text}")
-            else:
-                draft.blocks.append(block)
+            draft.add(block)
 
     def call(self, call_id: str, name: str, summary: str, time: str) -> None:
         """Add a tool call of the agent; its result may follow."""
         draft = self._turn_of("agent", time, "")
         call = ToolCall(name, summary)
-        self._waiting[call_id] = (len(draft.blocks), call)
-        draft.blocks.append(call)
+        draft.add(call)
+        self._waiting[call_id] = (len(draft.blocks) - 1, call)
 
     def called(self, call_id: str) -> ToolCall | None:
         """The call of this turn that waits for the result ``call_id``."""

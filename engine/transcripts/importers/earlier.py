@@ -1,0 +1,108 @@
+"""A transcript that is there already: read piece by piece, because it can be as large as the log."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from engine.errors import ImportFailed
+from engine.store.files import Files
+from engine.store.header import locate
+from engine.store.yamltext import MAX_HEADER_BYTES
+from engine.transcripts.importers.text import Measured
+
+# ``locate`` looks for the end of a header no further than this.
+_HEAD_BYTES = 8 * MAX_HEADER_BYTES
+
+
+class Changed(ImportFailed):
+    """The transcript is no longer what it was when it was looked at."""
+
+
+class Earlier:
+    """A transcript as it was when it was first looked at; whoever reads on is told when it no longer is.
+
+    Args:
+        files: The workspace's write path.
+        path: The transcript, workspace-relative.
+
+    Attributes:
+        path: The same.
+        head: The header with its fences; empty when there is none that can be read.
+        header: The header's fields.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: It cannot be read.
+    """
+
+    def __init__(self, files: Files, path: str) -> None:
+        start = b""
+        with contextlib.closing(files.read_blocks(path)) as blocks:
+            for block in blocks:
+                start += block
+                if len(start) >= _HEAD_BYTES:
+                    break
+        found = locate(start)
+        self.path = path
+        self.head = start[: found.body]
+        self.header: dict[str, object] = dict(found.mapping or {})
+        self._files = files
+
+    def whole(self) -> bytes:
+        """The whole file."""
+        try:
+            return self._files.read(self.path, limit=None)
+        except FileNotFoundError as error:
+            raise self._changed() from error
+
+    def measured(self, size: int) -> tuple[Measured, Measured]:
+        """The first ``size`` bytes of the text below the header, and all of it.
+
+        Raises:
+            Changed: The header is another by now.
+        """
+        beginning = whole = Measured()
+        for block in self._text():
+            missing = size - whole.size
+            if beginning is whole and missing < len(block):
+                whole.take(block[: max(missing, 0)])
+                beginning = whole.copy()
+                block = block[max(missing, 0) :]
+            whole.take(block)
+        return beginning, whole
+
+    def beginning(self, size: int, expected: Measured) -> Iterator[bytes]:
+        """The first ``size`` bytes of the text below the header, piece by piece.
+
+        All of the text is read, so that what is written from the pieces cannot undo what somebody else has
+        written meanwhile.
+
+        Raises:
+            Changed: The header is another by now, or the text is not the one expected; at the latest after
+                the last piece.
+        """
+        found = Measured()
+        for block in self._text():
+            if found.size < size:
+                yield block[: size - found.size]
+            found.take(block)
+        if not found.is_same(expected):
+            raise self._changed()
+
+    def _text(self) -> Iterator[bytes]:
+        head = self.head
+        try:
+            for block in self._files.read_blocks(self.path):
+                shared = min(len(head), len(block))
+                if block[:shared] != head[:shared]:
+                    raise self._changed()
+                head = head[shared:]
+                yield block[shared:]
+        except FileNotFoundError as error:
+            raise self._changed() from error
+        if head:
+            raise self._changed()
+
+    def _changed(self) -> Changed:
+        return Changed("was changed by another program", where=self.path, cure="import it again")
