@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -17,9 +17,12 @@ from engine.errors import AutopoiesisError, PathRefused, TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
 from engine.transcripts.format import parse
-from engine.transcripts.library import SUFFIXES, Tail
+from engine.transcripts.library import SUFFIXES, Tail, TailedTurn
 from engine.transcripts.places import find_session, head_fields, read_head
 from engine.transcripts.turn import Turn
+
+WINDOW = 4 * 1024 * 1024
+"""Bytes of a conversation's end that are read of a longer one."""
 
 _KEPT_OPEN = 64
 _FOLDERS = ("raw/conversations/", "conversations/")
@@ -54,47 +57,59 @@ class Conversation:
     Attributes:
         path: Workspace-relative path.
         session_id: Its session, empty where the file names none.
-        started: When it began, UTC; the epoch where nothing says so.
-        turns: In file order.
+        started: When the first of ``turns`` was spoken at the earliest, UTC.
+        turns: In file order; of a very long conversation its end.
+        times: When each of them was spoken, UTC.
+        first: Number of the first of them in the conversation.
     """
 
     path: str
     session_id: str
     started: datetime
     turns: tuple[Turn, ...]
+    times: tuple[datetime, ...]
+    first: int = 0
 
-    def at(self, ordinal: int) -> datetime:
-        """When a turn was spoken, UTC: its heading's time on the day it must have been."""
-        moment = self.started
-        for turn in self.turns[: ordinal + 1]:
-            moment = following(moment, turn.time)
-        return moment
+    @property
+    def end(self) -> int:
+        """The number that the next turn will have."""
+        return self.first + len(self.turns)
 
-    def times(self) -> list[datetime]:
-        """``at`` of every turn, in one pass."""
-        found, moment = [], self.started
-        for turn in self.turns:
-            moment = following(moment, turn.time)
-            found.append(moment)
-        return found
+    def turn(self, ordinal: int) -> Turn | None:
+        """The turn with a number; ``None`` when there is none, or it lies too far back."""
+        return self.turns[ordinal - self.first] if self.first <= ordinal < self.end else None
+
+    def before(self, ordinal: int) -> tuple[Turn, ...]:
+        """The turns before the one with a number, oldest first."""
+        return self.turns[: max(ordinal - self.first, 0)]
 
     def message(self, ordinal: int) -> Message | None:
-        """A turn as activation sees it; ``None`` for system turns and memory operations.
+        """A turn as activation sees it; ``None`` for system turns, memory operations and turns not there.
 
         An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
         since the person last spoke, which are the files in play.
         """
-        turn = self.turns[ordinal]
-        if turn.role == "system" or turn.kind:
+        turn = self.turn(ordinal)
+        if turn is None or turn.role == "system" or turn.kind:
             return None
+        at = self.times[ordinal - self.first]
         if turn.role == "agent":
-            return Message(turn.text, "output", self.session_id, self.at(ordinal), tool_paths([turn]))
+            return Message(turn.text, "output", self.session_id, at, tool_paths([turn]))
         between: list[Turn] = []
-        for earlier in reversed(self.turns[:ordinal]):
+        for earlier in reversed(self.before(ordinal)):
             if earlier.role == "user":
                 break
             between.append(earlier)
-        return Message(turn.text, "input", self.session_id, self.at(ordinal), tool_paths(reversed(between)))
+        return Message(turn.text, "input", self.session_id, at, tool_paths(reversed(between)))
+
+
+def times_of(started: datetime, turns: Sequence[Turn]) -> list[datetime]:
+    """When turns were spoken that begin at ``started``, UTC."""
+    found, moment = [], started
+    for turn in turns:
+        moment = following(moment, turn.time)
+        found.append(moment)
+    return found
 
 
 def following(moment: datetime, clock: str) -> datetime:
@@ -133,8 +148,10 @@ class _Open:
     """A conversation that is being followed."""
 
     tail: Tail
-    head: tuple[str, datetime]
+    session_id: str
+    started: datetime
     turns: list[Turn]
+    times: list[datetime]
 
 
 class Conversations:
@@ -165,13 +182,30 @@ class Conversations:
                 return None
             known = self._open.get(path)
             if known is None:
-                known = self._open[path] = _Open(Tail(real), self._head(path), [])
+                known = self._open[path] = _Open(Tail(real, window=WINDOW), *self._head(path), [], [])
                 while len(self._open) > _KEPT_OPEN:
                     self._open.popitem(last=False)
             self._open.move_to_end(path)
             for item in known.tail.read_new():
-                known.turns[item.ordinal :] = [item.turn]
-            return Conversation(path, *known.head, tuple(known.turns))
+                self._take(known, item)
+            return Conversation(
+                path,
+                known.session_id,
+                known.started,
+                tuple(known.turns),
+                tuple(known.times),
+                known.tail.first,
+            )
+
+    @staticmethod
+    def _take(known: _Open, item: TailedTurn) -> None:
+        place = item.ordinal - known.tail.first
+        if not place and known.tail.first:
+            # The day on which a long conversation began says nothing about its end.
+            known.started = _day_of_last_change(known.tail.path, [item.turn])
+        before = known.times[place - 1] if place else known.started
+        known.turns[place:] = [item.turn]
+        known.times[place:] = [following(before, item.turn.time)]
 
     def is_waiting(self, path: str) -> bool:
         """Whether the end of a conversation is still being written, so that it is worth another look."""
@@ -233,7 +267,7 @@ class Conversations:
         if started is None:
             stamp = _TIMESTAMP.search(head)
             started = moment(stamp.group(1).decode()) if stamp else None
-        return fields["session_id"], started or _day_of_last_change(real, head)
+        return fields["session_id"], started or _day_of_last_change(real, parse(head, real.name).turns)
 
 
 def _moment_in_path(path: str) -> datetime | None:
@@ -246,13 +280,12 @@ def _moment_in_path(path: str) -> datetime | None:
     return None
 
 
-def _day_of_last_change(real: Path, head: bytes) -> datetime:
+def _day_of_last_change(real: Path, turns: Sequence[Turn]) -> datetime:
     """The start of the day on which the first turn must have been spoken, given when the file was written."""
     try:
         changed = datetime.fromtimestamp(real.stat().st_mtime, UTC)
     except OSError:
         return datetime.fromtimestamp(0, UTC)
-    turns = parse(head, real.name).turns
     if not turns or ":" not in turns[0].time:
         return changed
     day = changed.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -32,8 +32,8 @@ def recent_past(
         conversation = conversations.read(path)
         if conversation is None:
             continue
-        for ordinal, (turn, at) in enumerate(zip(conversation.turns, conversation.times(), strict=True)):
-            entries.append(entry_of_turn(turn, at, f"{path}#{ordinal}"))
+        numbered = enumerate(zip(conversation.turns, conversation.times, strict=True), conversation.first)
+        entries += [entry_of_turn(turn, at, f"{path}#{ordinal}") for ordinal, (turn, at) in numbered]
         if len(entries) >= limit:
             break
     try:

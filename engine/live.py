@@ -10,14 +10,14 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Event, Message
 from engine.config import CONFIG_FILE
-from engine.conversations import is_conversation
+from engine.conversations import WINDOW, is_conversation
 from engine.errors import AutopoiesisError, ImportFailed, PathRefused, Problem
 from engine.events import (
     Committed,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.config import Config, ImportSettings
     from engine.context.compiled import Compiled
-    from engine.conversations import Conversations
+    from engine.conversations import Conversation, Conversations
     from engine.feed import FeedEntry
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -190,12 +190,12 @@ class Live:
                     self._publish(TurnTraced(entry.key, trace))
 
     def _know_logs(self) -> None:
-        """Reads other agents' logs once, so that only what they gain from now on is news."""
-        for path in [path for path in self._sizes if path.endswith(".jsonl")]:
-            conversation = self._engine.conversations.read(path)
-            if conversation is not None:
-                turns = conversation.turns
-                self._known[path] = (len(turns), turns[-1] if turns else None)
+        """Reads other agents' logs and long transcripts once, so that only what they gain now is news."""
+        for path, size in self._sizes.items():
+            if path.endswith(".jsonl") or size > WINDOW:
+                conversation = self._engine.conversations.read(path)
+                if conversation is not None:
+                    self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
 
     def _guarded(self, job: Callable[[], None]) -> None:
         try:
@@ -267,26 +267,23 @@ class Live:
             if kind == "removed":
                 self._publish(FileChanged(self._engine.clock(), path, "removed"))
             return
-        turns = conversation.turns
-        first = self._first_news(path, turns)
-        self._known[path] = (len(turns), turns[-1] if turns else None)
+        first = self._first_news(path, conversation)
+        end = conversation.end
+        self._known[path] = (end, conversation.turn(end - 1))
         if self._engine.conversations.is_waiting(path):
             self._waiting.add(path)
-        times = conversation.times()
-        for ordinal in range(first, len(turns)):
-            self._publish(
-                TurnArrived(
-                    times[ordinal], f"{path}#{ordinal}", path, conversation.session_id, turns[ordinal]
-                )
-            )
+        for ordinal in range(first, end):
+            at, turn = conversation.times[ordinal - conversation.first], conversation.turn(ordinal)
+            if turn is not None:
+                self._publish(TurnArrived(at, f"{path}#{ordinal}", path, conversation.session_id, turn))
         last_input = ""
-        for ordinal in range(max(first, len(turns) - MOST_NEW_TURNS), len(turns)):
+        for ordinal in range(max(first, end - MOST_NEW_TURNS), end):
             key = f"{path}#{ordinal}"
             trace = self._engine.trace_turn(key, record=True, ask=True)
             if trace is None:
                 continue
             self._publish(TurnTraced(key, trace))
-            if turns[ordinal].role == "user":
+            if trace.message.direction == "input":
                 last_input = key
         self._tell_problems()
         compiled = self._engine.compile_of(last_input) if last_input else None
@@ -300,16 +297,17 @@ class Live:
             self._publish(Trouble(self._engine.clock(), str(problem)))
         self._told = problems
 
-    def _first_news(self, path: str, turns: Sequence[Turn]) -> int:
-        """The first turn that is new, or longer than it was; 0 when another file took the name."""
+    def _first_news(self, path: str, conversation: Conversation) -> int:
+        """The first turn that is new, or longer than it was; all of them when another file took the name."""
         known = self._known.get(path)
         if known is None:
             count = self._engine.conversations.turns_within(path, self._sizes.pop(path, 0))
-            return min(count, len(turns))
+            return max(conversation.first, min(count, conversation.end))
         count, last = known
-        if count > len(turns):
-            return 0
-        return count - 1 if count and turns[count - 1] != last else count
+        if count > conversation.end:
+            return conversation.first
+        has_grown = count > conversation.first and conversation.turn(count - 1) != last
+        return count - 1 if has_grown else max(count, conversation.first)
 
     def _schedules(self) -> None:
         """Fires the cron triggers that have come due since the last look."""

@@ -104,7 +104,7 @@ class Turns:
         """The conversation and ordinal that a key names."""
         name = TurnKey.of(key)
         conversation = self._conversations.read(name.path) if name else None
-        if name is None or conversation is None or name.ordinal >= len(conversation.turns):
+        if name is None or conversation is None or conversation.turn(name.ordinal) is None:
             return None
         return conversation, name.ordinal
 
@@ -118,21 +118,20 @@ class Turns:
         if found is None:
             return None
         conversation, ordinal = found
-        while ordinal >= 0 and (
-            conversation.turns[ordinal].role != "user" or conversation.turns[ordinal].kind
-        ):
+        turn = conversation.turn(ordinal)
+        while turn is not None and (turn.role != "user" or turn.kind):
             ordinal -= 1
-        if ordinal < 0:
+            turn = conversation.turn(ordinal)
+        trace = self.trace_of(str(TurnKey(conversation.path, ordinal))) if turn is not None else None
+        if turn is None or trace is None:
             return None
-        trace = self.trace_of(str(TurnKey(conversation.path, ordinal)))
-        if trace is None:
-            return None
-        return conversation.turns[ordinal].text, trace, self.before(conversation, ordinal)
+        return turn.text, trace, self.before(conversation, ordinal)
 
     def before(self, conversation: Conversation, ordinal: int | None = None) -> Before:
         """What stands before a turn, or, without ``ordinal``, before the next one."""
-        turns = conversation.turns[:ordinal]
-        steering = self._steering(conversation, len(turns))
+        ordinal = conversation.end if ordinal is None else ordinal
+        turns = conversation.before(ordinal)
+        steering = self._steering(conversation, ordinal)
         return Before(
             turns,
             conversation.path,
@@ -142,9 +141,9 @@ class Turns:
         )
 
     def _steering(self, conversation: Conversation, before: int) -> Trace | None:
-        for ordinal in range(before - 1, -1, -1):
-            turn = conversation.turns[ordinal]
-            if turn.role == "user":
+        for ordinal in range(before - 1, conversation.first - 1, -1):
+            turn = conversation.turn(ordinal)
+            if turn is None or turn.role == "user":
                 return None
             if turn.role == "agent" and not turn.kind:
                 return self.trace_of(str(TurnKey(conversation.path, ordinal)))

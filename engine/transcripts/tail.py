@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from engine.transcripts.importers.lines import opened
 from engine.transcripts.turn import Turn
 
 _MARK_BYTES = 512
+_BLOCK = 1024 * 1024
+_TURN_HEADING = re.compile(rb"^## +\d{1,2}:\d\d\b", re.MULTILINE)
 _READ_LIMIT = 64 * 1024 * 1024
 
 
@@ -72,14 +75,26 @@ class Tail:
         path: The file; it need not exist yet.
         settle_s: Seconds after which an unfinished last line is taken as it is.
         clock: Seconds since the epoch.
+        window: Bytes of a Markdown or text file that are read at the beginning: of a longer one only its end,
+            from a turn's heading on. ``None`` reads everything.
 
     Attributes:
+        first: Number of the first turn that was read: 0, or how many headings stand before the window.
         waiting: Whether something was left for the next reading although nothing may change until then.
     """
 
-    def __init__(self, path: Path, *, settle_s: float = 2.0, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        settle_s: float = 2.0,
+        clock: Callable[[], float] = time.time,
+        window: int | None = None,
+    ) -> None:
         self.path = path
+        self.first = 0
         self.waiting = False
+        self._window = window
         self._settle_s = settle_s
         self._clock = clock
         self._seen = _Seen()
@@ -93,7 +108,7 @@ class Tail:
             The number of turns skipped.
         """
         self.read_new()
-        return len(self._given)
+        return self.first + len(self._given)
 
     def read_new(self) -> list[TailedTurn]:
         """What was added since the last call; nothing when the file is gone or cannot be read."""
@@ -114,6 +129,7 @@ class Tail:
         if not is_continued or _mark(stream, seen.stable) != seen.mark:
             self._seen = seen = _Seen()
             self._log = None
+            self._enter_window(stream, status.st_size)
         first, lines = seen.turns, seen.lines
         is_log = self.path.suffix.lower() == ".jsonl"
         turns = self._log_turns(stream) if is_log else self._text_turns(stream, status.st_mtime)
@@ -125,6 +141,16 @@ class Tail:
         return self._news(
             [replace(turn, line=turn.line + lines) if turn.line else turn for turn in turns], first
         )
+
+    def _enter_window(self, stream: BinaryIO, size: int) -> None:
+        """Begins at the end of a file that is too long to be read whole."""
+        is_long = self._window is not None and size > self._window and self.path.suffix.lower() != ".jsonl"
+        start = _window_start(stream, size - (self._window or 0)) if is_long else 0
+        turns, lines = _headings_before(stream, start)
+        if turns != self.first:
+            self.first = turns
+            self._given.clear()
+        self._seen.stable, self._seen.turns, self._seen.lines = start, turns, lines
 
     def _text_turns(self, stream: BinaryIO, mtime: float) -> Sequence[Turn]:
         seen = self._seen
@@ -166,12 +192,13 @@ class Tail:
         found: list[TailedTurn] = []
         for ordinal, turn in enumerate(turns, first):
             digest = _digest(turn)
-            is_known = ordinal < len(self._given)
-            if is_known and self._given[ordinal] == digest:
+            place = ordinal - self.first
+            is_known = place < len(self._given)
+            if is_known and self._given[place] == digest:
                 continue
             found.append(TailedTurn(ordinal, turn, is_known))
-            self._given[ordinal : ordinal + 1] = [digest]
-        del self._given[first + len(turns) :]
+            self._given[place : place + 1] = [digest]
+        del self._given[first - self.first + len(turns) :]
         return found
 
 
@@ -199,6 +226,30 @@ def _read_most(stream: BinaryIO) -> tuple[bytes, bool]:
         if total > _READ_LIMIT:
             return b"".join(chunks), True
     return b"".join(chunks), False
+
+
+def _window_start(stream: BinaryIO, offset: int) -> int:
+    """Byte offset of the first turn heading after ``offset``; 0 when there is none."""
+    stream.seek(offset)
+    found = _TURN_HEADING.search(stream.read())
+    return offset + found.start() if found else 0
+
+
+def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int]:
+    """How many second-level headings and how many lines stand before an offset."""
+    headings = lines = position = 0
+    last = b"\n"
+    stream.seek(0)
+    while position < end:
+        block = stream.read(min(_BLOCK, end - position))
+        if not block:
+            break
+        position += len(block)
+        # The bytes kept from the block before are too short to hold a whole heading mark of their own.
+        headings += (last + block).count(b"\n## ")
+        lines += block.count(b"\n")
+        last = block[-3:]
+    return headings, lines
 
 
 def _mark(stream: BinaryIO, end: int) -> bytes:

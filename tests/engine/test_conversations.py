@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.conversations import Conversation, Conversations, TurnKey, following, is_conversation, tool_paths
+from engine.conversations import (
+    WINDOW,
+    Conversation,
+    Conversations,
+    TurnKey,
+    following,
+    is_conversation,
+    times_of,
+    tool_paths,
+)
 from engine.errors import TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -34,11 +43,14 @@ def test_times_only_go_forward(moment: str, clock: str, expected: str) -> None:
     assert following(at(moment), clock) == at(expected)
 
 
-def test_a_turns_time_is_the_same_alone_and_in_the_list() -> None:
+def talk(turns: tuple[Turn, ...], started: str, *, session_id: str = "", first: int = 0) -> Conversation:
+    times = tuple(times_of(at(started), turns))
+    return Conversation("conversations/x.md", session_id, at(started), turns, times, first)
+
+
+def test_times_pass_midnight_and_never_go_back() -> None:
     turns = tuple(Turn("user", clock) for clock in ("22:10", "23:59", "00:01", "00:00", "13:00"))
-    conversation = Conversation("conversations/x.md", "", at("2026-06-12T22:00:00"), turns)
-    times = conversation.times()
-    assert times == [conversation.at(ordinal) for ordinal in range(len(turns))]
+    times = times_of(at("2026-06-12T22:00:00"), turns)
     assert times == sorted(times)
     assert times[2] == at("2026-06-13T00:01:00")
 
@@ -51,9 +63,10 @@ def test_a_message_carries_the_files_in_play() -> None:
         Turn("user", "10:02", (Text("And now?"),)),
         Turn("system", "10:03", (Text("restarted"),)),
     )
-    conversation = Conversation("conversations/x.md", "ses_1", at("2026-06-12T10:00:00"), turns)
+    conversation = talk(turns, "2026-06-12T10:00:00", session_id="ses_1")
     asked = conversation.message(2)
-    assert asked is not None and asked.paths == ("src/ingest/parser.py",) and asked.direction == "input"
+    assert asked is not None and asked.at == at("2026-06-12T10:02:00")
+    assert asked.paths == ("src/ingest/parser.py",) and asked.direction == "input"
     first = conversation.message(0)
     assert first is not None and first.paths == ()
     answered = conversation.message(1)
@@ -114,8 +127,8 @@ def test_the_day_of_a_conversation_without_a_date_is_that_of_its_writing(sample:
     os.utime(path, (written.timestamp(), written.timestamp()))
     conversation = Conversations(workspace, Files(workspace)).read("conversations/plain.md")
     assert conversation is not None
-    assert conversation.times() == [at("2026-06-09T22:00:00"), at("2026-06-10T00:10:00")]
-    assert conversation.times()[-1] <= written + timedelta(minutes=1)
+    assert list(conversation.times) == [at("2026-06-09T22:00:00"), at("2026-06-10T00:10:00")]
+    assert conversation.times[-1] <= written + timedelta(minutes=1)
 
 
 def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
@@ -124,3 +137,32 @@ def test_a_session_that_is_not_there_is_named(sample: Path) -> None:
     for name in ("ses_nobody", "../../etc/passwd", ""):
         with pytest.raises(TranscriptError, match="there is no session"):
             conversations.of_session(name)
+
+
+def test_of_a_very_long_conversation_the_end_is_read_and_numbered_as_it_stands(sample: Path) -> None:
+    workspace = Workspace.open(sample)
+    path = sample / "conversations" / "long.md"
+    filler = "the gauge and the tide " * 20
+    count = 12_000
+    with path.open("w") as file:
+        file.writelines(f"## {n % 24:02d}:00 — user\n{n} {filler}\n\n" for n in range(count))
+    assert path.stat().st_size > WINDOW
+    conversations = Conversations(workspace, Files(workspace))
+    conversation = conversations.read("conversations/long.md")
+    assert conversation is not None and conversation.end == count and 0 < conversation.first < count
+    for ordinal in (conversation.first, count - 1):
+        turn = conversation.turn(ordinal)
+        assert turn is not None and turn.text.startswith(f"{ordinal} ")
+    assert conversation.turn(conversation.first - 1) is None and conversation.turn(count) is None
+    assert len(conversation.before(count - 1)) == count - 1 - conversation.first
+
+    with path.open("a") as file:
+        file.write("## 23:59 — agent\nlast\n")
+    grown = conversations.read("conversations/long.md")
+    assert grown is not None and (grown.first, grown.end) == (conversation.first, count + 1)
+    last = grown.turn(count)
+    assert last is not None and last.text == "last"
+
+    path.write_text("## 10:00 — user\nnew\n")
+    anew = conversations.read("conversations/long.md")
+    assert anew is not None and (anew.first, [turn.text for turn in anew.turns]) == (0, ["new"])
