@@ -1,16 +1,10 @@
-"""The one object that every face uses: it opens a workspace and wires the parts (design 1).
-
-Parts are made when they are first needed, so that a command that only traces a message never pays for
-the search index, and one that only lists topics never pays for the gate.
-"""
+"""The one object that every face uses: an open workspace and what can be done with it (design 1)."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -20,37 +14,24 @@ from engine.config import CONFIG_FILE, Config, load
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.events import EngineEvent, Trouble
 from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
+from engine.parts import Clock, Parts, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.topics.library import TopicLibrary, TopicsDelta
+from engine.topics.library import TopicsDelta
 from engine.topics.model import Topic
 from engine.views import DigestView, LedgerView, StatusView, read_digest, read_ledger
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
-    from engine.activation.decisions import DecisionLog
-    from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiled import Compiled
-    from engine.context.compiler import ContextCompiler
-    from engine.conversations import Conversations
     from engine.live import Live
-    from engine.search.index import SearchIndex
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
-    from engine.store.repository import Repository
-    from engine.transcripts.capture import ConversationCapture
-    from engine.turns import Before, Turns
-
-Clock = Callable[[], datetime]
+    from engine.turns import Before
 
 
-def utc_now() -> datetime:
-    """The clock of the engine."""
-    return datetime.now(UTC)
-
-
-class Engine:
+class Engine(Parts):
     """An open workspace.
 
     Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
@@ -59,14 +40,11 @@ class Engine:
     def __init__(
         self, workspace: Workspace, config: Config, odd: tuple[Problem, ...], *, files: Files, clock: Clock
     ) -> None:
-        self.workspace = workspace
-        self.config = config
-        self.files = files
-        self.clock = clock
+        super().__init__(workspace, config, files=files, clock=clock)
         self._config_problems = odd
         self._guard = threading.RLock()
         self._handlers: list[Callable[[EngineEvent], None]] = []
-        self._questions = Questions(self._publish, lambda: bool(self._handlers), clock)
+        self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
         self._feed: FeedLog = FeedLog()
         self._feed_filled = False
@@ -102,86 +80,7 @@ class Engine:
     def close(self) -> None:
         """Stops watching; lets go of the index and of the gate."""
         self.stop()
-        for name in ("index", "pipeline"):
-            part = self.__dict__.pop(name, None)
-            if part is not None:
-                part.close()
-
-    # The parts, made when first needed.
-
-    @cached_property
-    def library(self) -> TopicLibrary:
-        """The topics."""
-        library = TopicLibrary(self.workspace, self.files)
-        library.load()
-        return library
-
-    @cached_property
-    def conversations(self) -> Conversations:
-        """Reads transcripts and working conversations."""
-        from engine.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
-
-        return Conversations(self.workspace, self.files)
-
-    @cached_property
-    def turns(self) -> Turns:
-        """Traces of their turns."""
-        from engine.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
-
-        return Turns(
-            self.conversations,
-            lambda message, record, ask: self.pipeline.process(message, record=record, ask=ask),
-            lambda: self.library.version,
-        )
-
-    @cached_property
-    def capture(self) -> ConversationCapture:
-        """Writes sessions down."""
-        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
-
-        return ConversationCapture(self.files, clock=self.clock)
-
-    @cached_property
-    def repository(self) -> Repository:
-        """The workspace's git repository, if it is one."""
-        from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
-
-        return Repository(self.workspace)
-
-    @cached_property
-    def decision_log(self) -> DecisionLog:
-        """What was decided, and labels for it."""
-        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
-
-        return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
-
-    @cached_property
-    def pipeline(self) -> WatcherPipeline:
-        """The three tiers."""
-        from engine.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
-
-        return assemble_pipeline(
-            self.library,
-            self.files,
-            self.config,
-            decisions=self.decision_log,
-            asker=self._questions.ask,
-            on_problem=self.trouble,
-        )
-
-    @cached_property
-    def index(self) -> SearchIndex:
-        """The search index; a cache of the files."""
-        from engine.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
-
-        return assemble_index(self.workspace, self.files, self.config.search)
-
-    @cached_property
-    def compiler(self) -> ContextCompiler:
-        """Makes prompts from the files as they are now."""
-        from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
-
-        return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)
+        self.drop("index", "pipeline")
 
     # Events.
 
@@ -231,7 +130,7 @@ class Engine:
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Answers a question of ``GateAsked``; one that is settled already stays as it is."""
-        self._questions.answer(question_id, yes)
+        self.questions.answer(question_id, yes)
 
     # A message goes in, a trace comes out.
 
@@ -386,10 +285,7 @@ class Engine:
             if config == self.config:
                 return
             self.config, self._config_problems = config, odd
-            for name in ("compiler", "pipeline", "index"):
-                part = self.__dict__.pop(name, None)
-                if part is not None and hasattr(part, "close"):
-                    part.close()
+            self.drop("compiler", "pipeline", "index")
         self.turns.forget()
 
     # What a face shows.
@@ -416,8 +312,8 @@ class Engine:
 
     def problems(self) -> tuple[Problem, ...]:
         """What was found wrong with settings and topics, while they were read or since."""
-        pipeline: WatcherPipeline | None = self.__dict__.get("pipeline")
-        found = (*self._config_problems, *self.library.problems, *(pipeline.problems if pipeline else ()))
+        unusable = self.pipeline.problems if self.has("pipeline") else ()
+        found = (*self._config_problems, *self.library.problems, *unusable)
         return tuple(dict.fromkeys(found))
 
     def status(self) -> StatusView:
@@ -468,11 +364,8 @@ class Engine:
 
         if not refit_local_gate(self.decision_log, self.files, self.config.gate):
             return False
-        with self._guard:
-            pipeline = self.__dict__.pop("pipeline", None)
+        self.drop("pipeline")
         self.turns.forget()
-        if pipeline is not None:
-            pipeline.close()
         return True
 
 

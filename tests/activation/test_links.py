@@ -82,7 +82,7 @@ def test_without_a_host_every_clear_link_counts(text: str, matches: bool) -> Non
         ("*.py", "app.pyc", False),
         ("*.PY", "App.py", True),
         ("src/*.py", "src/app.py", True),
-        ("src/*.py", "/work/src/app.py", True),
+        ("src/*.py", "/home/src/app.py", True),
         ("src/*.py", "src/deep/app.py", False),
         ("src/**/*.py", "src/app.py", True),
         ("src/**/*.py", "src/a/b/app.py", True),

@@ -34,7 +34,7 @@ def test_every_sort_of_problem_is_found_once_and_in_order(
         "priority: top\n---\nGo.\n",
     )
     write("topics/b.md", "no topic\n")
-    write("topics/work/A.md", "---\ntype: topic\ntriggers: [{type: url}]\n---\nGo.\n")
+    write("topics/office/A.md", "---\ntype: topic\ntriggers: [{type: url}]\n---\nGo.\n")
     problems = check_topics(workspace, files)
     assert [(problem.path, problem.line, problem.severity) for problem in problems] == [
         ("topics/a.md", 4, "error"),
@@ -47,6 +47,6 @@ def test_every_sort_of_problem_is_found_once_and_in_order(
         ("topics/a.md", 10, "warning"),
         ("topics/a.md", 11, "error"),
         ("topics/b.md", 1, "error"),
-        ("topics/work/A.md", 0, "error"),
+        ("topics/office/A.md", 0, "error"),
     ]
     assert all(problem.cure for problem in problems)

@@ -29,14 +29,14 @@ def names(library: TopicLibrary) -> list[str]:
 
 def test_topics_of_all_folders_are_sorted_by_name(library: TopicLibrary, write: Write) -> None:
     write("topics/zebra.md", topic())
-    write("topics/work/ant.md", topic())
+    write("topics/office/ant.md", topic())
     delta = library.load()
     assert names(library) == ["ant", "zebra"]
     assert delta.changed == ("ant", "zebra")
     assert (delta.removed, delta.problems, library.problems) == ((), (), ())
     found = library.get("ant")
     assert found is not None
-    assert found.path == "topics/work/ant.md"
+    assert found.path == "topics/office/ant.md"
     assert library.get("bee") is None
 
 
@@ -86,19 +86,19 @@ def test_new_and_deleted_files_are_noticed(library: TopicLibrary, write: Write) 
 
 
 def test_a_removed_folder_takes_its_topics_along(library: TopicLibrary, write: Write) -> None:
-    path = write("topics/work/a.md", topic())
+    path = write("topics/office/a.md", topic())
     write("topics/b.md", topic())
     library.load()
     path.unlink()
     path.parent.rmdir()
-    assert library.refresh(["topics/work"]).removed == ("a",)
+    assert library.refresh(["topics/office"]).removed == ("a",)
     assert names(library) == ["b"]
 
 
 def test_a_new_folder_brings_its_topics(library: TopicLibrary, write: Write) -> None:
     library.load()
-    write("topics/work/deep/a.md", topic())
-    assert library.refresh(["topics/work"]).changed == ("a",)
+    write("topics/office/deep/a.md", topic())
+    assert library.refresh(["topics/office"]).changed == ("a",)
 
 
 def test_a_broken_header_keeps_the_version_before_until_it_is_mended(
@@ -150,12 +150,12 @@ def test_going_back_from_a_broken_header_is_a_change(library: TopicLibrary, writ
 def test_deleting_a_file_that_only_had_problems_is_noticed(library: TopicLibrary, write: Write) -> None:
     broken = write("topics/a.md", "no topic")
     write("topics/mail.md", topic())
-    double = write("topics/work/mail.md", topic())
+    double = write("topics/office/mail.md", topic())
     library.load()
     broken.unlink()
     assert library.refresh(["topics/a.md"]).removed == ("a",)
     double.unlink()
-    assert library.refresh(["topics/work/mail.md"]).changed == ("mail",)
+    assert library.refresh(["topics/office/mail.md"]).changed == ("mail",)
     assert library.problems == ()
 
 
@@ -170,18 +170,18 @@ def test_a_broken_file_does_not_take_others_along(library: TopicLibrary, write: 
 
 def test_names_that_differ_in_case_or_folder_only_collide(library: TopicLibrary, write: Write) -> None:
     write("topics/mail.md", topic("First."))
-    write("topics/work/Mail.md", topic("Second."))
+    write("topics/office/Mail.md", topic("Second."))
     delta = library.load()
     assert names(library) == ["mail"]
     problem = library.problems[0]
-    assert (problem.path, problem.severity) == ("topics/work/Mail.md", "error")
+    assert (problem.path, problem.severity) == ("topics/office/Mail.md", "error")
     assert "topics/mail.md" in problem.what
     assert problem in delta.problems
 
 
 def test_the_other_of_two_colliding_topics_takes_over(library: TopicLibrary, write: Write) -> None:
     first = write("topics/mail.md", topic("First."))
-    write("topics/work/mail.md", topic("Second."))
+    write("topics/office/mail.md", topic("Second."))
     library.load()
     first.unlink()
     delta = library.refresh(["topics/mail.md"])
@@ -194,7 +194,7 @@ def test_names_that_look_the_same_collide_however_they_are_encoded(
     library: TopicLibrary, write: Write
 ) -> None:
     write("topics/pr\u00fcfen.md", topic())
-    write("topics/work/pru\u0308fen.md", topic())
+    write("topics/office/pru\u0308fen.md", topic())
     library.load()
     assert len(library.topics) == 1
     assert len(library.problems) == 1

@@ -68,10 +68,10 @@ def only(problems: list[Problem]) -> Problem:
 
 
 def test_every_field_arrives_with_its_type() -> None:
-    topic, problems = load(WHOLE, "topics/work/email-triage.md")
+    topic, problems = load(WHOLE, "topics/office/email-triage.md")
     assert problems == []
     assert topic.name == "email-triage"
-    assert topic.path == "topics/work/email-triage.md"
+    assert topic.path == "topics/office/email-triage.md"
     assert topic.title == "Email triage"
     assert topic.description == "What to do with mail"
     assert topic.instructions == "When mail arrives. Sort it.\n\n### Urgent\n\nCall."

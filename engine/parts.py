@@ -1,0 +1,175 @@
+"""The parts of an open workspace, each made when it is first needed.
+
+So a command that only traces a message never pays for the search index, and one that only lists topics never
+pays for the gate.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from engine.config import Config
+from engine.questions import Questions
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary
+
+if TYPE_CHECKING:
+    from engine.activation.decisions import DecisionLog
+    from engine.activation.pipeline import WatcherPipeline
+    from engine.context.compiler import ContextCompiler
+    from engine.conversations import Conversations
+    from engine.search.index import SearchIndex
+    from engine.store.repository import Repository
+    from engine.transcripts.capture import ConversationCapture
+    from engine.turns import Turns
+
+Clock = Callable[[], datetime]
+Made = TypeVar("Made")
+
+
+def utc_now() -> datetime:
+    """The clock of the engine."""
+    return datetime.now(UTC)
+
+
+class part(Generic[Made]):
+    """A property that is made once, whichever thread asks first, and kept until it is dropped."""
+
+    def __init__(self, make: Callable[[Parts], Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+        self._name = make.__name__
+
+    @overload
+    def __get__(self, parts: None, owner: type) -> part[Made]: ...
+
+    @overload
+    def __get__(self, parts: Parts, owner: type) -> Made: ...
+
+    def __get__(self, parts: Parts | None, owner: type) -> Made | part[Made]:
+        if parts is None:
+            return self
+        made: dict[str, Made] = parts.made  # type: ignore[assignment]
+        found = made.get(self._name)
+        if found is None:
+            with parts.making:
+                found = made.get(self._name)
+                if found is None:
+                    found = made[self._name] = self._make(parts)
+        return found
+
+
+class Parts:
+    """What an engine consists of.
+
+    Args:
+        workspace: Where.
+        config: Its settings.
+        files: Its write path.
+        clock: Where the time comes from, UTC.
+    """
+
+    questions: Questions
+
+    def __init__(self, workspace: Workspace, config: Config, *, files: Files, clock: Clock) -> None:
+        self.workspace = workspace
+        self.config = config
+        self.files = files
+        self.clock = clock
+        self.made: dict[str, object] = {}
+        self.making = threading.RLock()
+
+    def trouble(self, text: str) -> None:
+        """Tells of something that failed without stopping the work."""
+        raise RuntimeError(text)
+
+    def has(self, name: str) -> bool:
+        """Whether a part has been made."""
+        return name in self.made
+
+    def drop(self, *names: str) -> None:
+        """Lets go of parts; they are made anew when they are needed again."""
+        for name in names:
+            with self.making:
+                dropped = self.made.pop(name, None)
+            close = getattr(dropped, "close", None)
+            if callable(close):
+                close()
+
+    @part
+    def library(self) -> TopicLibrary:
+        """The topics."""
+        library = TopicLibrary(self.workspace, self.files)
+        library.load()
+        return library
+
+    @part
+    def conversations(self) -> Conversations:
+        """Reads transcripts and working conversations."""
+        from engine.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Conversations(self.workspace, self.files)
+
+    @part
+    def turns(self) -> Turns:
+        """Traces of their turns."""
+        from engine.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Turns(
+            self.conversations,
+            lambda message, record, ask: self.pipeline.process(message, record=record, ask=ask),
+            lambda: self.library.version,
+        )
+
+    @part
+    def capture(self) -> ConversationCapture:
+        """Writes sessions down."""
+        from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
+
+        return ConversationCapture(self.files, clock=self.clock)
+
+    @part
+    def repository(self) -> Repository:
+        """The workspace's git repository, if it is one."""
+        from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
+
+        return Repository(self.workspace)
+
+    @part
+    def decision_log(self) -> DecisionLog:
+        """What was decided, and labels for it."""
+        from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
+
+        return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
+
+    @part
+    def pipeline(self) -> WatcherPipeline:
+        """The three tiers."""
+        from engine.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
+
+        return assemble_pipeline(
+            self.library,
+            self.files,
+            self.config,
+            decisions=self.decision_log,
+            asker=self.questions.ask,
+            on_problem=self.trouble,
+        )
+
+    @part
+    def index(self) -> SearchIndex:
+        """The search index; a cache of the files."""
+        from engine.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
+
+        return assemble_index(self.workspace, self.files, self.config.search)
+
+    @part
+    def compiler(self) -> ContextCompiler:
+        """Makes prompts from the files as they are now."""
+        from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
+
+        return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)

@@ -1,0 +1,54 @@
+"""Parts are made once, whoever asks first, and anew after they were dropped."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.engine import Engine
+
+
+def test_many_threads_get_the_same_part(engine: Engine) -> None:
+    start = threading.Barrier(8)
+    found: list[object] = []
+
+    def ask() -> None:
+        start.wait()
+        found.append(engine.pipeline)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len({id(part) for part in found}) == 1
+
+
+def test_a_dropped_part_is_made_anew(engine: Engine) -> None:
+    first = engine.pipeline
+    assert engine.has("pipeline") and not engine.has("index")
+    engine.drop("pipeline", "index")
+    assert not engine.has("pipeline")
+    assert engine.pipeline is not first
+
+
+def test_labels_teach_the_local_gate_once_there_are_enough(engine: Engine) -> None:
+    """Fifty labels that call one topic noise change what the gate says about it."""
+    before = engine.pipeline
+    useful = [
+        "Can you review the PR that just came in?",
+        "Please review this pull request.",
+        "Look over PR 431",
+    ]
+    for number in range(60):
+        text = (
+            f"{useful[number % 3]} ({number})" if number % 2 else f"The PR department called, number {number}"
+        )
+        engine.trace(text, record=True)
+    decisions = [d for d in engine.decision_log.last(10_000) if d.topic == "github-pr-review"]
+    assert len(decisions) >= 50
+    for decision in decisions:
+        engine.decision_log.label(decision.id, "department" not in decision.message)
+    assert engine.learn()
+    assert engine.pipeline is not before
+    assert "fitted to" in engine.status().model
+    assert not engine.learn(), "the same labels teach nothing new"
