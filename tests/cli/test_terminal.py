@@ -85,7 +85,7 @@ def start() -> Iterator[Start]:
 def test_the_demo_shows_five_live_panels_and_a_message_changes_trace_and_gauge(
     start: Start, tmp_path: Path
 ) -> None:
-    terminal = start("demo", tmp_path / "sample", "--speed", "20")
+    terminal = start("demo", tmp_path / "sample")
     shown = terminal.until(
         lambda text: all(f"{number} {name}" in text for number, name in enumerate(
             ("feed", "activation", "digest", "ledger", "budget"), 1)) and "● live" in text,
