@@ -115,6 +115,8 @@ class Engine(Parts):
             if self._live is None:
                 self._live = Live(self, self._publish)
                 self._live.start()
+                if self._feed_filled:
+                    self._live.trace_the_past()
 
     def stop(self) -> None:
         """Ends what ``start`` began."""
@@ -300,6 +302,8 @@ class Engine(Parts):
                     recent_past(self.workspace, self.conversations, self.repository, KEPT_ENTRIES)
                 )
                 self._feed_filled = True
+                if self._live is not None:
+                    self._live.trace_the_past()
         return self._feed.recent(limit)
 
     def digest(self) -> DigestView:

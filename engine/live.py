@@ -165,7 +165,6 @@ class Live:
         self._watching()
         self._guarded(self._clear_up)
         self._guarded(self._know_logs)
-        self._guarded(self._trace_the_past)
         while not self._stop.is_set():
             try:
                 job = self._jobs.get(timeout=IDLE_S)
@@ -179,8 +178,11 @@ class Live:
         if not self._engine.files.read_only:
             sweep_temps(self._engine.workspace)
 
+    def trace_the_past(self) -> None:
+        """Traces the last messages from before the start, for a face whose feed says what fired for them."""
+        self.soon(self._trace_the_past)
+
     def _trace_the_past(self) -> None:
-        """Traces the last messages from before the start, so that the feed says what fired for them."""
         for entry in reversed(self._engine.feed(PAST_TRACED)):
             if self._stop.is_set() or not self._jobs.empty():
                 return

@@ -223,3 +223,14 @@ def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path
         assert arrived.turn.text == "Can you review the PR that just came in?"
         traced = seen.wait(TurnTraced, lambda event: event.key == arrived.key)
         assert "github-pr-review" in traced.trace.active
+
+
+def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
+    engine, seen = live
+    agent = writer(engine.workspace.root)
+    path = agent.start("ses_live0004", title="Now")
+    agent.message("ses_live0004", "user", "Good morning")
+    now = seen.wait(TurnTraced, lambda event: event.key.startswith(path))
+    assert [event for event in seen.events if isinstance(event, TurnTraced)] == [now]
+    engine.feed(50)
+    seen.wait(TurnTraced, lambda event: event.key.startswith("raw/") and not event.key.startswith(path))
