@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import apsw
 
 from engine.errors import AutopoiesisError
-from engine.search import chunks
+from engine.search import chunks, logs
 from engine.search.checksums import ChunkRow
 from engine.search.sources import MAX_BYTES, Reader, Source
 
@@ -95,6 +95,9 @@ def read(connection: apsw.Connection, reader: Reader, source: Source, known: Kno
         return Change(source, known, sha256, now, skipped=known.skipped)
     if b"\0" in data:
         return _compared(connection, Change(source, known, sha256, now, skipped="is binary"))
+    if logs.is_log(source.path) and not logs.is_known(data):
+        why = "is a log of no known program"
+        return _compared(connection, Change(source, known, sha256, now, skipped=why))
     contents = chunks.split(data, source.path, source.category)
     return _compared(connection, Change(source, known, sha256, now, contents))
 

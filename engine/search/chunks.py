@@ -1,16 +1,18 @@
 """Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
 
 A chunk's text stands in its file word for word between its first and last line; only line ends are unified
-and bytes that are no UTF-8 replaced. Chunks do not overlap: neighbours are one position apart.
+and bytes that are no UTF-8 replaced. Of a session log in JSON lines it is the turn as a transcript would have
+it, and the lines are those the turn was made from. Chunks do not overlap: neighbours are one position apart.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.search import logs
 from engine.search.results import Chunk
 from engine.store import documents
 from engine.store.documents import MarkdownSection, sections
@@ -93,6 +95,8 @@ def split(data: bytes, path: str, category: str) -> Contents:
         path: Workspace-relative path; its date and suffix count.
         category: As ``store.paths.category_of``; ``conversation`` is read as a transcript.
     """
+    if logs.is_log(path):
+        return _log_contents(data, path)
     lines = _decoded(data).split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -117,8 +121,22 @@ def split(data: bytes, path: str, category: str) -> Contents:
         end = min(document.body_line - 1, len(lines))
         spans = [_Span(1, end, "\n".join(lines[:end]), "", date)]
     naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS), *tags]
+    pieces = _pieces(path, spans, naming)
+    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
+
+
+def _log_contents(data: bytes, path: str) -> Contents:
+    log = logs.read(data, path)
+    title = _plain(log.title)
+    line_count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    date = log.date or _path_date(path)
+    pieces = _pieces(path, list(_log_spans(log.turns, line_count, date)), [_path_words(path), title])
+    return Contents(_plain(log.session_id), title, date, (), line_count, pieces)
+
+
+def _pieces(path: str, spans: Sequence[_Span], naming: Iterable[str]) -> tuple[Piece, ...]:
     introduction = _encodable(" ".join(dict.fromkeys(filter(None, naming))))
-    pieces = tuple(
+    return tuple(
         Piece(
             Chunk(path, span.start, span.end, span.heading, span.date, span.text),
             span.speaker,
@@ -126,7 +144,6 @@ def split(data: bytes, path: str, category: str) -> Contents:
         )
         for position, span in enumerate(spans)
     )
-    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
 
 
 def _decoded(data: bytes) -> str:
@@ -135,17 +152,29 @@ def _decoded(data: bytes) -> str:
 
 
 def _turn_spans(lines: Sequence[str], turns: Sequence[Turn], date: str) -> Iterator[_Span]:
+    for turn, end, heading, day in _placed(turns, len(lines), date):
+        for start, last, text in _cut(lines[turn.line : end], turn.line + 1):
+            yield _Span(start, last, text, heading, day, turn.role)
+
+
+def _log_spans(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[_Span]:
+    for turn, end, heading, day in _placed(turns, line_count, date):
+        _, *body = _encodable(transcript_format.render_turn(turn)).split("\n")
+        for _, _, text in _cut(body, 1):
+            yield _Span(turn.line, max(end, turn.line), text, heading, day, turn.role)
+
+
+def _placed(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[tuple[Turn, int, str, str]]:
+    """Turns with their last line, heading and date."""
     previous = ""
     for turn, following in zip(turns, (*turns[1:], None), strict=False):
-        end = following.line - 1 if following else len(lines)
         if _passed_midnight(previous, turn.time):
             date = _next_day(date)
         previous = turn.time
         heading = " — ".join(filter(None, [turn.time, turn.role]))
         if turn.kind:
             heading += f" [{turn.kind}]"
-        for start, last, text in _cut(lines[turn.line : end], turn.line + 1):
-            yield _Span(start, last, text, heading, date, turn.role)
+        yield turn, following.line - 1 if following else line_count, heading, date
 
 
 def _section_spans(

@@ -2,7 +2,7 @@
 
 Either only nominates files. The chunks of the 200 that hold most of the query's words, the latest first, are
 cut and compared as the index would, and ranked by how many of the words they hold, then by date. All of it
-ends within a time limit.
+ends within a time limit. Session logs in JSON lines are left out: the index alone reads them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Literal
 import apsw
 
 from engine.errors import AutopoiesisError
-from engine.search import chunks, matches
+from engine.search import chunks, logs, matches
+from engine.search.folding import Folding
 from engine.search.lookup import counted, listed
 from engine.search.results import Category, Chunk, SearchResult
 from engine.search.sources import FOLDERS, MAX_BYTES, Reader, Source, all_sources
@@ -33,6 +34,7 @@ _RIPGREP_ERROR = 2
 _MOST_FILES = 200
 _MOST_LINES_PER_FILE = 200
 _SHORTEST_STEM = 3
+_MOST_EXPRESSION_BYTES = 64 * 1024 * 1024
 
 _ENOUGH = 3
 
@@ -91,18 +93,22 @@ def search(
     clock = _Clock(time_limit_s)
     connection = apsw.Connection(":memory:")
     try:
-        stems = matches.stemmer(connection)
+        finder = matches.Finder(terms, matches.stemmer(connection))
+        folding = Folding(connection)
         sources = {
             source.path: source
             for source in all_sources(workspace)
-            if category in (None, source.category) and source.path not in exclude and source.size <= MAX_BYTES
+            if category in (None, source.category)
+            and source.path not in exclude
+            and source.size <= MAX_BYTES
+            and not logs.is_log(source.path)
         }
-        needles = _needles(terms, stems)
+        needles = _needles(finder, folding)
         tool: Tool = "ripgrep"
-        counts = _ripgrep(workspace, needles, sources, clock)
+        counts = _ripgrep(workspace, needles, folding, sources, clock)
         if counts is None:
             tool = "scan"
-            counts = _scan(reader, needles, sources.values(), clock)
+            counts = _scan(reader, needles, folding, sources.values(), clock)
         nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
         found: list[_Found] = []
         held: Counter[int] = Counter()
@@ -111,7 +117,7 @@ def search(
             enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
             if enough or clock.is_over(1.0):
                 break
-            more = list(_chunks_with(reader, sources[path], terms, stems))
+            more = list(_chunks_with(reader, sources[path], finder))
             held.update(one.key[0] for one in more)
             found += more
         found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
@@ -124,34 +130,39 @@ def search(
         connection.close()
 
 
-def _needles(terms: Sequence[str], stems: matches.Stems) -> tuple[str, ...]:
-    """What to look for to find every word of the same stem: the stem, where the word begins with it."""
+def _needles(finder: matches.Finder, folding: Folding) -> tuple[str, ...]:
+    """What to look for, folded, to find every word of the same stem: the stem, where it begins the word."""
     needles: list[str] = []
-    for term in terms:
-        stem = next((stem for _, _, stem in stems(term)), term)
-        short = len(stem) < _SHORTEST_STEM or not term.startswith(stem)
-        needles.append(term if short else stem)
-    return tuple(dict.fromkeys(needles))
+    for term, stems in finder.stems_of.items():
+        folded = folding.fold(term)
+        stem = stems[0] if stems else folded
+        short = len(stem) < _SHORTEST_STEM or not folded.startswith(stem)
+        needles.append(folded if short else stem)
+    return tuple(filter(None, dict.fromkeys(needles)))
 
 
 def _ripgrep(
-    workspace: Workspace, needles: Sequence[str], sources: Mapping[str, Source], clock: _Clock
+    workspace: Workspace,
+    needles: Sequence[str],
+    folding: Folding,
+    sources: Mapping[str, Source],
+    clock: _Clock,
 ) -> dict[str, int] | None:
     """How many of the needles each file holds, as ripgrep finds them; ``None`` where there is no ripgrep."""
     program = shutil.which("rg")
     folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
-    if program is None or not folders:
+    if program is None or not folders or not needles:
         return None
     # No configuration and no ignore file of the workspace may change what is found.
     arguments = [
         program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--color=never", "--no-heading",
         "--with-filename", "--null", "--no-line-number", "--only-matching", "--ignore-case",
-        "--fixed-strings", f"--max-count={_MOST_LINES_PER_FILE}", f"--max-filesize={MAX_BYTES}",
-        "--glob=*.md", "--glob=*.txt",
+        f"--regex-size-limit={_MOST_EXPRESSION_BYTES}", f"--max-count={_MOST_LINES_PER_FILE}",
+        f"--max-filesize={MAX_BYTES}", "--glob=*.md", "--glob=*.txt",
     ]  # fmt: skip
     # Of several patterns that match at one place ripgrep takes the first.
     for needle in sorted(needles, key=len, reverse=True):
-        arguments += ["-e", needle]
+        arguments += ["-e", folding.expression(needle)]
     environment = {name: value for name, value in os.environ.items() if name != "RIPGREP_CONFIG_PATH"}
     try:
         process = subprocess.Popen(
@@ -176,7 +187,8 @@ def _ripgrep(
     seen: dict[str, set[str]] = {}
     for path, match in _records(output):
         if path in sources:
-            seen.setdefault(path, set()).update(needle for needle in needles if needle in match)
+            folded = folding.fold(match)
+            seen.setdefault(path, set()).update(needle for needle in needles if needle in folded)
     return {path: len(found) for path, found in seen.items() if found}
 
 
@@ -185,36 +197,34 @@ def _records(output: bytes) -> Iterator[tuple[str, str]]:
     path, *rest = output.split(b"\0")
     for piece in rest:
         match, line_end, following = piece.partition(b"\n")
-        yield os.fsdecode(path), match.decode("utf-8", "replace").lower()
+        yield os.fsdecode(path), match.decode("utf-8", "replace")
         if not line_end:
             return
         path = following
 
 
 def _scan(
-    reader: Reader, needles: Sequence[str], sources: Collection[Source], clock: _Clock
+    reader: Reader, needles: Sequence[str], folding: Folding, sources: Collection[Source], clock: _Clock
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
     for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
         if clock.is_over(_NOMINATION):
             break
         data = _read(reader, source)
-        text = data.decode("utf-8", "replace").lower() if data else ""
+        text = folding.fold(data.decode("utf-8", "replace")) if data else ""
         if count := sum(1 for needle in needles if needle in text):
             counts[source.path] = count
     return counts
 
 
-def _chunks_with(
-    reader: Reader, source: Source, terms: Sequence[str], stems: matches.Stems
-) -> Iterator[_Found]:
+def _chunks_with(reader: Reader, source: Source, finder: matches.Finder) -> Iterator[_Found]:
     data = _read(reader, source)
     if data is None:
         return
     changed = datetime.datetime.fromtimestamp(source.mtime_ns / 1e9, datetime.UTC).date().isoformat()
     for piece in chunks.split(data, source.path, source.category).pieces:
-        within = matches.find(piece.chunk.text, terms, stems)
-        around = matches.find(f"{piece.chunk.heading} {piece.about}", terms, stems)
+        within = finder.find(piece.chunk.text)
+        around = finder.find(f"{piece.chunk.heading} {piece.about}")
         if count := len({*within.terms, *around.terms}):
             key = (count, piece.chunk.date or changed, source.mtime_ns)
             yield _Found(key, piece.chunk, source.category, within)

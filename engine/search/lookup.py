@@ -18,6 +18,9 @@ MIN_DEPTH = 50
 
 _MAX_EQUALS = 1000
 _MORE_EQUALS = 50
+_EQUAL = 1e-11
+"""Word scores that are nearer to each other, as a share of the best, count as equal: ``merge`` rounds."""
+
 _RANK = f"bm25({', '.join(map(str, schema.BM25_WEIGHTS))})"
 
 
@@ -82,17 +85,22 @@ def _by_words(connection: apsw.Connection, question: Question) -> list[Candidate
         " AND (?2 IS NULL OR files.category = ?2) ORDER BY chunk_words.rank",
         (match_expression(question.terms), question.category),
     )
-    found: list[Candidate] = []
+    found: list[tuple[float, str, int, int]] = []
+    exclude, most = question.exclude, question.depth + _MAX_EQUALS
+    # Without meaning nothing can come up from below the results.
+    enough = question.depth if question.vector else question.limit
     for chunk, rank, path, line in rows:
-        if path in question.exclude:
+        if path in exclude:
             continue
         # Equals of the last one are read to the end, or their order in the database would decide who is in.
-        full = len(found) >= question.depth and -rank < found[-1].bm25
-        if full or len(found) >= question.depth + _MAX_EQUALS:
+        if len(found) >= enough and (rank - found[-1][0] > -_EQUAL * found[0][0] or len(found) >= most):
             break
-        found.append(Candidate(chunk, path, line, bm25=-rank))
-    found.sort(key=lambda one: (-one.bm25, one.path, one.line, one.chunk))
-    return [replace(one, lexical_rank=rank) for rank, one in enumerate(found[: question.depth], 1)]
+        found.append((rank, path, line, chunk))
+    found.sort()
+    return [
+        Candidate(chunk, path, line, bm25=-rank, lexical_rank=place)
+        for place, (rank, path, line, chunk) in enumerate(found[: question.depth], 1)
+    ]
 
 
 def _by_meaning(connection: apsw.Connection, question: Question) -> list[Candidate]:
@@ -136,12 +144,13 @@ def _described(
         (json.dumps([one.candidate.chunk for one in ranked]),),
     )
     described = {row[0]: row[1:] for row in rows}
-    stems = matches.stemmer(connection)
+    finder = matches.Finder(question.terms, matches.stemmer(connection))
     results: list[SearchResult] = []
     for one in ranked:
         category, end, heading, date, about, text = described[one.candidate.chunk]
-        within = matches.find(text, question.terms, stems)
-        around = matches.find(f"{heading} {about}", question.terms, stems).terms
+        within = finder.find(text)
+        all_within = len(within.terms) == len(question.terms)
+        around = () if all_within else finder.find(f"{heading} {about}").terms
         results.append(
             SearchResult(
                 path=one.candidate.path,

@@ -11,11 +11,11 @@ import apsw
 
 SNIPPET_CHARACTERS = 300
 
-_CUT = re.compile(r"(?<=[.!?…。！？])\s+|\n")
-_SPACE = re.compile(r"\s+")
+_CUT = re.compile(r"[.!?…。！？](\s+)|\n")
 
-Stems = Callable[[str], list[tuple[int, int, str]]]
-"""Character span and stem of every word of a text."""
+Spans = list[tuple[int, int, str]]
+Stems = Callable[[bytes], Spans]
+"""Byte span and stem of every word of a text in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +35,56 @@ def stemmer(connection: apsw.Connection) -> Stems:
     """Words cut and stemmed exactly as the index does it. The connection may be one to an empty database."""
     tokenizer = connection.fts5_tokenizer("porter", ["unicode61"])
 
-    def stems(text: str) -> list[tuple[int, int, str]]:
-        data = text.encode("utf-8", "replace")
-        found = cast(
-            "list[tuple[int, int, str]]",
-            tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False),
-        )
-        if len(data) == len(text):
-            return found
-        # The tokenizer counts bytes.
-        place: list[int] = []
-        for index, character in enumerate(text):
-            place.extend([index] * len(character.encode("utf-8", "replace")))
-        place.append(len(text))
-        return [(place[start], place[end], stem) for start, end, stem in found]
+    def stems(data: bytes) -> Spans:
+        found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        return cast("Spans", found)
 
     return stems
 
 
-def find(text: str, terms: Sequence[str], stems: Stems) -> Matches:
-    """Where the query's words, or words of the same stem, stand in a text."""
-    stem_of = {term: {stem for _, _, stem in stems(term)} for term in terms}
-    wanted = set().union(*stem_of.values())
-    spans = tuple(span for span in stems(text) if span[2] in wanted)
-    present = {stem for _, _, stem in spans}
-    return Matches(tuple(term for term in terms if stem_of[term] & present), spans)
+class Finder:
+    """Finds a query's words, or words of the same stem, in any number of texts.
+
+    Args:
+        terms: The query's words.
+        stems: As ``stemmer`` gives it.
+
+    Attributes:
+        stems_of: The stems of each word, in order; more than one where the index cuts the word.
+    """
+
+    def __init__(self, terms: Sequence[str], stems: Stems) -> None:
+        self._stems = stems
+        self.stems_of = {term: tuple(stem for _, _, stem in stems(_encoded(term))) for term in terms}
+        self._wanted = frozenset[str]().union(*self.stems_of.values())
+
+    def find(self, text: str) -> Matches:
+        """Where the words stand in a text."""
+        data = _encoded(text)
+        wanted = self._wanted
+        spans = [span for span in self._stems(data) if span[2] in wanted]
+        if not spans:
+            return Matches((), ())
+        if len(data) != len(text):
+            spans = _in_characters(spans, data)
+        present = {stem for _, _, stem in spans}
+        terms = tuple(term for term, stems in self.stems_of.items() if not present.isdisjoint(stems))
+        return Matches(terms, tuple(spans))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _in_characters(spans: Spans, data: bytes) -> Spans:
+    """Byte spans as character spans. Only what lies between them is counted: a text has few."""
+    found: Spans = []
+    byte = character = 0
+    for start, end, stem in spans:
+        first = character + len(data[byte:start].decode("utf-8", "replace"))
+        byte, character = end, first + len(data[start:end].decode("utf-8", "replace"))
+        found.append((first, character, stem))
+    return found
 
 
 def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str:
@@ -70,7 +95,7 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
         matches: Where the words stand in it; without any, the snippet is the beginning.
         limit: Longest snippet in characters; what is cut off is marked by ``…``.
     """
-    whole = _SPACE.sub(" ", text).strip()
+    whole = " ".join(text.split())
     if len(whole) <= limit:
         return whole
     parts = _parts(text, limit - 2)
@@ -87,7 +112,7 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
         if key > best_key:
             best, best_key = (first, last), key
     top, bottom = parts[best[0]][0], parts[best[1] - 1][1]
-    shown = _SPACE.sub(" ", text[top:bottom]).strip()
+    shown = " ".join(text[top:bottom].split())
     before = "…" if text[:top].strip() else ""
     after = "…" if text[bottom:].strip() else ""
     return f"{before}{shown}{after}"
@@ -98,7 +123,7 @@ def _parts(text: str, limit: int) -> list[tuple[int, int]]:
     parts: list[tuple[int, int]] = []
     top = 0
     for bottom, following in [
-        *((cut.start(), cut.end()) for cut in _CUT.finditer(text)),
+        *((cut.start() + (cut[1] is not None), cut.end()) for cut in _CUT.finditer(text)),
         (len(text), len(text)),
     ]:
         while bottom - top > limit:

@@ -16,7 +16,7 @@ FOLDERS = ("knowledge", "topics", "raw/conversations", "conversations", "archive
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 
-_SUFFIXES = (".md", ".txt")
+_SUFFIXES = (".md", ".txt", ".jsonl")
 
 
 class Reader(Protocol):

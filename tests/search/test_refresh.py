@@ -43,7 +43,7 @@ def test_every_searched_folder_is_indexed_and_found(filled: Workspace, open_inde
     put(filled, "knowledge/digest.md", "digest zeppelin")
     put(filled, "knowledge/ledger.json", "zeppelin")
     put(filled, "logs/decisions.md", "zeppelin")
-    put(filled, "conversations/other.jsonl", '{"text": "zeppelin"}')
+    put(filled, "knowledge/reference/other.jsonl", '{"text": "zeppelin"}')
     put(filled, "knowledge/.hidden.md", "zeppelin")
     put(filled, "knowledge/people/.tmp-x.md", "zeppelin")
     index = open_index(filled, BagOfWords())

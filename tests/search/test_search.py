@@ -147,6 +147,22 @@ def test_equals_are_ordered_by_path_whatever_came_first(workspace: Workspace, op
     assert [one.path for one in index.search("same", 20, use_vectors=False)] == names
 
 
+@pytest.mark.parametrize("exclude", [(), ("knowledge/reference/003.md", "knowledge/reference/120.md")])
+def test_few_results_are_the_first_of_many(
+    exclude: tuple[str, ...], workspace: Workspace, open_index: Open
+) -> None:
+    for number in reversed(range(130)):
+        words = "heron trout " * (1 + number % 3) + "filler " * (number % 5)
+        put(workspace, f"knowledge/reference/{number:03}.md", f"{words}\n")
+    index = open_index(workspace)
+    index.refresh()
+    many = index.search("heron trout", 130, exclude=exclude)
+    assert len(many) == 130 - len(exclude)
+    assert [one.lexical_rank for one in many] == list(range(1, len(many) + 1))
+    for limit in (1, 7, 25, 51, 100):
+        assert index.search("heron trout", limit, exclude=exclude) == many[:limit]
+
+
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (-3, 0), (1, 1), (2, 2), (10**9, 3)])
 def test_the_limit(limit: int, count: int, workspace: Workspace, open_index: Open) -> None:
     for number in range(3):

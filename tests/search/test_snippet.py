@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.search.matches import SNIPPET_CHARACTERS, Stems, find, snippet, stemmer
+from engine.search.matches import SNIPPET_CHARACTERS, Finder, Stems, snippet, stemmer
 
 
 @pytest.fixture(scope="module")
@@ -17,20 +17,35 @@ def stems() -> Stems:
 
 def test_words_of_one_stem_match(stems: Stems) -> None:
     text = "The migrations ran. Café naïve."
-    matches = find(text, ("migration", "running", "cafe", "absent"), stems)
+    matches = Finder(("migration", "running", "cafe", "absent"), stems).find(text)
     assert matches.terms == ("migration", "cafe")
     assert [text[start:end] for start, end, _ in matches.spans] == ["migrations", "Café"]
 
 
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.sampled_from(["heron", "Hérons", "é", "—", "日本", "𝔘", "\ud800", " ", "\n"]), max_size=30)
+)
+def test_words_stand_where_they_are_found(stems: Stems, parts: list[str]) -> None:
+    text = " ".join(parts)
+    found = Finder(("heron", "é"), stems).find(text)
+    assert [text[start:end] for start, end, _ in found.spans] == [
+        part for part in parts if part in ("heron", "Hérons", "é")
+    ]
+    assert [stem for _, _, stem in found.spans] == [
+        "e" if part == "é" else "heron" for part in parts if part in ("heron", "Hérons", "é")
+    ]
+
+
 def test_a_short_text_is_its_own_snippet(stems: Stems) -> None:
     text = "One line.\nAnother with a match."
-    assert snippet(text, find(text, ("match",), stems)) == "One line. Another with a match."
+    assert snippet(text, Finder(("match",), stems).find(text)) == "One line. Another with a match."
 
 
 def test_the_lines_with_most_words_are_shown(stems: Stems) -> None:
     filler = "\n".join(f"Filler sentence number {number} says nothing." for number in range(20))
     text = f"{filler}\nThe heron is alone.\n{filler}\nThe heron caught a trout at dawn.\n{filler}"
-    shown = snippet(text, find(text, ("heron", "trout", "dawn"), stems))
+    shown = snippet(text, Finder(("heron", "trout", "dawn"), stems).find(text))
     assert shown.startswith("…The heron caught a trout at dawn. Filler")
     assert shown.endswith("says nothing.…")
     assert len(shown) <= SNIPPET_CHARACTERS
@@ -38,13 +53,13 @@ def test_the_lines_with_most_words_are_shown(stems: Stems) -> None:
 
 def test_without_a_match_it_is_the_beginning(stems: Stems) -> None:
     text = "First. " * 100
-    assert snippet(text, find(text, ("absent",), stems)).startswith("First. First.")
+    assert snippet(text, Finder(("absent",), stems).find(text)).startswith("First. First.")
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.text(max_size=2000), st.lists(st.sampled_from(["a", "word", "é", "日本"]), min_size=1, max_size=3))
 def test_any_text_gives_one_short_line_of_it(stems: Stems, text: str, terms: list[str]) -> None:
-    shown = snippet(text, find(text, terms, stems))
+    shown = snippet(text, Finder(terms, stems).find(text))
     assert len(shown) <= SNIPPET_CHARACTERS
     assert "\n" not in shown
     inside = shown.removeprefix("…").removesuffix("…")

@@ -1,0 +1,72 @@
+"""Text as the index compares it: lower-case, without diacritics."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import cast
+
+import apsw
+
+_NON_ASCII = re.compile(r"[^\x00-\x7f]+")
+_WITH_VARIANTS = (*range(0x00C0, 0x0250), *range(0x0300, 0x0530), *range(0x1E00, 0x2000))
+"""Where the characters are that fold to another: Latin, Greek, Cyrillic, and the marks that combine."""
+
+
+class Folding:
+    """Folds text as FTS5's ``unicode61`` does, by asking it about every character once.
+
+    Args:
+        connection: May be one to an empty database.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._tokenizer = connection.fts5_tokenizer("unicode61", [])
+        self._folded: dict[str, str] = {}
+        self._variants: dict[str, str] = {}
+
+    def fold(self, text: str) -> str:
+        """The text folded; marks that combine with a letter are gone, what is no letter stays."""
+        if text.isascii():
+            return text.lower()
+        return _NON_ASCII.sub(self._fold_run, text).lower()
+
+    def expression(self, folded: str) -> str:
+        """A regular expression of all that folds to a text, in the syntax Python and ripgrep share.
+
+        Capitals are left to the option that ignores case.
+        """
+        variants = self._variants = self._variants or self._found_variants()
+        marks = f"[{variants['']}]*"
+        return marks.join(_one_of(letter, variants.get(letter, "")) for letter in folded)
+
+    def _fold_run(self, run: re.Match[str]) -> str:
+        return "".join(map(self._fold_one, run[0]))
+
+    def _fold_one(self, character: str) -> str:
+        known = self._folded.get(character)
+        if known is None:
+            known = self._folded[character] = self._asked(character)
+        return known
+
+    def _asked(self, character: str) -> str:
+        data = f"a{character}b".encode("utf-8", "replace")
+        found = cast(
+            "list[tuple[int, int, str]]",
+            self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False),
+        )
+        return found[0][2][1:-1] if len(found) == 1 else character
+
+    def _found_variants(self) -> dict[str, str]:
+        found: defaultdict[str, str] = defaultdict(str)
+        for character in map(chr, _WITH_VARIANTS):
+            folded = self._fold_one(character)
+            if folded != character:
+                found[folded] += character
+        return dict(found)
+
+
+def _one_of(letter: str, variants: str) -> str:
+    if variants:
+        return f"[{letter}{variants}]"
+    return f"\\x{ord(letter):02x}" if letter.isascii() and not letter.isalnum() else letter

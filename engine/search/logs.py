@@ -1,0 +1,80 @@
+"""Session logs of other programs among the conversations, read as turns that know their lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.transcripts.importers.convert import kind_of
+from engine.transcripts.importers.lines import read_lines
+from engine.transcripts.importers.log import SessionLog
+from engine.transcripts.importers.session import START
+from engine.transcripts.turn import Turn
+
+SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What a session log says.
+
+    Attributes:
+        session_id: The session's.
+        title: What the log or its person calls the session, or else the first line of the first question.
+        date: ISO date of its first record; ``""`` without one.
+        turns: In order, each with the line it begins on.
+    """
+
+    session_id: str
+    title: str
+    date: str
+    turns: tuple[Turn, ...]
+
+
+def is_log(path: str) -> bool:
+    """Whether a file is read as a log, by its name."""
+    return path.lower().endswith(SUFFIX)
+
+
+def is_known(data: bytes) -> bool:
+    """Whether a log is of a kind that can be read, or has not begun."""
+    return not data.strip() or kind_of(io.BytesIO(data)) is not None
+
+
+def read(data: bytes, path: str) -> Log:
+    """A log of any kind that can be read; one of no such kind has no turns. Never raises.
+
+    Args:
+        data: The file's bytes; of its last line, what is there.
+        path: Its name tells the session's id.
+    """
+    stream = io.BytesIO(data)
+    kind = kind_of(stream)
+    if kind is None:
+        return Log("", "", "", ())
+    log = SessionLog(kind, Path(path), stream)
+    session_id = log.session_id()
+    found: list[tuple[int, Turn]] = []
+    # Until the next turn opens, the checkpoint is where this one did.
+    reader = log.reader(lambda turn: found.append((reader.checkpoint.offset, turn)), START)
+    for line in read_lines(stream):
+        for place, record in enumerate(line.records):
+            reader.feed(record, line.start, place)
+    if reader.turns.current is not None:
+        found.append((reader.checkpoint.offset, reader.turns.current))
+    return Log(
+        session_id,
+        reader.topic or reader.question.strip().partition("\n")[0],
+        reader.first.date().isoformat() if reader.first else "",
+        tuple(_with_lines(found, data)),
+    )
+
+
+def _with_lines(found: list[tuple[int, Turn]], data: bytes) -> Iterator[Turn]:
+    counted, line = 0, 1
+    for offset, turn in found:
+        line += data.count(b"\n", counted, offset)
+        counted = offset
+        yield replace(turn, line=line)

@@ -1,0 +1,69 @@
+"""Text without an index is compared as the index would: the same letters are the same."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search.folding import Folding
+
+
+@pytest.fixture(scope="module")
+def connection() -> apsw.Connection:
+    return apsw.Connection(":memory:")
+
+
+@pytest.fixture(scope="module")
+def folding(connection: apsw.Connection) -> Folding:
+    return Folding(connection)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Plain ASCII, 1 Text!", "plain ascii, 1 text!"),
+        ("Café, CAFE\u0301", "cafe, cafe"),
+        ("Müller größer ŒUVRE", "muller großer œuvre"),
+        ("ΣΊΣΥΦΟΣ Сёмга", "σίσυφοσ сёмга"),
+        ("日本語 — テスト 🙂", "日本語 — テスト 🙂"),
+        ("a\ud800b\0c", "a\ud800b\0c"),
+    ],
+)
+def test_text_is_folded(text: str, folded: str, folding: Folding) -> None:
+    assert folding.fold(text) == folded
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Cs"])))
+def test_words_are_folded_as_the_index_folds_them(
+    connection: apsw.Connection, folding: Folding, text: str
+) -> None:
+    tokenizer = connection.fts5_tokenizer("unicode61", [])
+    data = text.encode()
+    found = cast(
+        "list[tuple[int, int, str]]",
+        tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False),
+    )
+    for start, end, word in found:
+        assert folding.fold(data[start:end].decode()) == word
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.text(
+        st.one_of(
+            st.characters(max_codepoint=0x17E, exclude_categories=["Cs"]), st.sampled_from("\u0301\u0308")
+        ),
+        max_size=12,
+    )
+)
+def test_an_expression_finds_what_folds_to_its_text(folding: Folding, text: str) -> None:
+    folded = folding.fold(text)
+    found = re.compile(folding.expression(folded), re.IGNORECASE).search(text)
+    assert found is not None
+    assert folding.fold(found[0]) == folded
