@@ -1,68 +1,95 @@
-"""memory-config.yaml as one validated model (spec 9.3, design 3 and 5); every setting has its meaning here.
+"""memory-config.yaml as validated values (spec 9.3, design 3 and 5); every setting has its meaning here.
 
 The file may leave out anything; what it leaves out has the default below. Unknown settings are reported,
 never fatal, so that a file written for a newer version still opens.
+
+The settings are plain dataclasses, which pydantic fills and checks. Importing it takes longer than tracing a
+message, so ``read`` keeps what it found under ``scratch/`` and asks it only for a file that it has not seen.
 """
 
 from __future__ import annotations
 
-import difflib
+import hashlib
+import json
 from collections.abc import Mapping as AbcMapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from engine.errors import AutopoiesisError, ConfigError, Problem
 
-from engine.errors import ConfigError, Problem
-from engine.store import yamltext
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from engine.store.files import Files
 
 CONFIG_FILE = "memory-config.yaml"
+CACHE_FILE = "scratch/settings.json"
 
 Priority = Literal["critical", "high", "medium", "low"]
 
 
-class Settings(BaseModel):
-    """A group of settings. Unknown keys are kept aside and reported by ``load``."""
+class Limits:
+    """The numbers a setting may have; used in its annotation.
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    Args:
+        bounds: ``ge``, ``gt``, ``le`` and ``lt``, as pydantic names them.
+    """
+
+    def __init__(self, **bounds: float) -> None:
+        self._bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: Any = handler(source)
+        bounded: CoreSchema = {**schema, **self._bounds}
+        return bounded
 
 
+@dataclass(frozen=True)
+class Settings:
+    """A group of settings."""
+
+
+@dataclass(frozen=True)
 class CompilerSettings(Settings):
     """How much of what enters the prompt."""
 
-    token_budget: int = Field(8192, ge=256, le=2_000_000)
+    token_budget: Annotated[int, Limits(ge=256, le=2_000_000)] = 8192
     """Tokens the compiled prompt and the reply reserve may take together."""
-    reply_reserve_tokens: int = Field(256, ge=0)
+    reply_reserve_tokens: Annotated[int, Limits(ge=0)] = 256
     """Tokens kept free for the reply; at most 1/32 of the budget is ever reserved."""
-    system_budget_kb: float = Field(1, ge=0)
+    system_budget_kb: Annotated[float, Limits(ge=0)] = 1
     """Cap for the system prompt (``knowledge/prompts/system.md``), KiB."""
-    identity_budget_kb: float = Field(17, ge=0)
+    identity_budget_kb: Annotated[float, Limits(ge=0)] = 17
     """Size above which identity files are reported; they are never dropped."""
-    memory_budget_kb: float = Field(3, ge=0)
+    memory_budget_kb: Annotated[float, Limits(ge=0)] = 3
     """Cap for MEMORY.md, KiB."""
-    journal_budget_kb: float = Field(4, ge=0)
+    journal_budget_kb: Annotated[float, Limits(ge=0)] = 4
     """Cap for the journals of today and yesterday together, KiB."""
-    projects_budget_kb: float = Field(1, ge=0)
+    projects_budget_kb: Annotated[float, Limits(ge=0)] = 1
     """Cap for ``projects/_active.md``, KiB."""
-    topic_budget_kb: float = Field(6, ge=0)
+    topic_budget_kb: Annotated[float, Limits(ge=0)] = 6
     """Cap for the instructions and subscriptions of all active topics together, KiB."""
-    knowledge_results: int = Field(60, ge=0, le=500)
+    knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 60
     """How many search results are considered for the retrieved part of the prompt."""
 
 
+@dataclass(frozen=True)
 class SearchSettings(Settings):
     """How the index finds."""
 
-    bm25_weight: float = Field(0.4, ge=0)
+    bm25_weight: Annotated[float, Limits(ge=0)] = 0.4
     """Weight of the word match in the merged score."""
-    vector_weight: float = Field(0.6, ge=0)
+    vector_weight: Annotated[float, Limits(ge=0)] = 0.6
     """Weight of the meaning match in the merged score."""
     embedding_model: str = "local"
     """``local`` (256 dimensions, offline) or the name of a model that a provider serves."""
-    embedding_dimensions: int = Field(256, ge=8, le=4096)
+    embedding_dimensions: Annotated[int, Limits(ge=8, le=4096)] = 256
     """Dimensions of the vectors; must be what the model gives."""
 
 
+@dataclass(frozen=True)
 class PolicyRow(Settings):
     """One row of the gate bypass table (spec 5.4): the tier-2 scores that decide after a tier-1 hit."""
 
@@ -81,6 +108,7 @@ def _spec_policy() -> dict[Priority, PolicyRow]:
     }
 
 
+@dataclass(frozen=True)
 class WatcherSettings(Settings):
     """How topics are nominated."""
 
@@ -89,14 +117,15 @@ class WatcherSettings(Settings):
     nominate: Literal["either", "pattern"] = "either"
     """``pattern``: only a tier-1 hit makes a candidate. ``either``: a tier-2 score at or above the topic's
     threshold does as well; such a candidate always goes to the gate."""
-    similarity_threshold: float = Field(0.15, ge=0, le=1)
+    similarity_threshold: Annotated[float, Limits(ge=0, le=1)] = 0.15
     """Tier-2 score from which a topic counts as similar, where the topic names none itself."""
-    policy: dict[Priority, PolicyRow] = Field(default_factory=_spec_policy)
+    policy: dict[Priority, PolicyRow] = field(default_factory=_spec_policy)
     """The gate bypass table; priorities left out keep the default row."""
-    pattern_timeout_ms: int = Field(20, ge=1, le=1000)
+    pattern_timeout_ms: Annotated[int, Limits(ge=1, le=1000)] = 20
     """Longest time one pattern may take on one message before it is stopped and reported."""
 
 
+@dataclass(frozen=True)
 class GateSettings(Settings):
     """Tier 3: who says yes or no."""
 
@@ -107,20 +136,21 @@ class GateSettings(Settings):
     """Model of the provider; empty: the provider's cheapest known one."""
     base_url: str = ""
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: the provider's own."""
-    max_tokens: int = Field(1, ge=1, le=64)
+    max_tokens: Annotated[int, Limits(ge=1, le=64)] = 1
     """Longest answer asked for; raised where a model refuses so few."""
-    deadline_s: float = Field(4.0, gt=0, le=600)
+    deadline_s: Annotated[float, Limits(gt=0, le=600)] = 4.0
     """Total time for all questions of one message, seconds."""
-    ask_deadline_s: float = Field(30.0, gt=0, le=3600)
+    ask_deadline_s: Annotated[float, Limits(gt=0, le=3600)] = 30.0
     """The same where a person answers."""
-    concurrency: int = Field(8, ge=1, le=64)
+    concurrency: Annotated[int, Limits(ge=1, le=64)] = 8
     """Questions under way at once."""
     on_failure: Literal["skip", "activate"] = "skip"
     """What happens to a candidate whose question failed."""
-    local_min_labels: int = Field(50, ge=10)
+    local_min_labels: Annotated[int, Limits(ge=10)] = 50
     """Labelled decisions from which the local gate learns; until then a fixed rule answers."""
 
 
+@dataclass(frozen=True)
 class GitSettings(Settings):
     """What is committed without asking."""
 
@@ -128,6 +158,7 @@ class GitSettings(Settings):
     """Commit a transcript when its session ends, and changes that commands make."""
 
 
+@dataclass(frozen=True)
 class ImportSettings(Settings):
     """Where other agents keep their sessions."""
 
@@ -144,6 +175,7 @@ class ImportSettings(Settings):
         return Path(folder).expanduser() if folder else None
 
 
+@dataclass(frozen=True)
 class Config(Settings):
     """The whole of memory-config.yaml."""
 
@@ -161,6 +193,30 @@ _MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_toke
 _PLANNED = frozenset({"lifecycle", "auto_push", "auto_tag_daily", "commit_message_model"})
 """Settings of the specification that this version reads without effect; ``doctor`` says so."""
 
+_RULES = 1
+"""Which way ``load`` reads a file, apart from what the definitions above say. What was kept under another
+number does not count."""
+
+_LOCK_WAIT_S = 1.0
+
+
+def read(files: Files) -> tuple[Config, tuple[Problem, ...]]:
+    """The settings of a workspace; see ``load`` for what is given and raised.
+
+    A file that was found in order before is not checked again.
+    """
+    try:
+        data = files.read(CONFIG_FILE)
+    except FileNotFoundError:
+        return Config(), ()
+    if not data:
+        return Config(), ()
+    known = _recall(files, data)
+    if known is None:
+        known = load(data)
+        _remember(files, data, *known)
+    return known
+
 
 def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Problem, ...]]:
     """Reads memory-config.yaml.
@@ -177,6 +233,10 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     """
     if not data:
         return Config(), ()
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 — slow; a known file needs none of it
+
+    from engine.store import yamltext  # noqa: PLC0415 — likewise
+
     try:
         tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=256 * 1024)
     except UnicodeDecodeError as error:
@@ -188,12 +248,14 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     if isinstance(watchers, dict):
         for old, (group, name) in _MOVED.items():
             if old in watchers:
-                plain.setdefault(group, {}).setdefault(name, watchers.pop(old))
+                value, target = watchers.pop(old), plain.setdefault(group, {})
+                if isinstance(target, dict):
+                    target.setdefault(name, value)
         policy = watchers.get("policy")
         if isinstance(policy, dict):
-            watchers["policy"] = {name: row.model_dump() for name, row in _spec_policy().items()} | policy
+            watchers["policy"] = {name: asdict(row) for name, row in _spec_policy().items()} | policy
     try:
-        config = Config.model_validate(plain)
+        config = TypeAdapter(Config).validate_python(plain)
     except ValidationError as error:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
@@ -202,7 +264,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
             where=f"{path}:{_line(tree, location)}",
             cure="correct the value or remove the line to use the default",
         ) from error
-    return config, tuple(_unknown(config, tree, path, ()))
+    return config, tuple(_unknown(config, plain, tree, path, ()))
 
 
 def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
@@ -219,6 +281,8 @@ def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
 
 
 def _line(tree: object, location: list[str]) -> int:
+    from engine.store import yamltext  # noqa: PLC0415 — as in load
+
     line = 1
     for part in location:
         if not isinstance(tree, yamltext.Mapping) or part not in tree:
@@ -227,10 +291,16 @@ def _line(tree: object, location: list[str]) -> int:
     return line
 
 
-def _unknown(settings: Settings, tree: object, path: str, above: tuple[str, ...]) -> list[Problem]:
+def _unknown(
+    settings: Settings, plain: AbcMapping[str, Any], tree: object, path: str, above: tuple[str, ...]
+) -> list[Problem]:
+    import difflib  # noqa: PLC0415 — as in load
+
     problems: list[Problem] = []
-    known = list(type(settings).model_fields)
-    for key in settings.model_extra or {}:
+    known = [item.name for item in fields(settings)]
+    for key in plain:
+        if key in known:
+            continue
         name = ".".join((*above, key))
         near = difflib.get_close_matches(key, known, n=1)
         planned = key in _PLANNED
@@ -245,6 +315,50 @@ def _unknown(settings: Settings, tree: object, path: str, above: tuple[str, ...]
         )
     for key in known:
         value = getattr(settings, key)
-        if isinstance(value, Settings):
-            problems.extend(_unknown(value, tree, path, (*above, key)))
+        if isinstance(value, Settings) and key in plain:
+            problems.extend(_unknown(value, plain[key], tree, path, (*above, key)))
     return problems
+
+
+def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:
+    """What ``_remember`` kept for these bytes; ``None`` when there is nothing, or it is damaged."""
+    try:
+        stamp, _, kept = files.read(CACHE_FILE, limit=1024 * 1024).partition(b"\n")
+    except (AutopoiesisError, OSError):
+        return None
+    if stamp != _stamp(data, kept):
+        return None
+    tree = json.loads(kept)
+    settings: dict[str, dict[str, Any]] = tree["settings"]
+    policy, follow = settings["watchers"]["policy"], settings["imports"]["follow"]
+    settings["watchers"]["policy"] = {priority: PolicyRow(**row) for priority, row in policy.items()}
+    settings["imports"]["follow"] = tuple(follow)
+    config = Config(**{name: group(**settings[name]) for name, group in _groups().items()})
+    return config, tuple(Problem(**problem) for problem in tree["odd"])
+
+
+def _remember(files: Files, data: bytes, config: Config, odd: tuple[Problem, ...]) -> None:
+    """Keeps what was found. Where that is not possible, the file is checked again the next time."""
+    if files.read_only:
+        return
+    tree = {"settings": asdict(config), "odd": [asdict(problem) for problem in odd]}
+    kept = json.dumps(tree).encode()
+    try:
+        with files.lock(timeout=_LOCK_WAIT_S):
+            files.replace(CACHE_FILE, _stamp(data, kept) + b"\n" + kept)
+    except AutopoiesisError:
+        return
+
+
+def _groups() -> dict[str, type[Any]]:
+    defaults = Config()
+    return {item.name: type(getattr(defaults, item.name)) for item in fields(Config)}
+
+
+def _stamp(data: bytes, kept: bytes) -> bytes:
+    """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults."""
+    classes = (*_groups().values(), PolicyRow, Problem)
+    known = [(item.name, item.type) for each in classes for item in fields(each)]
+    rules = repr((_RULES, Priority, known, Config(), _MOVED, sorted(_PLANNED))).encode()
+    parts = (rules, data, kept)
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest().encode()

@@ -10,25 +10,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.config import CONFIG_FILE, Config, load
+from engine.config import Config, read
 from engine.errors import AutopoiesisError, Problem, TopicError
-from engine.events import EngineEvent, Trouble
-from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
 from engine.parts import Clock, Parts, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.topics.library import TopicsDelta
-from engine.topics.model import Topic
-from engine.views import DigestView, LedgerView, StatusView, read_digest, read_ledger
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
     from engine.context.compiled import Compiled
+    from engine.events import EngineEvent
+    from engine.feed import FeedEntry
     from engine.live import Live
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
+    from engine.topics.library import TopicsDelta
+    from engine.topics.model import Topic
     from engine.turns import Before
+    from engine.views import DigestView, LedgerView, StatusView
 
 
 class Engine(Parts):
@@ -46,7 +46,6 @@ class Engine(Parts):
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
-        self._feed: FeedLog = FeedLog()
         self._feed_filled = False
         self._filling = threading.Lock()
 
@@ -66,7 +65,7 @@ class Engine(Parts):
         """
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
-        config, odd = _read_config(files)
+        config, odd = read(files)
         return cls(workspace, config, odd, files=files, clock=clock)
 
     def __enter__(self) -> Self:
@@ -97,7 +96,7 @@ class Engine(Parts):
         return unsubscribe
 
     def _publish(self, event: EngineEvent) -> None:
-        self._feed.take(event)
+        self.lately.take(event)
         with self._guard:
             handlers = tuple(self._handlers)
         for handler in handlers:
@@ -105,6 +104,8 @@ class Engine(Parts):
 
     def trouble(self, text: str) -> None:
         """Tells every face of something that failed without stopping the work."""
+        from engine.events import Trouble  # noqa: PLC0415 — most commands end without one
+
         self._publish(Trouble(self.clock(), text))
 
     def start(self) -> None:
@@ -282,11 +283,12 @@ class Engine(Parts):
         Raises:
             ConfigError: The file cannot be used.
         """
-        config, odd = _read_config(self.files)
+        config, odd = read(self.files)
         with self._guard:
+            self._config_problems = odd
             if config == self.config:
                 return
-            self.config, self._config_problems = config, odd
+            self.config = config
             self.drop("compiler", "pipeline", "index")
         self.turns.forget()
 
@@ -296,22 +298,27 @@ class Engine(Parts):
         """The last ``limit`` things that happened, oldest first."""
         with self._filling:
             if not self._feed_filled:
-                from engine.history import recent_past  # noqa: PLC0415 — only a face with a feed needs it
+                from engine.feed import KEPT_ENTRIES  # noqa: PLC0415 — only a face with a feed needs it
+                from engine.history import recent_past  # noqa: PLC0415 — likewise
 
-                self._feed.fill(
+                self.lately.fill(
                     recent_past(self.workspace, self.conversations, self.repository, KEPT_ENTRIES)
                 )
                 self._feed_filled = True
                 if self._live is not None:
                     self._live.trace_the_past()
-        return self._feed.recent(limit)
+        return self.lately.recent(limit)
 
     def digest(self) -> DigestView:
         """``knowledge/digest.md`` as it is."""
+        from engine.views import read_digest  # noqa: PLC0415 — only a face shows it
+
         return read_digest(self.files)
 
     def ledger(self) -> LedgerView:
         """``knowledge/ledger.json`` as it is."""
+        from engine.views import read_ledger  # noqa: PLC0415 — only a face shows it
+
         return read_ledger(self.files)
 
     def problems(self) -> tuple[Problem, ...]:
@@ -322,6 +329,8 @@ class Engine(Parts):
 
     def status(self) -> StatusView:
         """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""
+        from engine.views import StatusView  # noqa: PLC0415 — only a face shows it
+
         state = self.repository.state()
         mode, why = self._live.watch_state if self._live is not None else ("off", "")
         provider = self.pipeline.gate.provider
@@ -371,10 +380,3 @@ class Engine(Parts):
         self.drop("pipeline")
         self.turns.forget()
         return True
-
-
-def _read_config(files: Files) -> tuple[Config, tuple[Problem, ...]]:
-    try:
-        return load(files.read(CONFIG_FILE))
-    except FileNotFoundError:
-        return Config(), ()

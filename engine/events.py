@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from engine.activation.trace import Trace
-from engine.context.compiled import Compiled
-from engine.errors import Problem
-from engine.transcripts.turn import Turn
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.activation.trace import Trace
+    from engine.context.compiled import Compiled
+    from engine.errors import Problem
+    from engine.transcripts.turn import Turn
 
 ChangeKind = Literal["added", "changed", "removed"]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
+    from engine.feed import FeedLog
     from engine.search.index import SearchIndex
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
@@ -106,6 +107,13 @@ class Parts:
         library = TopicLibrary(self.workspace, self.files)
         library.load()
         return library
+
+    @part
+    def lately(self) -> FeedLog:
+        """What happened since the workspace was opened, and before it once a face asks."""
+        from engine.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
+
+        return FeedLog()
 
     @part
     def conversations(self) -> Conversations:

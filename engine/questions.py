@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.errors import GateError
-from engine.events import EngineEvent, GateAsked, GateClosed
 
 if TYPE_CHECKING:
     import asyncio
     from datetime import datetime
 
     from engine.activation.gate import GateQuestion
+    from engine.events import EngineEvent
 
 
 class Questions:
@@ -51,6 +51,8 @@ class Questions:
                 cure="open the workbench, or set gate.provider to something that answers alone",
             )
         import asyncio  # noqa: PLC0415 — a process that asks nobody does without it
+
+        from engine.events import GateAsked, GateClosed  # noqa: PLC0415 — likewise
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()

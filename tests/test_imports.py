@@ -16,8 +16,8 @@ HEAVY = {
 
 
 def loaded_by(code: str) -> set[str]:
-    """The top-level packages that a fresh interpreter holds after running some code."""
-    listing = "import json, sys\nprint(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    """The packages and modules that a fresh interpreter holds after running some code."""
+    listing = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
     program = f"{code}\n{listing}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
@@ -28,14 +28,38 @@ def test_the_command_line_is_light() -> None:
     assert not loaded_by("import tui.cli") & (HEAVY | {"numpy", "apsw", "pydantic", "regex"})
 
 
-def test_a_trace_loads_nothing_heavy(sample: Path) -> None:
-    loaded = loaded_by(
+def traced(root: Path) -> set[str]:
+    """What a process loads that traces one message."""
+    return loaded_by(
         f"from engine.engine import Engine\n"
-        f"with Engine.open({str(sample)!r}) as engine:\n"
+        f"with Engine.open({str(root)!r}) as engine:\n"
         f"    trace = engine.trace('Can you review the PR that just came in?')\n"
         f"assert trace.active == ('github-pr-review',), trace.active"
     )
-    assert not loaded & (HEAVY | {"numpy", "apsw"})
+
+
+def test_a_trace_loads_nothing_heavy(sample: Path) -> None:
+    assert not traced(sample) & (HEAVY | {"numpy", "apsw"})
+
+
+def test_a_trace_loads_nothing_that_only_a_face_shows(sample: Path) -> None:
+    shown = {
+        "engine.events",
+        "engine.feed",
+        "engine.views",
+        "engine.context.compiled",
+        "engine.transcripts.turn",
+    }
+    assert not traced(sample) & shown
+
+
+def test_settings_that_have_not_changed_are_not_validated_again(sample: Path) -> None:
+    assert "pydantic" in traced(sample)
+    assert "pydantic" not in traced(sample)
+    with (sample / "memory-config.yaml").open("a") as file:
+        file.write("# a remark\n")
+    assert "pydantic" in traced(sample)
+    assert "pydantic" not in traced(sample)
 
 
 def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,9 @@ from engine.store.paths import Workspace
 TODAY = date(2026, 2, 17)
 
 
-def settings(**values: object) -> CompilerSettings:
+def settings(**values: Any) -> CompilerSettings:
     """The default settings with some of them changed."""
-    return CompilerSettings.model_validate(values)
+    return CompilerSettings(**values)
 
 
 @dataclass

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
 import pytest
 
-from engine.config import Config, load
+from engine import config as config_module
+from engine.config import CACHE_FILE, CONFIG_FILE, Config, load, read
+from engine.engine import Engine
 from engine.errors import ConfigError
+from engine.store.files import Files
+from engine.store.paths import Workspace
 
 SPECIFIED = """\
 context_compiler:
@@ -57,6 +64,10 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         ("watchers:\n  policy:\n    high:\n      activate: much\n", 4, "activate"),
         ("watchers: [a, b]\n", 1, "watchers"),
         ("git:\n  auto_commit: perhaps\n", 2, "auto_commit"),
+        ("search:\n  embedding_dimensions: 5000\n", 2, "less than or equal to 4096"),
+        ("watchers:\n  similarity_threshold: -0.1\n", 2, "greater than or equal to 0"),
+        ("gate:\n  deadline_s: 0\n", 2, "greater than 0"),
+        ("watchers:\n  gate_model: haiku\ngate: local\n", 3, "gate"),
     ],
 )
 def test_a_wrong_value_names_line_setting_and_value(text: str, line: int, named: str) -> None:
@@ -86,3 +97,100 @@ def test_one_row_of_the_policy_leaves_the_others_as_they_are() -> None:
     assert config.watchers.policy["high"].activate == 0.62
     assert config.watchers.policy["medium"].gate == 0.2
     assert config.watchers.policy["critical"].activate == 0.0
+
+
+def test_settings_cannot_be_changed_in_place() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Config().gate.model = "haiku"  # type: ignore[misc]
+
+
+ODD = """\
+context_compiler: {token_budget: "4096", memory_budget_kb: 2.5}
+search: {embedding_model: größer, words: 3}
+watchers:
+  gate_model: haiku
+  policy: {high: {activate: 0.62}, low: {}}
+imports: {follow: [codex, claude-code], codex_dir: ~/.codex}
+lifecycle: {memory_line_cap: 200}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """A workspace that holds nothing but odd settings."""
+    (tmp_path / CONFIG_FILE).write_text(ODD, encoding="utf-8")
+    return Files(Workspace.open(tmp_path))
+
+
+def never(_data: bytes | None, _path: str = CONFIG_FILE) -> None:
+    pytest.fail("a file in order was checked again")
+
+
+def test_a_file_in_order_is_checked_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = load(ODD.encode())
+    assert expected[0].context_compiler.token_budget == 4096
+    assert {problem.what.split()[-1] for problem in expected[1]} == {"search.words", "version"}
+    assert read(files) == expected
+    monkeypatch.setattr(config_module, "load", never)
+    again = read(files)
+    assert again == expected
+    assert repr(again) == repr(expected), "numbers and tuples are of the same types"
+
+
+def test_a_changed_file_is_read_anew_and_a_wrong_one_every_time(files: Files) -> None:
+    read(files)
+    path = files.workspace.root / CONFIG_FILE
+    for _ in range(2):
+        path.write_text("gate:\n  provider: oracle\n")
+        with pytest.raises(ConfigError, match=r"memory-config\.yaml:2: gate\.provider"):
+            read(files)
+    path.write_text("gate:\n  provider: ask\n")
+    assert read(files)[0].gate.provider == "ask"
+    path.unlink()
+    assert read(files) == (Config(), ())
+
+
+def test_kept_settings_that_are_damaged_do_no_harm(files: Files) -> None:
+    expected = load(ODD.encode())
+    read(files)
+    kept = files.workspace.root / CACHE_FILE
+    good = kept.read_bytes()
+    for damaged in (
+        b"",
+        b"\xff\x00",
+        good[:-1],
+        good.replace(b"4096", b"9999"),
+        good.partition(b"\n")[0] + b"\n{}",
+        b"0" * 64 + b"\n" + good.partition(b"\n")[2],
+        good * 20_000,
+    ):
+        kept.write_bytes(damaged)
+        assert read(files) == expected
+        assert kept.read_bytes() == good, "what is damaged is replaced"
+    kept.unlink()
+    kept.mkdir()
+    assert read(files) == expected
+
+
+def test_kept_settings_of_another_version_do_not_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(files)
+    monkeypatch.setattr(config_module, "_PLANNED", frozenset())
+    assert {problem.what for problem in read(files)[1]} == {
+        "unknown setting search.words",
+        "unknown setting lifecycle",
+    }
+
+
+def test_where_nothing_may_be_written_settings_are_read_all_the_same(files: Files) -> None:
+    assert read(Files(files.workspace, read_only=True)) == load(ODD.encode())
+    assert not (files.workspace.root / "scratch").exists()
+
+
+def test_an_unknown_setting_that_appears_while_the_engine_runs_is_reported(engine: Engine) -> None:
+    path = engine.workspace.root / CONFIG_FILE
+    before, known = engine.config, engine.problems()
+    path.write_text(path.read_text() + "gaet: {}\n")
+    engine.reload_config()
+    assert engine.config == before
+    (new,) = set(engine.problems()) - set(known)
+    assert (new.what, new.cure) == ("unknown setting gaet", "did you mean gate?")
