@@ -83,10 +83,6 @@ class SearchSettings(Settings):
     """Weight of the word match in the merged score."""
     vector_weight: Annotated[float, Limits(ge=0)] = 0.6
     """Weight of the meaning match in the merged score."""
-    embedding_model: str = "local"
-    """``local`` (256 dimensions, offline) or the name of a model that a provider serves."""
-    embedding_dimensions: Annotated[int, Limits(ge=8, le=4096)] = 256
-    """Dimensions of the vectors; must be what the model gives."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +186,16 @@ class Config(Settings):
 _MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_tokens")}
 """Settings of the watchers group that moved to a group of their own; the old place is still read."""
 
-_PLANNED = frozenset({"lifecycle", "auto_push", "auto_tag_daily", "commit_message_model"})
+_PLANNED = frozenset(
+    {
+        "lifecycle",
+        "auto_push",
+        "auto_tag_daily",
+        "commit_message_model",
+        "embedding_model",
+        "embedding_dimensions",
+    }
+)
 """Settings of the specification that this version reads without effect; ``doctor`` says so."""
 
 _RULES = 1

@@ -180,16 +180,19 @@ class Live:
 
     def trace_the_past(self) -> None:
         """Traces the last messages from before the start, for a face whose feed says what fired for them."""
-        self.soon(self._trace_the_past)
+        self.soon(
+            lambda: self._trace_one([entry.key for entry in self._engine.feed(PAST_TRACED) if entry.key])
+        )
 
-    def _trace_the_past(self) -> None:
-        for entry in reversed(self._engine.feed(PAST_TRACED)):
-            if self._stop.is_set() or not self._jobs.empty():
-                return
-            if entry.key and not entry.note:
-                trace = self._engine.trace_of(entry.key)
-                if trace is not None:
-                    self._publish(TurnTraced(entry.key, trace))
+    def _trace_one(self, keys: list[str]) -> None:
+        """Traces the newest message of some and leaves the others for later: what happens now goes first."""
+        if not keys or self._stop.is_set():
+            return
+        key = keys.pop()
+        trace = self._engine.trace_of(key)
+        if trace is not None:
+            self._publish(TurnTraced(key, trace))
+        self.soon(lambda: self._trace_one(keys))
 
     def _know_logs(self) -> None:
         """Reads other agents' logs and long transcripts once, so that only what they gain now is news."""

@@ -24,6 +24,8 @@ context_compiler:
 search:
   bm25_weight: 0.4
   vector_weight: 0.6
+  embedding_model: text-embedding-3-small
+  embedding_dimensions: 1536
 watchers:
   similarity_threshold: 0.15
   gate_model: haiku
@@ -51,6 +53,8 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         "lifecycle",
         "git.auto_push",
         "git.commit_message_model",
+        "search.embedding_model",
+        "search.embedding_dimensions",
     }
     assert all(problem.severity == "warning" and problem.line for problem in odd)
 
@@ -64,7 +68,7 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         ("watchers:\n  policy:\n    high:\n      activate: much\n", 4, "activate"),
         ("watchers: [a, b]\n", 1, "watchers"),
         ("git:\n  auto_commit: perhaps\n", 2, "auto_commit"),
-        ("search:\n  embedding_dimensions: 5000\n", 2, "less than or equal to 4096"),
+        ("context_compiler:\n  knowledge_results: 5000\n", 2, "less than or equal to 500"),
         ("watchers:\n  similarity_threshold: -0.1\n", 2, "greater than or equal to 0"),
         ("gate:\n  deadline_s: 0\n", 2, "greater than 0"),
         ("watchers:\n  gate_model: haiku\ngate: local\n", 3, "gate"),
@@ -106,11 +110,11 @@ def test_settings_cannot_be_changed_in_place() -> None:
 
 ODD = """\
 context_compiler: {token_budget: "4096", memory_budget_kb: 2.5}
-search: {embedding_model: größer, words: 3}
+search: {bm25_weight: 0.5, words: 3}
 watchers:
   gate_model: haiku
   policy: {high: {activate: 0.62}, low: {}}
-imports: {follow: [codex, claude-code], codex_dir: ~/.codex}
+imports: {follow: [codex, claude-code], codex_dir: ~/größer}
 lifecycle: {memory_line_cap: 200}
 """
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.events import EngineEvent, GateAsked
 from tui.cli.base import visible
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.events import EngineEvent, GateAsked
 
 
 @contextmanager
@@ -23,6 +23,8 @@ def answering(engine: Engine) -> Iterator[None]:
     if engine.config.gate.provider != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
         yield
         return
+    from engine.events import GateAsked  # noqa: PLC0415 — only where a person is asked
+
     one_at_a_time = threading.Lock()
 
     def put(question: GateAsked) -> None:
