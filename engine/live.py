@@ -256,10 +256,11 @@ class Live:
 
     def _import(self, change: Change) -> None:
         """Takes over what another agent's session log gained; the transcript that grows is noticed itself."""
-        from engine.transcripts.importers import import_file  # noqa: PLC0415 — only where logs are followed
+        from engine.transcripts.importers import import_file, is_session_log  # noqa: PLC0415 — only with logs
 
         for folder, kind in self._logs.items():
-            if change.kind != "removed" and is_session_log(change.path, folder):
+            inside = change.kind != "removed" and folder in change.path.parents
+            if inside and is_session_log(change.path.relative_to(folder)):
                 with contextlib.suppress(ImportFailed):
                     import_file(kind, change.path, self._engine.workspace, self._engine.files)
 
@@ -370,10 +371,3 @@ def followed(settings: ImportSettings) -> dict[Path, Kind]:
     from engine.transcripts.importers import log_folder  # noqa: PLC0415 — only where logs are followed
 
     return {log_folder(kind, settings.home(kind)).resolve(): kind for kind in settings.follow}
-
-
-def is_session_log(path: Path, folder: Path) -> bool:
-    """Whether a file below a folder of logs is a session's own, not a sub-agent's or a tool's output."""
-    if path.suffix != ".jsonl" or folder not in path.parents or path.name.startswith("agent-"):
-        return False
-    return not {"subagents", "tool-results"} & set(path.relative_to(folder).parts)

@@ -87,6 +87,9 @@ def test_importing_twice_changes_nothing_and_a_grown_log_adds_what_is_new(
 def test_named_files_and_folders_are_imported(apo: Command, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.jsonl").write_text(claude_log(("user", "Hello there")))
+    for other in ("subagents", "tool-results"):
+        (tmp_path / "logs" / other).mkdir()
+        (tmp_path / "logs" / other / "b.jsonl").write_text(claude_log(("user", "Look"), session=f"x-{other}"))
     (tmp_path / "odd.jsonl").write_text("this is no log\n{}\n")
     ran = apo("-C", sample, "import", "claude-code", tmp_path / "logs", tmp_path / "odd.jsonl")
     assert ran.code == 0

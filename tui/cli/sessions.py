@@ -175,4 +175,9 @@ def import_sessions(kind: str, paths: tuple[Path, ...], dry_run: bool, as_json: 
 
 
 def _logs(path: Path) -> list[Path]:
-    return sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    """A named file as it is; of a folder, the session logs below it."""
+    from engine.transcripts.importers import is_session_log  # noqa: PLC0415 — only here
+
+    if not path.is_dir():
+        return [path]
+    return sorted(log for log in path.rglob("*.jsonl") if is_session_log(log.relative_to(path)))

@@ -68,6 +68,13 @@ def log_folder(kind: Kind, home: Path | None = None) -> Path:
     return claude_code.folder(home) if kind == "claude-code" else codex.folder(home)
 
 
+def is_session_log(path: Path) -> bool:
+    """Whether a file below a folder of logs is a session's own, not a sub-agent's or a tool's output."""
+    if path.suffix != ".jsonl" or path.name.startswith("agent-"):
+        return False
+    return not {"subagents", "tool-results"} & set(path.parts)
+
+
 def import_all(
     kind: Kind,
     workspace: Workspace,
