@@ -103,15 +103,6 @@ class Conversation:
         return Message(turn.text, "input", self.session_id, at, tool_paths(reversed(between)))
 
 
-def times_of(started: datetime, turns: Sequence[Turn]) -> list[datetime]:
-    """When turns were spoken that begin at ``started``, UTC."""
-    found, moment = [], started
-    for turn in turns:
-        moment = following(moment, turn.time)
-        found.append(moment)
-    return found
-
-
 def following(moment: datetime, clock: str) -> datetime:
     """When a turn was spoken whose heading shows ``clock``, the turn before it having been at ``moment``.
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from engine.transcripts.turn import Turn
 
 IDLE_S = 1.0
-"""How often the worker looks at the clock and at the repository while nothing happens, seconds."""
+"""How often the worker looks at the clock and at the repository, seconds."""
 
 PAST_TRACED = 60
 """Lines of the feed that are traced when it begins."""
@@ -133,6 +133,8 @@ class Live:
         # Topics read later would already hold the first change, and it would be no news.
         self._told = set(self._engine.problems())
         self._head = self._engine.repository.head()
+        # What comes due is counted from here, not from the first look at the clock.
+        self._guarded(self._schedules)
         self.watcher.start()
         for name, target in (("live", self._work), ("index", self._index)):
             thread = threading.Thread(target=target, name=f"autopoiesis-{name}", daemon=True)
@@ -165,14 +167,16 @@ class Live:
         self._watching()
         self._guarded(self._clear_up)
         self._guarded(self._know_logs)
+        looked = time.monotonic()
         while not self._stop.is_set():
-            try:
+            with contextlib.suppress(queue.Empty):
                 job = self._jobs.get(timeout=IDLE_S)
-            except queue.Empty:
+                if job is not None:
+                    self._guarded(job)
+            # Under a steady stream of changes, schedules and commits must not wait for a pause.
+            if time.monotonic() - looked >= IDLE_S:
                 self._guarded(self._look_around)
-                continue
-            if job is not None:
-                self._guarded(job)
+                looked = time.monotonic()
 
     def _clear_up(self) -> None:
         if not self._engine.files.read_only:

@@ -14,7 +14,6 @@ from engine.conversations import (
     TurnKey,
     following,
     is_conversation,
-    times_of,
     tool_paths,
 )
 from engine.errors import TranscriptError
@@ -41,6 +40,14 @@ def at(text: str) -> datetime:
 )
 def test_times_only_go_forward(moment: str, clock: str, expected: str) -> None:
     assert following(at(moment), clock) == at(expected)
+
+
+def times_of(started: datetime, turns: tuple[Turn, ...]) -> list[datetime]:
+    found = []
+    for turn in turns:
+        started = following(started, turn.time)
+        found.append(started)
+    return found
 
 
 def talk(turns: tuple[Turn, ...], started: str, *, session_id: str = "", first: int = 0) -> Conversation:

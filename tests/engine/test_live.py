@@ -16,6 +16,7 @@ from engine.events import (
     Trouble,
     TurnArrived,
     TurnTraced,
+    WatchState,
 )
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -140,12 +141,8 @@ def test_a_schedule_fires_its_topic(sample: Path) -> None:
     with Engine.open(sample, clock=lambda: now[0]) as engine:
         engine.subscribe(seen)
         engine.start()
-        seen_first = len([event for event in seen.events if isinstance(event, Signal)])
-        assert seen_first == 0
-        engine._live.soon(lambda: None)  # type: ignore[union-attr]
-        import time
-
-        time.sleep(1.5)
+        seen.wait(WatchState)
+        assert not [event for event in seen.events if isinstance(event, Signal)]
         now[0] += timedelta(minutes=1)
         signal = seen.wait(Signal, lambda event: event.event == "0 22 * * *")
         traced = seen.wait(TurnTraced, lambda event: event.key == signal.key)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from textual import events
+
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
 from tui.screens.page import PageScreen
@@ -174,3 +176,16 @@ async def test_quit_is_a_command_too(run: Run) -> None:
         driven.bench.typing.run_line("q")
         await driven.pilot.pause()
         assert driven.app._exit
+
+
+async def test_news_of_an_older_focus_do_not_take_the_line_away(run: Run) -> None:
+    """Keys come faster than the news of where the focus went."""
+    async with run() as driven:
+        await driven.send("2", "1", "/")
+        driven.bench.post_message(events.DescendantFocus(driven.bench.activation))
+        await driven.type("review")
+        assert driven.panel() == "try"
+        assert driven.bench.feed.query_text == "review"
+        assert driven.bench.activation.query_text == ""
+        await driven.press("escape")
+        assert driven.panel() == "feed" and driven.bench.feed.query_text == ""

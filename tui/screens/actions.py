@@ -142,12 +142,12 @@ class Actions:
         if bench.panel_in_use == "try":
             mode = bench.prompt.mode
             if mode == "filter":
-                bench.typing.set_filter("")
+                bench.typing.set_filter(bench.filtering, "")
             bench.typing.leave_prompt()
             if mode == "try" and bench.shown.trying:
                 bench.typing.end_try()
         elif bench.typing.filter_of(bench.panel_in_use):
-            bench.typing.set_filter("")
+            bench.typing.set_filter(bench.panel_in_use, "")
         elif bench.shown.trying:
             bench.typing.end_try()
         elif bench.zoomed is not None:

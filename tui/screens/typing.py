@@ -50,10 +50,9 @@ class Typing:
         bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
         bench.focus_panel(bench.panel_before)
 
-    def set_filter(self, query: str) -> None:
-        """Narrows the list the filter was opened for."""
+    def set_filter(self, name: PanelName, query: str) -> None:
+        """Narrows the list of a panel; an empty query shows all of it."""
         bench = self.bench
-        name = bench.filtering if bench.panel_in_use == "try" else bench.panel_in_use
         if name == "feed":
             bench.feed.filter(query)
         elif name == "ledger":

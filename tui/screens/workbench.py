@@ -316,14 +316,17 @@ class Workbench(Screen[None], inherit_bindings=False):
     # What a person does
 
     @on(DescendantFocus)
-    def _focus_moved(self, event: DescendantFocus) -> None:
-        self.panel_in_use = event.widget.name_of if isinstance(event.widget, Panel) else "try"
+    def _focus_moved(self) -> None:
+        # The event may be older than the focus is: keys come faster than it does.
+        holder = self.focused
+        if holder is not None:
+            self.panel_in_use = holder.name_of if isinstance(holder, Panel) else "try"
         self.update_footer()
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
-            self.typing.set_filter(edited.value)
+            self.typing.set_filter(self.filtering, edited.value)
         elif edited.mode == "try":
             self.rest_typing()
             self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
