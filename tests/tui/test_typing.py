@@ -181,8 +181,9 @@ async def test_quit_is_a_command_too(run: Run) -> None:
 async def test_news_of_an_older_focus_do_not_take_the_line_away(run: Run) -> None:
     """Keys come faster than the news of where the focus went."""
     async with run() as driven:
-        await driven.send("2", "1", "/")
+        await driven.press("2", "1", "/")
         driven.bench.post_message(events.DescendantFocus(driven.bench.activation))
+        await driven.settle()
         await driven.type("review")
         assert driven.panel() == "try"
         assert driven.bench.feed.query_text == "review"
