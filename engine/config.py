@@ -87,38 +87,69 @@ class SearchSettings(Settings):
 
 @dataclass(frozen=True)
 class PolicyRow(Settings):
-    """One row of the gate bypass table (spec 5.4): the tier-2 scores that decide after a tier-1 hit."""
+    """One row of the gate bypass table (spec 5.4): the tier-2 scores that decide about a topic."""
 
     activate: float | None = None
     """Score from which the topic activates without the gate; absent: never without the gate."""
     gate: float | None = None
     """Score from which the gate is asked; below it the topic is dropped. Absent: the gate is not asked."""
+    matched: float | None = None
+    """Score from which it activates when one of its triggers matched; absent: as ``activate``."""
 
 
-def _spec_policy() -> dict[Priority, PolicyRow]:
-    return {
+Preset = Literal["calibrated", "spec"]
+
+_TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
+    "calibrated": {
+        "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
+        "high": PolicyRow(activate=0.55, gate=0.2),
+        "medium": PolicyRow(activate=0.6, gate=0.25),
+        "low": PolicyRow(activate=0.7, gate=0.3),
+    },
+    "spec": {
         "critical": PolicyRow(activate=0.0),
         "high": PolicyRow(activate=0.3, gate=0.0),
         "medium": PolicyRow(gate=0.2),
         "low": PolicyRow(gate=0.3),
-    }
+    },
+}
+"""The gate bypass table of each preset. With ``spec`` it is about topics with a tier-1 hit only; with
+``calibrated`` a hit is part of the score, and the table is about every topic."""
+
+_SPEC_THRESHOLD = 0.15
 
 
 @dataclass(frozen=True)
 class WatcherSettings(Settings):
     """How topics are nominated."""
 
-    preset: Literal["spec"] = "spec"
-    """Which tier 2 scores: ``spec`` is TF-IDF cosine over the instructions."""
+    preset: Preset = "spec"
+    """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and the
+    trigger hits together. ``spec``: TF-IDF cosine over the instructions, beside the trigger hits."""
     nominate: Literal["either", "pattern"] = "either"
     """``pattern``: only a tier-1 hit makes a candidate. ``either``: a tier-2 score at or above the topic's
-    threshold does as well; such a candidate always goes to the gate."""
-    similarity_threshold: Annotated[float, Limits(ge=0, le=1)] = 0.15
-    """Tier-2 score from which a topic counts as similar, where the topic names none itself."""
-    policy: dict[Priority, PolicyRow] = field(default_factory=_spec_policy)
-    """The gate bypass table; priorities left out keep the default row."""
+    threshold does as well; with the ``spec`` preset such a candidate always goes to the gate."""
+    similarity_threshold: Annotated[float, Limits(ge=0, le=1)] | None = None
+    """Tier-2 score from which a topic reaches the gate, where the topic names none itself. Absent: .15 with
+    the ``spec`` preset, what the policy table says with ``calibrated``."""
+    policy: dict[Priority, PolicyRow] = field(default_factory=dict)
+    """Rows of the gate bypass table that differ from the preset's."""
     pattern_timeout_ms: Annotated[int, Limits(ge=1, le=1000)] = 20
     """Longest time one pattern may take on one message before it is stopped and reported."""
+
+    def row(self, priority: Priority) -> PolicyRow:
+        """The row of the gate bypass table for a priority."""
+        return self.policy.get(priority) or _TABLES[self.preset][priority]
+
+    def threshold(self, priority: Priority) -> float:
+        """The tier-2 score from which a topic of this priority is similar, where it names none itself."""
+        if self.similarity_threshold is not None:
+            return self.similarity_threshold
+        if self.preset == "spec":
+            return _SPEC_THRESHOLD
+        row = self.row(priority)
+        marks = [mark for mark in (row.gate, row.activate) if mark is not None]
+        return min(marks, default=1.0)
 
 
 @dataclass(frozen=True)
@@ -256,9 +287,6 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
                 value, target = watchers.pop(old), plain.setdefault(group, {})
                 if isinstance(target, dict):
                     target.setdefault(name, value)
-        policy = watchers.get("policy")
-        if isinstance(policy, dict):
-            watchers["policy"] = {name: asdict(row) for name, row in _spec_policy().items()} | policy
     try:
         config = TypeAdapter(Config).validate_python(plain)
     except ValidationError as error:

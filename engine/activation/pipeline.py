@@ -19,7 +19,7 @@ from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.policy import Step, decide
 from engine.activation.signals import Signals, content_words, measure
-from engine.activation.similarity import Scorer, deciding_value
+from engine.activation.similarity import Explanation, Scorer, deciding_value
 from engine.activation.trace import (
     Correction,
     Direction,
@@ -43,8 +43,12 @@ ROWS_LIMIT = 500
 """Topics up to which every one has a row."""
 NEAREST_ROWS = 50
 """Rows kept beyond that for their score alone."""
+EXPLAINED_ROWS = 20
+"""Topics nearest to a message whose scores are explained, beside those that it reached."""
 SCORED_CHARS = 200_000
 """Characters of a message that tier 2 reads; of a longer one the first and the last half of that."""
+
+_UNEXPLAINED = Explanation()
 
 
 class TopicSource(Protocol):
@@ -92,6 +96,8 @@ class _Nominated:
     similarity_nominates: bool
     tier1_ms: float
     tier2_ms: float
+    deciding: str
+    explained: Mapping[str, Explanation]
 
 
 class WatcherPipeline:
@@ -192,18 +198,22 @@ class WatcherPipeline:
             corrections = () if is_input else tuple(self._matcher.corrections(message, hits_of))
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
-            scores_of = self._scorer.score("" if empty else _scored_part(message.text))
+            scored = "" if empty else _scored_part(message.text)
+            counted = _counted_hits(topics, hits_of, message.direction)
+            scores_of = self._scorer.score(scored, counted)
             deciding = self._scorer.deciding
             candidates = []
             for topic in topics:
-                hits = tuple(
-                    hit for hit in hits_of.get(topic.name, ()) if _in_scope(topic, hit, message.direction)
-                )
+                hits = counted.get(topic.name, ())
                 scores = scores_of.get(topic.name, ())
                 score = deciding_value(scores, deciding)
                 step = decide(topic, hits, score, self._watchers, similarity_nominates=is_input)
                 candidates.append(_Candidate(topic, hits, scores, score, step))
             asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
+            near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
+            telling = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
+            telling += [c.topic.name for c in near[:EXPLAINED_ROWS]]
+            explained = self._scorer.explain(scored, counted, telling)
             tier2_ms = _ms_since(started)
             signals = self._signals(message, asked)
             questions = tuple(
@@ -218,7 +228,16 @@ class WatcherPipeline:
             )
         nominates = is_input and self._watchers.nominate == "either"
         return _Nominated(
-            message, tuple(candidates), asked, questions, corrections, nominates, tier1_ms, tier2_ms
+            message,
+            tuple(candidates),
+            asked,
+            questions,
+            corrections,
+            nominates,
+            tier1_ms,
+            tier2_ms,
+            deciding,
+            explained,
         )
 
     def _finish(
@@ -230,7 +249,13 @@ class WatcherPipeline:
             message.direction, nominated.similarity_nominates, self._gate_settings.on_failure
         )
         rows = [
-            _row(candidate, outcome_of.get(candidate.topic.name), around) for candidate in _shown(candidates)
+            _row(
+                candidate,
+                outcome_of.get(candidate.topic.name),
+                around,
+                nominated.explained.get(candidate.topic.name, _UNEXPLAINED),
+            )
+            for candidate in _shown(candidates)
         ]
         rows.sort(key=lambda row: (not row.active, -row.score, row.topic))
         funnel = Funnel(
@@ -250,6 +275,7 @@ class WatcherPipeline:
             gate_ms=gate_ms if nominated.asked else 0.0,
             cost_usd=sum(outcome.cost_usd for outcome in outcomes),
             why=explain.summary(rows, funnel, message.direction, empty=_is_empty(message)),
+            deciding=nominated.deciding,
         )
         if record and self._decisions is not None:
             logged = {row.topic for row in worth_logging(trace)}
@@ -308,6 +334,19 @@ def _scored_part(text: str) -> str:
     return f"{text[:half]} {text[-half:]}"
 
 
+def _counted_hits(
+    topics: Sequence[Topic], hits_of: Mapping[str, Sequence[TriggerHit]], direction: Direction
+) -> dict[str, tuple[TriggerHit, ...]]:
+    if not hits_of:
+        return {}
+    counted = {
+        topic.name: tuple(hit for hit in hits_of[topic.name] if _in_scope(topic, hit, direction))
+        for topic in topics
+        if topic.name in hits_of
+    }
+    return {name: hits for name, hits in counted.items() if hits}
+
+
 def _in_scope(topic: Topic, hit: TriggerHit, direction: Direction) -> bool:
     # The matcher may still know a version of the topic with more triggers.
     return 0 <= hit.trigger < len(topic.triggers) and topic.triggers[hit.trigger].scope in (direction, "both")
@@ -333,9 +372,16 @@ def _shown(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
     ]
 
 
-def _row(candidate: _Candidate, gate: GateOutcome | None, around: explain.Circumstances) -> TopicTrace:
+def _row(
+    candidate: _Candidate,
+    gate: GateOutcome | None,
+    around: explain.Circumstances,
+    explanation: Explanation,
+) -> TopicTrace:
     topic, step = candidate.topic, candidate.step
     verdict = _verdict(step, gate, around.on_failure)
+    # Behind the middle of a message that was cut, places in what was scored are not places in the message.
+    readable = SCORED_CHARS // 2
     told = (topic, candidate.hits, candidate.score, step, gate, verdict, around)
     return TopicTrace(
         topic=topic.name,
@@ -352,6 +398,8 @@ def _row(candidate: _Candidate, gate: GateOutcome | None, around: explain.Circum
         verdict=verdict,
         why=explain.why(*told),
         flip=explain.flip(*told),
+        contributions=explanation.contributions,
+        words=tuple(span for span in explanation.words if span.end <= readable),
     )
 
 

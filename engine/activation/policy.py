@@ -1,16 +1,20 @@
 """The gate bypass table applied to one topic (spec 5.2 and 5.4, design 3.4).
 
-The table itself is data: ``WatcherSettings.policy`` has one row per priority, the score that activates and
-the score that reaches the gate. This module only reads it, in this order:
+The table itself is data: the settings have one row per priority, the score that activates and the score that
+reaches the gate. A topic's own file may name both (``activation_threshold``, ``similarity_threshold``). This
+module only reads them, in this order:
 
 1. What a person switched on or off by hand stands.
 2. A webhook or schedule that the topic waits for activates it; nobody needs to ask whether it is meant.
-3. A tier-1 hit activates an ``auto`` topic; a ``gated`` one goes by its row. A threshold that the topic's own
-   file names raises the score from which the gate is asked. It never holds back a row that activates without
-   the gate: the table goes first.
-4. Without a hit, a score at or above the topic's threshold nominates, where ``nominate`` is ``either``. Such
-   a candidate always goes to the gate, even if the topic is ``auto``: similarity alone is no proof.
-5. Everything else is dropped.
+3. A tier-1 hit activates an ``auto`` topic, and one whose row says so (``critical``).
+4. Where only a match nominates, a topic without a hit is dropped.
+5. With the ``calibrated`` preset the score is the probability that the topic applies, hits included, so the
+   two cuts are all there is: active from the upper one, asked about from the lower one.
+6. With the ``spec`` preset the score is a similarity beside the hits. A hit goes by its row; a threshold
+   that the topic's own file names raises the score from which the gate is asked, and never holds back a row
+   that activates without it. Without a hit, a score at or above the threshold reaches the gate, even if the
+   topic is ``auto``: similarity alone is no proof.
+7. Everything else is dropped.
 
 A ``manual`` topic is judged like a gated one and then left to the person: it is ``manual`` where a gated
 topic would have been active or asked about.
@@ -32,6 +36,20 @@ if TYPE_CHECKING:
 StepKind = Literal["activate", "ask", "drop", "manual", "off"]
 
 EVENT_TYPES = frozenset({"webhook", "cron"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The two scores that decide about a topic: dropped | asked about | active.
+
+    Attributes:
+        gate: The score from which the gate is asked; ``None``: it never is.
+        activate: The score from which the topic activates without it; ``None``: never. Where it lies at or
+            below ``gate``, nothing is left to ask about.
+    """
+
+    gate: float | None
+    activate: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +76,35 @@ class Step:
 
 def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
     """The tier-2 score from which a topic counts as similar."""
-    return settings.similarity_threshold if topic.similarity_threshold is None else topic.similarity_threshold
+    if topic.similarity_threshold is not None:
+        return topic.similarity_threshold
+    return settings.threshold(topic.priority)
+
+
+def cuts_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Cuts:
+    """The cuts that hold for a topic.
+
+    Args:
+        topic: The topic; what its own file names goes before the table.
+        settings: The table.
+        matched: Whether one of its triggers fired. It makes the difference with the ``spec`` preset, and
+            for a row that activates on a match.
+    """
+    row = settings.row(topic.priority)
+    activate = row.activate if topic.activation_threshold is None else topic.activation_threshold
+    if matched and row.matched is not None:
+        activate = row.matched
+    own = topic.similarity_threshold
+    if settings.preset == "calibrated":
+        gate = own
+        if gate is None:
+            gate = row.gate if settings.similarity_threshold is None else settings.similarity_threshold
+        return Cuts(gate, activate)
+    if not matched:
+        return Cuts(threshold_of(topic, settings), None)
+    if row.gate is None or own is None:
+        return Cuts(row.gate, activate)
+    return Cuts(max(row.gate, own), activate)
 
 
 def decide(
@@ -76,7 +122,7 @@ def decide(
         hits: Its tier-1 hits on the message.
         score: Its deciding tier-2 score, 0 to 1.
         settings: Table, thresholds, and whether similarity nominates.
-        similarity_nominates: ``False`` switches rule 4 off for this message, whatever the settings say.
+        similarity_nominates: ``False``: for this message only a match does, whatever the settings say.
     """
     threshold = threshold_of(topic, settings)
     if topic.forced is not None:
@@ -100,32 +146,31 @@ def _judge(
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
         return Step("activate", "auto", threshold, activate_at=0.0)
-    if hits:
-        return _row(topic, score, settings, threshold)
-    if not similarity_nominates or settings.nominate == "pattern":
+    if not hits and (not similarity_nominates or settings.nominate == "pattern"):
         return Step("drop", "no match", threshold)
+    cuts = cuts_of(topic, settings, matched=bool(hits))
+    if hits or settings.preset == "calibrated":
+        return _row(topic, score, settings, threshold, cuts)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
 
 
-def _row(topic: Topic, score: float, settings: WatcherSettings, threshold: float) -> Step:
-    row = settings.policy.get(topic.priority)
-    activate_at, row_gate_at = (row.activate, row.gate) if row else (None, None)
-    gate_at = row_gate_at
-    if gate_at is not None and topic.similarity_threshold is not None:
-        gate_at = max(gate_at, topic.similarity_threshold)
-    name = topic.priority
+def _row(topic: Topic, score: float, settings: WatcherSettings, threshold: float, cuts: Cuts) -> Step:
+    gate_at, activate_at = cuts.gate, cuts.activate
+    row, name = settings.row(topic.priority), topic.priority
     if activate_at is not None and score >= activate_at:
-        rule = name if activate_at <= 0 else f"{name} ≥{limit(activate_at)}"
+        mine = "own" if activate_at == topic.activation_threshold != row.activate else name
+        rule = mine if activate_at <= 0 else f"{mine} ≥{limit(activate_at)}"
         return Step("activate", rule, threshold, activate_at, gate_at)
     if gate_at is not None and score >= gate_at:
         if activate_at is not None:
-            rule = f"{name} <{limit(activate_at)}"
+            mine = "own" if activate_at == topic.activation_threshold != row.activate else name
+            rule = f"{mine} <{limit(activate_at)}"
         else:
             rule = name if gate_at <= 0 else f"{name} ≥{limit(gate_at)}"
         return Step("ask", rule, threshold, activate_at, gate_at)
-    if gate_at is not None and gate_at != row_gate_at:
+    if gate_at is not None and gate_at == topic.similarity_threshold != row.gate:
         return Step("drop", f"own <{limit(gate_at)}", threshold, activate_at, gate_at)
     lowest = min((mark for mark in (gate_at, activate_at) if mark is not None), default=None)
     rule = f"{name} never" if lowest is None else f"{name} <{limit(lowest)}"

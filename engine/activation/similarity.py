@@ -13,15 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.trace import Score
+from engine.activation.trace import Contribution, Score, Span, TriggerHit
 
 if TYPE_CHECKING:
     from engine.topics.model import Topic
+
+Hits = Mapping[str, Sequence[TriggerHit]]
+"""The tier-1 hits of a message by topic name; topics without one are left out."""
 
 MAX_FEATURES = 5000
 """Size of the vocabulary the specification fixes: the most frequent terms over all topics."""
 
 _TOKEN = re.compile(r"\b\w\w+\b")
+_NO_HITS: Hits = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What made a topic's deciding score: see ``TopicTrace.contributions`` and ``TopicTrace.words``."""
+
+    contributions: tuple[Contribution, ...] = ()
+    words: tuple[Span, ...] = ()
 
 
 class Scorer(Protocol):
@@ -36,8 +48,17 @@ class Scorer(Protocol):
         """Prepare for these topics; cheap where little changed. Safe while another thread scores."""
         ...
 
-    def score(self, text: str) -> dict[str, tuple[Score, ...]]:
-        """Every signal of every topic by topic name, each 0 to 1, always in the same order."""
+    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+        """Every signal of every topic by topic name, each 0 to 1, always in the same order.
+
+        Args:
+            text: The message.
+            hits: Its tier-1 hits, for a scorer that weighs them.
+        """
+        ...
+
+    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
+        """What made the deciding scores of some topics; those it can say nothing about are left out."""
         ...
 
 
@@ -90,8 +111,8 @@ class TfidfScorer:
         self._counts = counts
         self._fit = _Fit(names, texts, postings)
 
-    def score(self, text: str) -> dict[str, tuple[Score, ...]]:
-        """The cosine of every topic with the message, under the name ``tfidf``."""
+    def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
+        """The cosine of every topic with the message, under the name ``tfidf``; hits play no part in it."""
         fit = self._fit
         sums: dict[int, float] = {}
         squares = 0.0
@@ -110,6 +131,26 @@ class TfidfScorer:
             for index, total in sums.items():
                 scores[fit.names[index]] = (Score("tfidf", min(1.0, total / length)),)
         return scores
+
+    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
+        """The words of the message that the topics' instructions hold, by their part in the cosine."""
+        fit = self._fit
+        wanted = {index: name for index, name in enumerate(fit.names) if name in set(names)}
+        found: dict[str, list[tuple[int, int, float]]] = {name: [] for name in wanted.values()}
+        for match in _TOKEN.finditer(text):
+            posting = fit.postings.get(match[0].lower())
+            for index, weight in posting[1] if posting else ():
+                if index in wanted:
+                    found[wanted[index]].append((match.start(), match.end(), weight))
+        return {name: Explanation(words=spans(parts)) for name, parts in found.items() if parts}
+
+
+def spans(parts: Sequence[tuple[int, int, float]]) -> tuple[Span, ...]:
+    """Words, given by start, end and weight in order, as spans of which the strongest has weight 1."""
+    strongest = max((weight for *_, weight in parts), default=0.0)
+    if strongest <= 0:
+        return ()
+    return tuple(Span(start, end, weight / strongest) for start, end, weight in parts)
 
 
 _NOTHING = (Score("tfidf", 0.0),)

@@ -73,6 +73,35 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one signal did to a topic's probability (design 4).
+
+    Attributes:
+        signal: The signal's name, as in ``Score``; ``trigger`` for the tier-1 hits.
+        weight: By how much it moved the log-odds, in nats, compared with what a topic that has nothing to do
+            with the message would show; positive speaks for the topic.
+    """
+
+    signal: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of the message that tier 2 took as speaking for a topic.
+
+    Attributes:
+        start: Offset of the first character in ``Message.text``.
+        end: Offset behind the last.
+        weight: How much, 0 to 1; the strongest span of a row has 1.
+    """
+
+    start: int
+    end: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class GateOutcome:
     """What tier 3 said about one topic.
 
@@ -118,6 +147,9 @@ class TopicTrace:
             ``off`` (a person switched it off).
         why: One sentence.
         flip: One sentence: what would have changed the verdict; may be empty.
+        contributions: What each signal did to ``score``, strongest first; empty where ``score`` is one raw
+            signal (the ``spec`` preset) and for topics far from the message.
+        words: The words that tier 2 took as speaking for the topic, in order, not overlapping.
     """
 
     topic: str
@@ -134,6 +166,8 @@ class TopicTrace:
     verdict: Verdict
     why: str
     flip: str = ""
+    contributions: tuple[Contribution, ...] = ()
+    words: tuple[Span, ...] = ()
 
     @property
     def active(self) -> bool:
@@ -169,7 +203,9 @@ class Funnel:
 class Trace:
     """Everything that activation did with one message.
 
-    ``rows`` are ordered: active first, then by score, then by name. Times are milliseconds.
+    ``rows`` are ordered: active first, then by score, then by name. Times are milliseconds. ``deciding`` is
+    the signal that ``TopicTrace.score`` is: ``probability`` where tier 2 is calibrated, ``tfidf`` with the
+    specification's preset.
     """
 
     message: Message
@@ -181,6 +217,7 @@ class Trace:
     gate_ms: float = 0.0
     cost_usd: float = 0.0
     why: str = ""
+    deciding: str = "tfidf"
 
     @property
     def active(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ _KEYS = (
     "priority",
     "max_context_kb",
     "similarity_threshold",
+    "activation_threshold",
     "examples",
 )
 _MEANT_KEYS = {
@@ -47,6 +48,8 @@ _MEANT_KEYS = {
     "subscribe": "subscriptions",
     "files": "subscriptions",
     "threshold": "similarity_threshold",
+    "activate_at": "activation_threshold",
+    "gate_at": "similarity_threshold",
     "max_context": "max_context_kb",
     "example": "examples",
     "prio": "priority",
@@ -117,6 +120,7 @@ def load_topic(
         priority=cast(Priority, fields.choice("priority", get_args(Priority), "medium", _MEANT_PRIORITY)),
         max_context_kb=fields.number("max_context_kb", 0.001, math.inf, "4"),
         similarity_threshold=fields.number("similarity_threshold", 0, 1, "0.2"),
+        activation_threshold=fields.number("activation_threshold", 0, 1, "0.6"),
         examples=tuple(dict.fromkeys(text for text, _ in fields.texts("examples"))),
         digest=hashlib.sha256(document.raw).hexdigest(),
     )

@@ -60,7 +60,9 @@ class Topic:
         priority: Decides the policy row and who gets budget first.
         max_context_kb: Cap on instructions plus subscriptions, KiB of UTF-8; ``None`` for no cap.
         similarity_threshold: Tier-2 score from which the topic counts as similar; ``None`` for the
-            workspace's setting.
+            workspace's setting. It is the lower cut: from here the gate is asked.
+        activation_threshold: Tier-2 score from which the topic activates without the gate; ``None`` for what
+            its priority's policy row says. It is the upper cut.
         examples: Messages that should activate it (header ``examples:``).
         forced: ``True``/``False`` when a person activated or deactivated it by hand; ``None`` otherwise.
         digest: sha256 of the file's bytes: the identity under which derived data is cached.
@@ -78,6 +80,7 @@ class Topic:
     priority: Priority = "medium"
     max_context_kb: float | None = None
     similarity_threshold: float | None = None
+    activation_threshold: float | None = None
     examples: tuple[str, ...] = ()
     forced: bool | None = None
     digest: str = field(default="", compare=False)

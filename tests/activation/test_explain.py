@@ -28,7 +28,7 @@ def told(
     **of: Any,
 ) -> tuple[str, str]:
     """The why and the flip of a row."""
-    known, settings = topic(**of), WatcherSettings(**watchers or {})
+    known, settings = topic(**of), WatcherSettings(**{"preset": "spec", **(watchers or {})})
     step = decide(known, hits, score, settings, similarity_nominates=direction == "input")
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}

@@ -67,7 +67,7 @@ def pipeline(
         matcher or PlainMatcher(),
         TfidfScorer(),
         Gate(provider or LocalGate(), settings),
-        WatcherSettings(**watchers or {}),
+        WatcherSettings(**{"preset": "spec", **(watchers or {})}),
         settings,
         decisions,
     )

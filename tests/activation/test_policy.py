@@ -18,7 +18,7 @@ EVENT = (TriggerHit(0, "webhook", "email new_message"),)
 def step(
     hits: tuple[TriggerHit, ...], score: float, settings: dict[str, Any] | None = None, **of: Any
 ) -> Step:
-    return decide(topic(**of), hits, score, WatcherSettings(**settings or {}))
+    return decide(topic(**of), hits, score, WatcherSettings(**{"preset": "spec", **(settings or {})}))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_only_a_match_nominates_when_the_setting_says_so() -> None:
 
 
 def test_similarity_can_be_left_out_for_a_message() -> None:
-    got = decide(topic(), (), 0.9, WatcherSettings(), similarity_nominates=False)
+    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), similarity_nominates=False)
     assert got == Step("drop", "no match", 0.15)
 
 
@@ -153,10 +153,13 @@ def test_a_low_threshold_of_its_own_does_not_lower_the_row() -> None:
     ],
 )
 def test_the_table_is_data(row: dict[str, float], score: float, kind: str, rule: str) -> None:
-    settings = WatcherSettings(policy={**WatcherSettings().policy, "medium": PolicyRow(**row)})
+    settings = WatcherSettings(preset="spec", policy={"medium": PolicyRow(**row)})
     got = decide(topic(), HIT, score, settings)
     assert (got.kind, got.rule) == (kind, rule)
 
 
 def test_a_table_without_the_row_lets_nothing_through() -> None:
-    assert decide(topic(), HIT, 1.0, WatcherSettings(policy={})).rule == "medium never"
+    assert (
+        decide(topic(), HIT, 1.0, WatcherSettings(preset="spec", policy={"medium": PolicyRow()})).rule
+        == "medium never"
+    )

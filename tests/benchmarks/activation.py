@@ -37,7 +37,7 @@ class ActivationScorer:
 
         scores = numpy.zeros((len(messages), len(self.topics)))
         for row, message in enumerate(messages):
-            found = self._scorer.score(message)
+            found = self._scorer.score(message, {})
             for column, topic in enumerate(self.topics):
                 scores[row, column] = deciding_value(found[topic.name], self._scorer.deciding)
         return scores

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import config as config_module
-from engine.config import CACHE_FILE, CONFIG_FILE, Config, load, read
+from engine.config import CACHE_FILE, CONFIG_FILE, Config, PolicyRow, WatcherSettings, load, read
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.store.files import Files
@@ -89,18 +89,30 @@ def test_broken_yaml_names_the_line() -> None:
 
 def test_a_misspelt_setting_is_reported_with_the_likely_one() -> None:
     config, odd = load(b"watchers:\n  similarity_treshold: 0.5\n")
-    assert config.watchers.similarity_threshold == 0.15
+    assert config.watchers.similarity_threshold is None
     (problem,) = odd
     assert (problem.line, problem.what) == (2, "unknown setting watchers.similarity_treshold")
     assert problem.cure == "did you mean similarity_threshold?"
 
 
 def test_one_row_of_the_policy_leaves_the_others_as_they_are() -> None:
-    config, odd = load(b"watchers:\n  policy:\n    high:\n      activate: 0.62\n      gate: 0.34\n")
+    config, odd = load(
+        b"watchers:\n  preset: spec\n  policy:\n    high:\n      activate: 0.62\n      gate: 0.34\n"
+    )
     assert odd == ()
-    assert config.watchers.policy["high"].activate == 0.62
-    assert config.watchers.policy["medium"].gate == 0.2
-    assert config.watchers.policy["critical"].activate == 0.0
+    assert config.watchers.row("high").activate == 0.62
+    assert config.watchers.row("medium").gate == 0.2
+    assert config.watchers.row("critical").activate == 0.0
+
+
+def test_a_preset_brings_its_own_table() -> None:
+    calibrated, spec = WatcherSettings(preset="calibrated"), WatcherSettings(preset="spec")
+    assert spec.row("medium") == PolicyRow(gate=0.2)
+    assert calibrated.row("medium").activate is not None
+    assert calibrated.row("critical").matched == 0.0
+    assert spec.threshold("high") == 0.15
+    assert calibrated.threshold("high") == calibrated.row("high").gate
+    assert WatcherSettings(preset="calibrated", similarity_threshold=0.4).threshold("high") == 0.4
 
 
 def test_settings_cannot_be_changed_in_place() -> None:

@@ -23,7 +23,7 @@ def watching(service: Service, tmp_path: Path) -> Iterator[WatcherPipeline]:
     """A pipeline that always asks the server."""
     settings = GateSettings(deadline_s=20)
     gate = Gate(ModelGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
-    watchers = WatcherSettings(nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
+    watchers = WatcherSettings(preset="spec", nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
     source = Topics((pr_topic(), topic("other", "Nothing of this.")))
     pipeline = WatcherPipeline(source, PlainMatcher(), TfidfScorer(), gate, watchers, settings)
     yield pipeline
@@ -68,7 +68,7 @@ def test_a_server_that_drips_costs_the_deadline_and_no_more(service: Service, tm
     service.answers(service.dripping)
     settings = GateSettings(deadline_s=0.5)
     gate = Gate(ModelGate(service.provider()), settings)
-    watchers = WatcherSettings(policy={"high": PolicyRow(gate=0.0)})
+    watchers = WatcherSettings(preset="spec", policy={"high": PolicyRow(gate=0.0)})
     pipeline = WatcherPipeline(Topics((pr_topic(),)), PlainMatcher(), TfidfScorer(), gate, watchers, settings)
     row = first_row(pipeline)
     assert row.verdict == "failed" and "no answer within 0.5 s" in row.why
