@@ -1,20 +1,35 @@
 """Code in a message: fenced blocks with their language, and code without a fence (spec 4.2).
 
-The language of unfenced code is told by syntax that hardly occurs in prose. Guessing by statistics was
-measured to be wrong in eight cases of ten, so what is not clear stays code of no known language.
+Whether lines are code is told by shapes that hardly occur in prose. Which language it is, is told by the
+words and signs that hold code together, as function words hold a sentence. Both are tables, no model.
+
+Limits, measured on pieces of programs in 31 languages that the tables were not made from: of twelve lines
+85 % are named right, of six 75 %, of three 52 %; 7 % are named as another language, a third of them
+TypeScript without types as JavaScript. What fits several languages stays code of no known language. A single
+line is code where it has a clear sign; code within a line of prose is none, with or without backticks. Read
+are the first 600 lines between two fences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
-from engine.activation.scan import Scan
+from engine.activation.scan import Scan, compiled
 from engine.topics.fields import word_set
 
 _MOST_LINES = 600
+_MOST_NAMED = 20
+_READ = 6_000
+_MOST_COUNTED = 8
+_LEAST = 0.8
+_AHEAD = 1.25
+# What is written in the first of these is often written in the second as well.
+_RELATIVES = (("javascript", "typescript"), ("c", "cpp"))
+
 _ALIASES = {
     "python": "py python3 python2 py3 ipython pycon gyp",
     "javascript": "js node nodejs jsx mjs cjs ecmascript",
@@ -43,81 +58,19 @@ _ALIASES = {
     "elixir": "ex exs",
     "clojure": "clj cljs",
     "perl": "pl pm",
+    "julia": "jl",
 }
 _NOT_CODE = word_set("text txt plain plaintext none output log markdown quote mermaid")
 
-# Per language: lines that say so by themselves, and lines that do so together with another.
-_CLEAR: tuple[tuple[str, str], ...] = (
-    (
-        "python",
-        r"(?:async )?def \w+\(.*\).*:\s*(?:#.*)?$|class \w+(?:\([\w., =]*\))?:$|from [\w.]+ import [\w(*]",
-    ),
-    (
-        "python",
-        r"Traceback \(most recent call last\):|if __name__ == |@(?:property|staticmethod|dataclass)\b",
-    ),
-    ("python", r"except(?: [\w.]+(?: as \w+)?)?:$|elif .+:$|print [\"'].*[\"']\s*$|with open\(.*\) as \w+:$"),
-    (
-        "typescript",
-        r"(?:export )?(?:interface|type|enum) \w+(?:<.*>)? (?:= )?\{|(?:const|let) \w+: [\w<>\[\]|]+ =",
-    ),
-    ("typescript", r"import type .+ from [\"']|(?:public|private|readonly) \w+: \w+;"),
-    ("javascript", r"(?:const|let|var) (?:\w+|\{.*\}|\[.*\]) = |(?:async )?function\*? ?\w*\(.*\) ?\{"),
-    ("javascript", r"import .+ from [\"'].+[\"'];?$|module\.exports\b|console\.(?:log|error|warn)\("),
-    ("javascript", r".*\((?:\w+(?:, ?\w+)*)?\) => [{(\w]|require\([\"'].+[\"']\)"),
-    ("go", r"package \w+$|func (?:\(\w+ \*?\w+\) )?\w+\(.*\).*\{$|\w+(?:, \w+)? := .+"),
-    (
-        "rust",
-        r"(?:pub )?fn \w+(?:<.*>)?\(.*\).*[{;]?$|let mut \w+|impl(?:<.*>)? \w+.*\{|"
-        r"use (?:std|crate)::|#\[derive\(",
-    ),
-    (
-        "java",
-        r"public (?:static |final )*(?:class|interface|void|int|String)\b|System\.out\.print|import java[x.]",
-    ),
-    ("csharp", r"using System[\w.]*;|namespace [\w.]+;?$|Console\.Write(?:Line)?\("),
-    ("cpp", r"#include <(?:iostream|vector|string|map|memory|algorithm)>|using namespace std;|.*\bstd::\w+"),
-    ("c", r"#include (?:<\w+\.h>|\"\w+\.h\")|int main\((?:void|int argc.*)?\)|#define \w+"),
-    ("ruby", r"require_relative ['\"]|attr_(?:accessor|reader|writer) :|.* do \|\w+(?:, ?\w+)*\|$"),
-    ("php", r"<\?php|\$\w+ = .+;$|(?:public |private )?function \w+\(.*\$\w+.*\)"),
-    ("kotlin", r"(?:suspend )?fun \w+\(.*\).*[{=]|(?:val|var) \w+: \w+\??(?: =|$)|data class \w+\("),
-    ("swift", r"(?:func \w+\(.*\) -> \w+ \{|guard let \w+ =|import (?:UIKit|SwiftUI|Foundation)$)"),
-    (
-        "sql",
-        r"(?i:select .+ from [\w\".]+|insert into \w+ ?\(|update \w+ set \w+ ?=|create (?:table|index) \w+|"
-        r"delete from \w+ where )",
-    ),
-    (
-        "bash",
-        r"#!.*/(?:env )?(?:ba|z|k)?sh\b|\$ (?:\w|\./)[\w./-]*(?: .*)?$|(?:sudo|apt-get|export) [\w=./-]+|"
-        r"if \[\[? .* \]\]?; then",
-    ),
-    ("html", r"<!DOCTYPE html|<(?:html|head|body|div|span|script|table|ul|form|p|a)\b[^<>]*>.*|</\w+>$"),
-    (
-        "css",
-        r"(?:[.#][\w-]+|body|html|h[1-6]|p|a|ul|li|div|span|button|input|table)(?:[ ,>:.#]+[\w-]+)* \{$|"
-        r"@media .*\{",
-    ),
-    ("dockerfile", r"FROM [\w./-]+(?::[\w.-]+)?(?: AS \w+)?$|(?:ENTRYPOINT|CMD) \[|COPY (?:--\S+ )?\S+ \S+$"),
-    ("diff", r"diff --git |@@ -\d+(?:,\d+)? \+\d+|(?:---|\+\+\+) [ab]/"),
-    ("json", r"\"[\w .-]+\": (?:[\"\d{\[-]|true|false|null).*,?$|[{\[].*\"\w+\" ?: .+[}\]]$"),
-    ("", r".*[{;]\s*$"),
-)
-_WEAK: tuple[tuple[str, str], ...] = (
-    (
-        "python",
-        r"import [\w.]+(?: as \w+)?$|return\b.*|(?:for|while|if|try|else)\b.*:$|self\.\w+.*|raise \w+|@\w+.*",
-    ),
-    ("python", r"\w+(?:\.\w+)* ?[+-]?= ?.+[^;]$|print\(.*\)$|yield\b.*|assert .+|# .*"),
-    ("javascript", r"return\b.*;$|\}\)?;?$|\} else \{|\w+(?:\.\w+)*\(.*\);$|// .*"),
-    (
-        "bash",
-        r"(?:fi|done|esac)$|echo .+|cd \S+$|(?:git|npm|pip|docker|kubectl|curl|make|cargo|uv) [\w./-].*",
-    ),
-    ("css", r"[a-z-]+: [^;]+;$"),
-    ("", r".*[;{}]\s*$|.*\w\(.*\)\s*$|\s*[})\]]+[;,]?\s*$"),
-)
-_MARKS = re.compile(r"[(){}\[\];=<>$#@:]")
+# Lines without any of these marks are code only where they begin with one of the words.
+_MARKS = r"[(){}\[\];=<>$#@:|/\\\"'`]|--"
+_KEYWORDS = (
+    "import ", "return", "package ", "SELECT ", "select ", "FROM ", "from ", "WHERE ", "where ", "JOIN ",
+    "fi", "done", "sudo ", "print ", "end", "else", "git ", "npm ", "pip ", "docker ", "kubectl ", "cargo ",
+    "module ", "using ", "open ", "cd ", "do", "then", "esac", "begin", "pass", "break", "continue",
+    "require",
+)  # fmt: skip
+_QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)*'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +80,23 @@ class CodeBlock:
     language: str
     start: int
     end: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """Lines in a row that look like code.
+
+    Attributes:
+        start: Offset of the first.
+        end: Offset behind the last.
+        points: How much they look like it.
+        votes: How many clear lines speak for each language; one that speaks for two counts half for each.
+    """
+
+    start: int
+    end: int
+    points: int = 0
+    votes: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 def canonical(language: str) -> str:
@@ -150,13 +120,12 @@ def code_blocks(scan: Scan) -> list[CodeBlock]:
         language = _fence_language(info)
         if language in _NOT_CODE:
             continue
-        if not language:
-            inside = _unfenced(scan.text, start, end)
-            language = inside[0].language if inside else ""
+        if not language and len(blocks) < _MOST_NAMED:
+            language = _language(scan.text[start:end], {})
         blocks.append(CodeBlock(language, start, end))
     at = 0
     for _, start, end in [*scan.fences, ("", len(scan.text), len(scan.text))]:
-        blocks += _unfenced(scan.text, at, start)
+        blocks += list(_unfenced(scan.text, at, start)) or _settings(scan.text, at, start)
         at = end
     return sorted(blocks, key=lambda block: block.start)
 
@@ -166,78 +135,117 @@ def _fence_language(info: str) -> str:
     return canonical(word.rstrip("}"))
 
 
-def _unfenced(text: str, start: int, end: int) -> list[CodeBlock]:
-    """Runs of lines in ``text[start:end]`` that are code by their look."""
-    blocks: list[CodeBlock] = []
-    votes: dict[str, int] = {}
-    first = last = -1
+def _unfenced(text: str, start: int, end: int) -> Iterator[CodeBlock]:
+    """The code in ``text[start:end]``: lines that look like it, with at most one between that does not."""
+    named = 0
+    for run in _runs(text, start, end):
+        language = ""
+        if named < _MOST_NAMED and (run.votes or run.points >= 2):
+            language = _language(text[run.start : run.end], run.votes)
+            named += 1
+        if run.votes or run.points >= (3 if language else 4):
+            yield CodeBlock(language, run.start, run.end)
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[_Run]:
+    lines = text[start:end].split("\n")[:_MOST_LINES]
+    bare = [_bare(line) for line in lines]
+    if not any(bare):
+        return
+    from engine.activation.code_signs import is_prose, judged  # noqa: PLC0415 — most messages need none of it
+
+    run: _Run | None = None
+    apart = 0
     at = start
-    for line in [*text[start:end].split("\n")[:_MOST_LINES], "."]:
-        verdicts = _judged(line)
-        if verdicts:
-            first = at if first < 0 else first
-            last = at + len(line)
-            for language, weight in verdicts.items():
-                votes[language] = votes.get(language, 0) + weight
-        elif line.strip() and first >= 0:
-            blocks += _verdict(votes, first, last)
-            votes, first = {}, -1
+    for line, (points, languages) in zip(lines, judged(bare), strict=True):
+        if points:
+            run = run or _Run(at, at)
+            run.end = at + len(line)
+            run.points += points + (not languages and line.startswith(("    ", "\t")))
+            for language in languages:
+                run.votes[language] += 1 / len(languages)
+            apart = 0
+        elif line.strip() and run is not None:
+            apart += 2 if is_prose(line.strip()) else 1
+            if apart > 1:
+                yield run
+                run, apart = None, 0
         at += len(line) + 1
-    return blocks
+    if run is not None:
+        yield run
 
 
-def _verdict(votes: dict[str, int], first: int, last: int) -> list[CodeBlock]:
-    named = {language: weight for language, weight in votes.items() if language}
-    best = max(sorted(named), key=lambda language: named[language], default="")
-    if named.get(best, 0) >= 2:
-        if best == "javascript" and named.get("typescript", 0) >= 2:
-            best = "typescript"
-        if best == "c" and named.get("cpp", 0) >= 2:
-            best = "cpp"
-        return [CodeBlock(best, first, last)]
-    return [CodeBlock("", first, last)] if sum(votes.values()) >= 4 else []
+def _bare(line: str) -> str:
+    """A line without white space and quotation marks around it; empty where it cannot be code."""
+    bare = line[:400].strip()
+    if not bare.startswith(">>>"):
+        bare = bare.lstrip(">").strip()
+    # A backslash before a parenthesis is a formula.
+    is_likely = (compiled(_MARKS).search(bare) or bare.startswith(_KEYWORDS)) and "\\(" not in bare
+    return bare if is_likely else ""
 
 
-def _judged(line: str) -> dict[str, int]:
-    """Languages a line speaks for: 2 for a clear sign, 1 for a weak one. Prose speaks for none."""
-    bare = line[:400].strip().lstrip(">").strip()
-    if "\\(" in bare or not (_MARKS.search(bare) or bare.startswith(_KEYWORD_STARTS)):
-        # A backslash before a parenthesis is a formula.
-        return {}
-    clear, weak = _compiled()
-    found: dict[str, int] = {}
-    for language, pattern in clear:
-        if language not in found and pattern.match(bare):
-            found[language] = 2 if language else 1
-    is_prose = len(re.findall(r"[^\W\d_]{2,} [^\W\d_]{2,}", bare)) >= 3 and bare[-1:] in ".!?"
-    if not is_prose:
-        indented = line[:4] == "    " or line[:1] == "\t"
-        for language, pattern in weak:
-            if language not in found and pattern.match(bare):
-                found[language] = 1 + (indented and language == "")
-    return found
+def _settings(text: str, start: int, end: int) -> list[CodeBlock]:
+    if ":\n" not in text[start:end] and "- " not in text[start:end]:
+        return []
+    from engine.activation.code_signs import settings  # noqa: PLC0415 — as above
+
+    return [CodeBlock("yaml", *span) for span in settings(text, start, end)]
 
 
-_KEYWORD_STARTS = (
-    "import ",
-    "return",
-    "package ",
-    "SELECT ",
-    "select ",
-    "FROM ",
-    "fi",
-    "done",
-    "sudo ",
-    "print ",
-)
+def _language(code: str, votes: Mapping[str, float]) -> str:
+    """The language that stands out by the pieces of code and by its clear lines; empty where none does."""
+    lines = [line.strip() for line in code[:_READ].split("\n")]
+    text = compiled(_QUOTED).sub('""', "\n".join(["", *filter(None, lines), ""]))
+    scores: dict[str, float] = defaultdict(float)
+    for piece, languages in _pieces():
+        if piece in text and _stands_alone(piece, text):
+            for language in languages:
+                scores[language] += 1 / len(languages)
+    for language, share in votes.items():
+        scores[language] += 2 * min(share, 2.0)
+    for one, other in _RELATIVES:
+        if scores[other] > 1.1 * scores[one]:
+            scores[one] = 0
+        elif scores[other] > 0.5 * scores[one]:
+            scores[other] = 0
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    best, most = ranked[0]
+    return best if most >= _LEAST and most >= _AHEAD * ranked[1][1] else ""
+
+
+def _stands_alone(piece: str, text: str) -> bool:
+    """Whether a piece occurs without a word going on at an end of it that is a letter."""
+    before, after = _is_letter(piece[0]), _is_letter(piece[-1])
+    if not before and not after:
+        return True
+    at = text.find(piece)
+    for _ in range(_MOST_COUNTED):
+        end = at + len(piece)
+        if not (before and _is_letter(text[at - 1])) and not (after and _is_letter(text[end])):
+            return True
+        at = text.find(piece, at + 1)
+        if at < 0:
+            break
+    return False
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 @cache
-def _compiled() -> tuple[tuple[tuple[str, re.Pattern[str]], ...], tuple[tuple[str, re.Pattern[str]], ...]]:
-    return (
-        tuple((language, re.compile(pattern)) for language, pattern in _CLEAR),
-        tuple((language, re.compile(pattern)) for language, pattern in _WEAK),
-    )
+def _pieces() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The pieces as they stand in a text whose lines are all stripped, with the languages that use them."""
+    from engine.activation.code_words import PIECES  # noqa: PLC0415 — as above
+
+    owners: dict[str, list[str]] = {}
+    for language, pieces in PIECES.items():
+        for piece in pieces.split():
+            bare = f"\n{piece[1:]}" if piece[0] == "^" and len(piece) > 1 else piece
+            bare = f"{bare[:-1]}\n" if piece[-1] == "$" and len(piece) > 1 else bare
+            owners.setdefault(bare, []).append(language)
+    return tuple((piece, tuple(languages)) for piece, languages in owners.items())
 
 
 @cache

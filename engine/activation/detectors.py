@@ -1,18 +1,29 @@
 """What each kind of trigger looks for (spec 4.2): one function per kind, all on a prepared ``Scan``.
 
-Only ``pattern`` is missing here; regular expressions need the care of ``engine.activation.patterns``.
+=============  ====================================================  ================================
+kind           fires on                                              see
+=============  ====================================================  ================================
+``pattern``    a regular expression, ignoring case                   ``engine.activation.patterns``
+``keywords``   whole words and phrases, with their plurals           ``engine.activation.phrases``
+``mention``    names and ``@`` handles of people                     ``engine.activation.phrases``
+``sentiment``  a raised voice, or urgency words that are not denied  below
+``code``       code in a language, fenced or not                     ``engine.activation.code``
+``language``   the natural language of the message                   ``engine.activation.language``
+``url``        links to a host, or below a path                      ``engine.activation.links``
+``glob``       paths in tool calls                                   ``engine.activation.links``
+=============  ====================================================  ================================
+
+Each of these modules says what it cannot do.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from engine.activation.code import CodeBlock, matches_language
 from engine.activation.links import Link, link_matches
-from engine.activation.phrases import Phrase, is_denied, keyword, name
-from engine.activation.scan import Scan
+from engine.activation.phrases import Phrase, is_denied, keyword, names
+from engine.activation.scan import Scan, compiled
 from engine.activation.trace import Event
 from engine.topics.fields import word_set
 from engine.topics.model import Trigger
@@ -24,44 +35,80 @@ URGENT = (
     "emergency",
     "immediately",
     "right now",
+    "right away",
+    "as soon as possible",
     "sos",
+    "mayday",
     "dringend",
     "sofort",
     "notfall",
+    "umgehend",
+    "urgence",
+    "immédiatement",
+    "tout de suite",
+    "urgente",
+    "urgentemente",
+    "emergencia",
+    "inmediatamente",
+    "emergenza",
+    "subito",
+    "emergência",
+    "imediatamente",
+    "onmiddellijk",
+    "spoed",
+    "brådskande",
+    "pilne",
+    "срочно",
+    "немедленно",
+    "терміново",
+    "acil",
+    "緊急",
+    "至急",
+    "紧急",
+    "긴급",
 )
 """The words a ``sentiment`` trigger listens for when it names none itself."""
 
 WEBHOOK_PREFIX = "webhook:"
 CRON_SOURCE = "cron"
 
-_REPEATED = re.compile(r"[!?¡¿！？]{2,}[!?！？1]")
-_CAPITALS = re.compile(r"(?<![\w./\\@#$<{-])[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?![\w(/\\=}>-]|\.\w)")
-_VOWEL = re.compile(r"[AEIOUYÄÖÜÀÁÂÈÉÊÌÍÒÓÔÙÚÅÆØАЕИОУЫЭЮЯ]")
-_SHORT_SHOUTS = word_set(
-    "AM ARE BE CAN DID DO GET GO HAS HEY HOW IS IT ITS ME MY NO NOT NOW OFF OH OMG ON OUT PLS SO STOP "
-    "THE TO TOO UP US WAS WE WHO WHY WTF YES YOU ALL AND BUT BAD BUG FIX NEW OLD ONE ICH DU ES IST DAS "
-    "DER DIE NEIN NICHT JA WAS WO WER HILFE JETZT"
+# Marks of full and of half width, and what stands for them among emoji; the variation selector behind those.
+_REPEATED = (
+    r"[!?¡¿！？]{2,}[!?！？1]|[‼⁉]\ufe0f?(?=[!?！？‼⁉❗❓])|(?:[❗❕❓❔‼⁉🚨🆘😡🤬😠😤😱]\ufe0f?){3,}|"
+    r"[!?！？]{2}[❗❓‼⁉]\ufe0f?"
 )
+_CAPITALS = r"(?<![\w./\\@#$<{-])(?:[^\W\d_]['’])?[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?![\w(/\\=}>-]|\.\w)"
+_VOWELS = frozenset("AEIOUYÄÖÜÀÁÂÃÈÉÊËÌÍÎÒÓÔÕÙÚÛÅÆØĄĘÓŐŰАЕЁИОУЫЭЮЯІЇЄΑΕΗΙΟΥΩ")
+_SHORT_SHOUTS = word_set(
+    "AM ARE BE CAN DID DO GET GO HAS HEY HOW IS ITS ME MY NO NOT NOW OFF OH OMG OUT PLS SO STOP TOO UP "
+    "WAS WE WHO WHY WTF YES YOU ALL BUT BAD BUG FIX NEW OLD ONE SEE SAY RUN WAY TRY END ANY OUR HIS HER "
+    "SHE HIM DAY LOVE HATE NEED WANT HELP DOWN BACK THIS THAT WHAT WHEN SAID WILL WITH WORK STILL MUST "
+    "MAKE DONE GONE BEEN HAVE HERE THEN THEM THEY LIKE LOOK KNOW GIVE TAKE TELL TALK READ SEND SHIP "
+    "WAIT KILL LOST LATE HELL DAMN FUCK SHIT CRAP UGLY GOOD BEST EVER ONLY JUST EVEN VERY MUCH MORE "
+    "LESS DOES DONT CANT WONT ISNT NEVER WRONG ICH DU ES IST DAS DER DIE NEIN NICHT JA WO WER WIR SIE "
+    "HILFE JETZT GEHT MIR MICH KEIN NOCH AUCH SCHON NON OUI PAS EST QUE QUI MAIS VITE AIDE C'EST J'AI "
+    "YA ESTO AYUDA POR QUÉ PERO MUY NIET HET EEN NU JE ДА НЕТ НЕ ЧТО КАК ГДЕ ЭТО ВСЁ ВСЕ"
+)
+# Between two abbreviations they are written in capitals by whoever writes these in capitals.
+_CONNECTORS = word_set("A AND OR OF IN ON TO THE FOR BY AT AS VS VIA PER UND ODER ET OU Y E O EN")
 _ACRONYMS = word_set(
     "ACID AJAX ARIA ASAP ASCII AUTH BIOS CORS CRUD CUDA DAG DDOS EBITDA EUR FAQ FYI GDPR GET HEAD HTTP "
     "HTTPS IDE IEEE IMAP INFO IOS JPEG JSON KPI LATEX LICENSE LTE MIME MIT MVP NASA NATO NOTE OAUTH OCR "
     "OECD OKR OPENAI OPTIONS PATCH POSIX POST PUT README REPL REST SAAS SELECT SEO SIGINT SIGKILL "
-    "SIGTERM SLA SOAP SQL TIFF TODO UEFI UNESCO UNICEF UNIX URI USA USAGE USB UTC UTF UUID VIP WARN "
-    "WASM WARNING ERROR DEBUG XHTML YAML CHANGELOG DELETE FROM WHERE INSERT UPDATE TABLE JOIN ORDER "
-    "NULL TRUE FALSE FIXME XXX HTML CSS XML API PDF CSV URL AWS GPU CPU RAM ID OK LLM MCP SDK CLI GUI "
-    "SSH TLS SSL DNS VPN VAT IBAN BIC CEO CTO CFO COO HR PR MR QA UX UI EU UK UN IT AI ML"
+    "SIGTERM SLA SOAP SQL NOSQL TIFF TODO UEFI UNESCO UNICEF UNIX URI USA USAGE USB UTC UTF UUID VIP "
+    "WARN WASM WARNING ERROR DEBUG XHTML YAML CHANGELOG DELETE FROM WHERE INSERT UPDATE TABLE JOIN "
+    "ORDER NULL TRUE FALSE FIXME XXX HTML CSS XML API PDF CSV URL AWS GPU CPU RAM ID OK LLM MCP SDK CLI "
+    "GUI SSH TLS SSL DNS VPN VAT IBAN BIC CEO CTO CFO COO HR PR MR QA UX UI EU UK US UN IT AI ML EMEA "
+    "APAC COVID LASER RADAR IKEA OPEC ESA FIFA UEFA ISO LGBTQ MAGA NAFTA OPEX CAPEX SAP ERP CRM"
 )
 
 
-@lru_cache(maxsize=8192)
 def phrases_of(trigger: Trigger) -> tuple[Phrase, ...]:
     """The phrases a ``keywords``, ``mention`` or ``sentiment`` trigger looks for."""
-    make = name if trigger.type == "mention" else keyword
-    words = trigger.words
-    if trigger.type == "sentiment" and not words:
-        words = URGENT
-    found = (make(word) for word in words)
-    return tuple(phrase for phrase in found if phrase is not None)
+    if trigger.type == "mention":
+        return tuple(phrase for word in trigger.words for phrase in names(word))
+    words = URGENT if trigger.type == "sentiment" and not trigger.words else trigger.words
+    return tuple(phrase for word in words if (phrase := keyword(word)) is not None)
 
 
 def phrase_spans(phrases: Iterable[Phrase], scan: Scan) -> list[tuple[int, int]]:
@@ -87,31 +134,46 @@ def code_spans(trigger: Trigger, blocks: Iterable[CodeBlock]) -> list[tuple[int,
 
 
 def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
-    """Where a message raises its voice: three or more ``!`` or ``?`` in a row, or two or more shouted words.
+    """Where a message raises its voice: marks in a row, or shouted words.
 
-    Capitals count as shouting when at least one of the words is no acronym. Code, links, file names and
-    identifiers are left out.
+    Marks are three or more of ``!`` and ``?``, or as many alarmed or angry emoji. Words are shouted where two
+    of them are written in capitals and are neither abbreviations nor small words between those; where nearly
+    the whole message is in capitals, one is enough. Code, links, file names and identifiers are left out.
+
+    Limits: an abbreviation that is not known and looks like a word (five letters, two vowels) counts as one.
+    Only scripts with capitals can shout, and a heading in capitals does.
     """
     text = scan.prose
-    spans = [match.span() for match in _REPEATED.finditer(text)]
-    shouted = [match for match in _CAPITALS.finditer(text) if match[0].isupper()]
-    if len(shouted) >= 2 and any(_is_word(match[0]) for match in shouted):
-        voiced = [match.span() for match in shouted if _is_word(match[0]) or _is_long(match[0])]
-        spans += voiced if len(voiced) >= 2 else []
+    is_plain = text.isascii()
+    spans: list[tuple[int, int]] = []
+    if not is_plain or text.count("!") + text.count("?") >= 2:
+        spans = [match.span() for match in compiled(_REPEATED).finditer(text)]
+    if is_plain and compiled("[A-Z]['A-Z][A-Z]?").search(text) is None:
+        return spans
+    capitals = [match for match in compiled(_CAPITALS).finditer(text) if match[0].isupper()]
+    words = sum(_is_word(match[0]) for match in capitals)
+    if words >= 2:
+        spans += [match.span() for match in capitals if _is_word(match[0]) or _is_long(match[0])]
+    elif words == 1 and len(capitals) >= 2 and _is_mostly_capitals(text):
+        spans += [match.span() for match in capitals]
     return sorted(spans)
 
 
 def _is_word(capitals: str) -> bool:
     """Whether a word in capitals reads as a word rather than as an abbreviation."""
-    if capitals in _ACRONYMS:
+    plain = capitals.replace("’", "'")
+    if plain in _ACRONYMS or plain in _CONNECTORS:
         return False
-    if capitals in _SHORT_SHOUTS:
-        return True
-    return len(capitals) >= 5 and len(_VOWEL.findall(capitals)) >= 2
+    return plain in _SHORT_SHOUTS or (len(plain) >= 5 and sum(letter in _VOWELS for letter in plain) >= 2)
 
 
 def _is_long(capitals: str) -> bool:
     return len(capitals) >= 4 and capitals not in _ACRONYMS
+
+
+def _is_mostly_capitals(text: str) -> bool:
+    cased = [letter for letter in text if letter.isupper() or letter.islower()]
+    return sum(letter.isupper() for letter in cased) > 0.8 * len(cased)
 
 
 def sentiment_spans(

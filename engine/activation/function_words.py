@@ -250,6 +250,57 @@ WORDS = {
         "hapus cari temukan ringkas jawab jawaban folder faktur rapat minggu bulan tahun malam waktu "
         "hal butuh masalah masalahnya kerja terjemahkan berfungsi salah mungkin selesai banyak di"
     ),
+    "sk": (
+        "a aj ako ale alebo ani áno bez bol bola bolo boli by byť čo do dnes ich je jeho jej keď kde kto "
+        "ktorý ktorá ktoré ku len lebo má mám máme máš medzi môj moja moje môže môžeš môžem môžete možno "
+        "mi na nad nám nás nie nič no o od on ona oni po pod podľa pre pred pri prosím preto prečo sa sme "
+        "si sú som ste svoj ta tak tam teraz ten to toto tu už v včera vás veľmi viem viac vo všetko z za "
+        "zajtra zo že ďakujem ahoj dobrý deň pomôž ukáž skontroluj napíš pošli nájdi otvor chcem "
+        "potrebujem treba bude budem budú mal mala nech tiež ešte práve potom tento táto iba vždy"
+    ),
+    "sl": (
+        "in je na za se da ne so v z s ki bi tudi pa ali ampak kot če kdo kaj kje kdaj kako zakaj jaz ti "
+        "on ona mi vi oni moj moja tvoj sem si smo ste bil bila bilo bodo bo biti imam imaš ima lahko "
+        "prosim hvala zdravo danes jutri včeraj zdaj tukaj tam vse nič nekaj več zelo samo še že pri po "
+        "od do iz ob pred med brez kateri ta to te tega treba hočem želim pokaži preveri napiši pošlji "
+        "odpri najdi nimam ni niso mu me jih jo svoj eno dve leta kar zato nato"
+    ),
+    "hr": (
+        "i u je na se da ne za od su sa s iz do o po kao ili ali ako što kako gdje kad kada zašto tko ja "
+        "ti on ona mi vi oni moj moja moje tvoj svoj sam si smo ste bio bila bilo biti će ću ćeš ćemo "
+        "može možeš mogu možemo treba trebam hoću želim imam imaš ima nema nije nisu nisam ovo to taj ta "
+        "koji koja koje samo još već vrlo jako sve ništa nešto sada tu tamo danas sutra jučer molim hvala "
+        "bok pokaži prikaži provjeri napiši pošalji otvori nađi obriši li me te ga ju im nam vam kod "
+        "prije poslije zbog između bez svake vrijeme"
+    ),
+    "sr": (
+        "i u je na se da ne za od su sa s iz do o po kao ili ali ako šta što kako gde kad kada zašto ko "
+        "ja ti on ona mi vi oni moj moja moje tvoj svoj sam si smo ste bio bila bilo biti će ću ćeš ćemo "
+        "može možeš mogu možemo treba hoću želim imam imaš ima nema nije nisu nisam ovo to taj ta koji "
+        "koja koje samo još već veoma jako sve ništa nešto sada tu tamo danas sutra juče molim hvala "
+        "zdravo pokaži prikaži proveri napiši pošalji otvori nađi obriši li me te ga im nam vam kod pre "
+        "posle zbog između bez svake vreme"
+    ),
+    "ca": (
+        "el la els les un una i o però no sí de del dels a al als en amb per sense sobre és són era eren "
+        "ser sigui està estan he has ha hem heu han hi ho em et es ens us jo tu ell ella nosaltres "
+        "vosaltres ells meu meva teu teva seu seva aquest aquesta això allò aquell què qui quan on com "
+        "quin quina quant perquè si doncs també més molt només ja encara sempre mai res alguna tot tots "
+        "totes ara aquí allà avui demà ahir gràcies hola bon dia vull pots puc podeu podem cal fer fes "
+        "mostra revisa escriu envia obre cerca troba necessito tinc tens té entre fins que"
+    ),
+    "lt": (
+        "ir yra kad bet ar ne taip su be į iš ant po už per prie nuo iki dėl kaip kas kur kada kodėl "
+        "kuris kokia koks aš tu jis ji mes jūs jie mano tavo savo buvo bus būti galima gali galiu galite "
+        "reikia noriu turiu turi prašau ačiū labas šiandien rytoj vakar dabar čia ten viskas nieko kažkas "
+        "labai tik dar jau vėl pat tai šis ši tas ta man mane visus visas parodyk nustatyk"
+    ),
+    "et": (
+        "ja on ei see ma sa ta me te nad et kui kas mis kes kus millal miks kuidas aga või ka veel juba "
+        "siis siin seal täna homme eile palun aitäh tere minu sinu tema meie oli olid olen oled olema "
+        "olla saab saan pole mitte kõik midagi väga ainult nüüd üks kaks oma mulle mind selle seda palju "
+        "peab tahan ning mida"
+    ),
 }
 
 CHARACTERS = {
@@ -268,6 +319,13 @@ CHARACTERS = {
     "tr": "çğıöşü",
     "ro": "ăâîșțşţ",
     "hu": "áéíóöőúüű",
+    "sk": "áäčďéíĺľňóôŕšťúýž",
+    "sl": "čšž",
+    "hr": "čćđšž",
+    "sr": "čćđšž",
+    "ca": "àçèéíïòóúü",
+    "lt": "ąčęėįšųūž",
+    "et": "äõöü",
 }
 
 ENDINGS = (

@@ -1,4 +1,13 @@
-"""Links in a message and file paths of tool calls (spec 4.2): hosts, URL globs and path globs."""
+"""Links in a message and file paths of tool calls (spec 4.2): hosts, URL globs and path globs.
+
+A link is what has a scheme, begins with ``www.`` or looks like ``host.tld``; a clone address such as
+``git@github.com:acme/tool.git`` is one as well. It ends where the sentence goes on: before brackets and
+quotes that it did not open, before Chinese punctuation, before a comma that another link follows. Host names
+are compared as they are registered, so that ``bücher.de`` and ``xn--bcher-kva.de`` are the same.
+
+Limits: a bare name in an unknown domain cannot be told from a file name, so that ``main.py`` is a link to
+Paraguay; only a trigger that names such a host would notice. Short links are not followed.
+"""
 
 from __future__ import annotations
 
@@ -7,70 +16,150 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from urllib.parse import urlsplit
 
-from engine.activation.scan import Scan
+from engine.activation.scan import Scan, compiled
 
 MAX_PATHS = 500
 """Paths of one message that are looked at."""
 
 _MOST_ALTERNATIVES = 64
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,15}://", re.IGNORECASE)
-_WITH_SCHEME = re.compile(
-    r"(?<![\w@])(?:(?:https?|ftp|ssh|git|wss?)://|www\.(?=[\w-]+\.))[^\s<>\"`\\^{}|]{1,2000}", re.IGNORECASE
+_WEB = ("http", "https", "ftp", "ssh", "git", "ws", "wss")
+_SCHEME = r"(?i)[a-z][a-z0-9+.-]{1,15}://"
+# Where a link ends at the latest: white space, quotes, brackets of markup, invisible characters, and the
+# punctuation of scripts that put no space behind it.
+_REST = r"(?:(?![,;](?:https?://|www\.))[^\s<>\"`\\^{}|\u200b-\u200f\u2060\ufeff“”„‟«»，。、；：！？（）【】「」『』《》〈〉…]){0,2000}"
+_HOST = r"(?:\[[\da-fA-F:.]{2,45}\]|[\w%-]{1,63}(?:\.[\w%-]{1,63}){0,9}\.?)"
+_WITH_SCHEME = (
+    rf"(?i)(?<![A-Za-z0-9@])(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+-]{{1,15}})://(?:[^\s/?#@<>\"`\\]{{1,200}}@)?|(?=www\.[\w-]+\.))"
+    rf"(?P<host>{_HOST})(?P<port>:\d{{1,5}})?(?P<rest>[/?#]{_REST})?"
 )
-_BARE = re.compile(
-    r"(?<![\w@./:-])(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w@-])(?::\d{1,5})?(?:[/?#][^\s<>\"`\\^{}|]{0,2000})?"
+_CLONE = rf"(?<![\w.@-])(?:git|hg)@(?P<host>{_HOST}):(?P<rest>[\w~.-]+/[\w./~-]+)"
+_BARE = (
+    r"(?<![\w@./:-])(?P<host>(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}|localhost(?=:\d)|\d{1,3}(?:\.\d{1,3}){3}(?=[:/]))"
+    rf"(?![\w@+-])(?P<port>:\d{{1,5}})?(?P<rest>[/?#]{_REST})?"
 )
-_TRAILING = ".,;:!?'*_~…»”’“‘。，、！？；：）】」』"
+_TRAILING = ".,;:!?'*_~…»”’“‘"
 _CLOSING = {")": "(", "]": "["}
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link in a message: its place in ``Scan.text``, its host, and host with path and query."""
+    """A link in a message.
+
+    Attributes:
+        start: Where it begins in ``Scan.text``.
+        end: Where it ends.
+        host: The host as it is registered, in lower case.
+        port: The port that is written, ``""`` for none.
+        address: Host with path and query, as written.
+        has_scheme: Whether it is clearly meant as a link: by a scheme of the web or ``www.``.
+    """
 
     start: int
     end: int
     host: str
+    port: str
     address: str
     has_scheme: bool
 
 
 def links(scan: Scan) -> list[Link]:
-    """Every link of a message, in order. Without a scheme it counts where it looks like ``host.tld``."""
+    """Every link of a message, in order."""
+    text = scan.text
     found: list[Link] = []
-    taken = 0
-    matches = [(match, True) for match in _WITH_SCHEME.finditer(scan.text)]
-    if "." in scan.text:
-        matches += [(match, False) for match in _BARE.finditer(scan.text)]
-    for match, has_scheme in sorted(matches, key=lambda pair: (pair[0].start(), not pair[1])):
-        if match.start() < taken:
+    if "://" in text or "www." in text.lower():
+        found += _found(_WITH_SCHEME, text)
+    if "@" in text:
+        found += _found(_CLONE, text)
+    if "localhost:" in text or any(part[:1].isalnum() for part in text.split(".")[1:]):
+        found += _found(_BARE, text)
+    found.sort(key=lambda link: link.start)
+    return _apart(found)
+
+
+def _apart(found: list[Link]) -> list[Link]:
+    """Links without those that overlap another; one with a scheme goes before one without."""
+    kept: list[Link] = []
+    for link in found:
+        if kept and link.start < kept[-1].end:
+            if link.has_scheme and not kept[-1].has_scheme:
+                kept[-1] = link
             continue
-        text = _trimmed(match[0])
-        taken = match.start() + len(text)
-        host, rest = _host_and_rest(text)
+        kept.append(link)
+    return kept
+
+
+def _found(pattern: str, text: str) -> Iterator[Link]:
+    for match in compiled(pattern).finditer(text):
+        parts = match.groupdict()
+        name = _registered_part(match["host"])
+        host = _ascii_host(name.strip("[]"))
+        whole = name == match["host"]
+        port = (parts.get("port") or "") if whole else ""
+        rest = _trimmed(match["rest"] or "") if whole else ""
+        end = match.start("host") + len(name) + len(port) + len(rest)
+        if pattern == _CLONE:
+            end, rest = match.end("host") + 1 + len(rest), f"/{rest}"
+        elif not rest and not port:
+            end -= len(name) - len(name.rstrip("."))
         if host:
-            found.append(Link(match.start(), taken, host, host + rest, has_scheme))
-    return found
+            scheme = parts.get("scheme")
+            meant = pattern != _BARE and (scheme is None or scheme.lower() in _WEB)
+            address = host + rest.partition("#")[0]
+            yield Link(match.start(), end, host, port[1:], address, meant)
+
+
+def _registered_part(host: str) -> str:
+    """A host without what follows it unspaced: the last label of ``github.com看看`` is ``com``."""
+    host = host.rstrip("_")
+    label = host.rstrip(".").rpartition(".")[2]
+    ascii_part = re.match(r"[A-Za-z0-9-]+", label)
+    if ascii_part is None or label.isascii():
+        return host
+    return host[: host.rindex(label) + ascii_part.end()]
 
 
 def link_matches(link: Link, wanted: Sequence[str]) -> bool:
     """Whether a link is one of those a ``url`` trigger names.
 
-    A host stands for itself and its sub-domains; ``github.com/acme`` for everything below that path; a glob
-    such as ``github.com/*/pull/*`` for all that it matches, ``*`` crossing slashes. Without anything named,
-    every link with a scheme or ``www.`` matches.
+    A host stands for itself and its sub-domains, with a port for that port only; ``github.com/acme`` for
+    everything below that path; a glob such as ``github.com/*/pull/*`` for all that it matches, ``*`` crossing
+    slashes. Without anything named, every link with a scheme of the web or ``www.`` matches.
     """
     if not wanted:
         return link.has_scheme
-    return any(_fits(link, _SCHEME.sub("", entry.strip(), count=1).casefold()) for entry in wanted)
+    return any(_fits(link, _plain(entry)) for entry in wanted)
+
+
+def host_of(entry: str) -> str:
+    """The host that an entry of a ``url`` trigger names; empty where it is a glob."""
+    host = _parts(_plain(entry))[0]
+    return "" if "*" in host or "?" in host else host
+
+
+def suffixes(host: str) -> Iterator[str]:
+    """A host and the domains it is in: ``a.b.org``, ``b.org``, ``org``."""
+    while host:
+        yield host
+        _, _, host = host.partition(".")
+
+
+def _plain(entry: str) -> str:
+    entry = entry.strip()
+    return (compiled(_SCHEME).sub("", entry, count=1) if "://" in entry else entry).casefold()
+
+
+@lru_cache(maxsize=4096)
+def _parts(entry: str) -> tuple[str, str, str, str]:
+    """Host, port, whether a path follows, and the path."""
+    place, slash, path = entry.partition("/")
+    host, _, port = place.removeprefix("www.").partition(":")
+    return _ascii_host(host), port, slash, path
 
 
 def _fits(link: Link, entry: str) -> bool:
-    host, slash, path = entry.partition("/")
-    host = _ascii_host(host.removeprefix("www."))
-    if not host:
+    host, port, slash, path = _parts(entry)
+    if not host or (port and port != link.port):
         return False
     if "*" in host or "?" in host:
         has_host = fnmatchcase(link.host, host)
@@ -85,20 +174,8 @@ def _fits(link: Link, entry: str) -> bool:
     return address == path or address.startswith((f"{path}/", f"{path}?", f"{path}#"))
 
 
-def _host_and_rest(text: str) -> tuple[str, str]:
-    if not _SCHEME.match(text):
-        text = f"//{text}"
-    try:
-        parts = urlsplit(text)
-        host = parts.hostname or ""
-    except ValueError:
-        return "", ""
-    rest = parts.path + (f"?{parts.query}" if parts.query else "")
-    return _ascii_host(host), rest
-
-
 def _ascii_host(host: str) -> str:
-    """A host name as it is registered, so that ``bücher.de`` and ``xn--bcher-kva.de`` are the same."""
+    """A host name as it is registered; empty where it can be none."""
     host = host.casefold().rstrip(".")
     if host.isascii():
         return host
@@ -180,6 +257,21 @@ def _innermost(text: str) -> tuple[int, int] | None:
     """The place of the first ``{a,b}`` that holds no other."""
     found = re.search(r"\{[^{}]*,[^{}]*\}", text)
     return found.span() if found else None
+
+
+def glob_literals(glob: str) -> frozenset[str] | None:
+    """Texts of which a path must hold at least one to fit a glob, in lower case with ``/`` between names.
+
+    ``None`` when it needs none that tells it from other paths, as ``*`` does.
+    """
+    literals: set[str] = set()
+    for segments, _ in _alternatives(glob):
+        runs = [run for segment in segments for run in re.split(r"[*?]", segment.partition("[")[0])]
+        longest = max(runs, key=len)
+        if len(longest) < 2:
+            return None
+        literals.add(longest)
+    return frozenset(literals)
 
 
 def first_paths(paths: Sequence[str], glob: str) -> Iterator[str]:

@@ -1,204 +1,237 @@
-"""Which patterns can match a message at all, found by the text they need (design 4).
+"""What a pattern needs in a text to match it, read from the pattern itself (design 4).
 
-A pattern such as ``\\bpull request(s)?\\b|\\bPRs?\\b`` can only match where "pull request" or "pr" occurs.
-The index knows such literals by three of their characters in a row (two for short ones), so that one look
-at the character triples of a message leaves a handful of literals to search for, however many topics there
-are.
+A pattern such as ``\\bpull request(s)?\\b|\\bPRs?\\b`` can only match where "pull request" or "pr" occurs, so
+these literals are looked for in one pass for all topics. It matches four texts and no other, each between
+word edges: where one of them stands, no regular expression is needed to know that it matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from engine.activation.scan import compose, fold
-from engine.topics.expressions import listed_words, plain, tree
+from engine.topics.expressions import plain, tree
 
-_MOST = 48
+EDGE = "\b"
+"""Stands in ``Needs.texts`` where a word must begin or end."""
+
+Literals = frozenset[str]
+"""Folded texts of which one must occur."""
+
+_MOST = 64
 _LONGEST = 24
 _SMALL_SET = 4
-_MAXREPEAT_EXACT = 3
+_MOST_REPEATS = 3
+# The shape of most patterns, read without a parser: words, with an optional last letter for all of them.
+_LISTED = re.compile(
+    r"(\\b)?\((?:\?:)?([\w '-]+(?:\|[\w '-]+)*)\)(?:([a-z])\?)?(\\b)?|([\w '-]+(?:\|[\w '-]+)*)"
+)
+# Flags under which letters or word edges are others than usual.
+_STRICTER = int(re.ASCII | re.LOCALE)
 
-Key = TypeVar("Key", bound=Hashable)
+
+class Needs(NamedTuple):
+    """What a pattern needs.
+
+    Attributes:
+        literals: Every text the pattern matches contains at least one of these, folded; ``None`` when none is
+            known.
+        further: More sets of literals; of each of them every match contains at least one as well.
+        texts: All that the pattern can match, folded and in the order in which it prefers them, with ``EDGE``
+            where a word must begin or end. ``None`` when only the regular expression itself can say.
+    """
+
+    literals: Literals | None = None
+    further: tuple[Literals, ...] = ()
+    texts: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Piece(NamedTuple):
     """What a piece of a pattern needs.
 
     Attributes:
-        exact: All texts the piece can match, folded; ``None`` when there are too many.
-        one_of: Every match contains at least one of these; ``None`` when nothing is known.
+        texts: All texts the piece can match, as in ``Needs``; ``None`` when there are too many.
+        sets: Every match contains one literal of each.
+        is_all: Whether ``texts`` says all there is: where one of them stands, the piece matches.
     """
 
-    exact: frozenset[str] | None
-    one_of: frozenset[str] | None
+    texts: tuple[str, ...] | None
+    sets: tuple[Literals, ...] = ()
+    is_all: bool = True
 
 
-_EMPTY = _Need(frozenset({""}), None)
-_ANYTHING = _Need(None, None)
+_CONDITION = _Piece(("",), is_all=False)
+_ANYTHING = _Piece(None, is_all=False)
 
 
-def required(match: str) -> frozenset[str] | None:
-    """Literals of which a text must contain at least one for the pattern to match it.
-
-    Args:
-        match: A trigger's ``match``.
-
-    Returns:
-        Folded literals of two characters or more, or ``None`` when the pattern needs none that is known.
-    """
+def needs(match: str) -> Needs:
+    """What a trigger's ``match`` needs in a text."""
     expression = plain(match)
-    listed = listed_words(expression)
+    listed = _LISTED.fullmatch(expression)
     if listed is not None:
-        return _usable(frozenset(fold(word) for word in listed))
-    parsed = tree(expression)
-    if parsed is None:
-        return None
-    need = _sequence(parsed)
-    return _better(_usable(need.exact), need.one_of)
+        before, words, suffix, after, bare = listed.groups()
+        piece = _list(words or bare, before, suffix, after)
+    else:
+        parsed = tree(expression)
+        if parsed is None:
+            return Needs()
+        piece = _sequence(parsed)
+        if parsed.state.flags & _STRICTER:
+            piece = piece._replace(is_all=False)
+    sets = _all_sets(piece)
+    if not sets:
+        return Needs()
+    best = _best(sets)
+    further = tuple(dict.fromkeys(choice for choice in sets if choice != best))
+    return Needs(best, further, piece.texts if piece.is_all else None)
 
 
-def _usable(literals: frozenset[str] | None) -> frozenset[str] | None:
-    """The literals if each is long enough to look for, shortened where they are needlessly long."""
-    if literals is None or not literals or any(len(literal) < 2 for literal in literals):
-        return None
-    return frozenset(literal[:_LONGEST] for literal in literals)
+def _list(words: str, before: str | None, suffix: str | None, after: str | None) -> _Piece:
+    opening, closing = EDGE if before else "", EDGE if after else ""
+    endings = (suffix + closing, closing) if suffix else (closing,)
+    texts = [opening + _folded(word) + ending for word in words.split("|") for ending in endings]
+    return _Piece(tuple(dict.fromkeys(texts)), is_all=_is_plain(words))
 
 
-def _better(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    """The choice that lets fewer messages through: longer literals first, then fewer."""
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other, key=lambda choice: (min(map(len, choice)), -len(choice)))
+def _usable(texts: Sequence[str]) -> tuple[Literals, ...]:
+    """Texts as one set of literals, or none when one of them occurs in nearly every message.
+
+    Literals are shortened where they are needlessly long, and those that hold another are left out.
+    """
+    if "" in texts:
+        return ()
+    literals = {text.replace(EDGE, "")[:_LONGEST] for text in texts}
+    if any(len(literal) < 2 and literal.isascii() for literal in literals):
+        return ()
+    if len(literals) == 1 or len(literals) > _MOST:
+        return (frozenset(literals),)
+    return (frozenset(one for one in literals if not any(two in one and two != one for two in literals)),)
 
 
-def _sequence(items: Iterable[Any]) -> _Need:
-    best: frozenset[str] | None = None
-    run: frozenset[str] | None = frozenset({""})
-    whole = True
-    for operator, argument in items:
-        need = _one(operator, argument)
-        best = _better(best, need.one_of)
-        joined = None
-        if run is not None and need.exact is not None and len(run) * len(need.exact) <= _MOST:
-            joined = frozenset(left + right for left in run for right in need.exact)
-        if joined is None:
-            best = _better(best, _usable(run))
-            whole = False
-            run = need.exact if need.exact is not None else frozenset({""})
-        else:
-            run = joined
+def _all_sets(piece: _Piece) -> tuple[Literals, ...]:
+    return piece.sets if piece.texts is None else (*piece.sets, *_usable(piece.texts))
+
+
+def _best(sets: Sequence[Literals]) -> Literals:
+    """The set that lets the fewest messages through: longer literals first, then fewer."""
+    return max(sets, key=lambda choice: (min(map(len, choice)), -len(choice)))
+
+
+def _sequence(items: Iterable[Any]) -> _Piece:
+    sets: list[Literals] = []
+    run: tuple[str, ...] = ("",)
+    whole = is_all = True
+    for piece in _pieces(items):
+        sets += piece.sets
+        is_all = is_all and piece.is_all
+        if piece.texts is not None and len(run) * len(piece.texts) <= _MOST:
+            run = _joined(run, piece.texts)
+            continue
+        sets += _usable(run)
+        whole = False
+        run = piece.texts or ("",)
     if whole:
-        return _Need(run, best)
-    return _Need(None, _better(best, _usable(run)))
+        return _Piece(run, tuple(sets), is_all)
+    return _Piece(None, (*sets, *_usable(run)), False)
 
 
-def _one(operator: Any, argument: Any) -> _Need:
-    name = str(operator)
-    if name == "LITERAL":
-        return _Need(frozenset({fold(compose(chr(argument)))}), None)
+def _pieces(items: Iterable[Any]) -> Iterable[_Piece]:
+    """The pieces of a sequence; characters in a row are one."""
+    characters: list[str] = []
+    # A parse tree's own iterator goes through two Python calls an item; its list does not.
+    for operator, argument in getattr(items, "data", items):
+        name = operator.name
+        if name == "LITERAL":
+            characters.append(chr(argument))
+            continue
+        if characters:
+            yield _text("".join(characters))
+            characters = []
+        yield _one(name, argument)
+    if characters:
+        yield _text("".join(characters))
+
+
+def _text(text: str) -> _Piece:
+    return _ANYTHING if EDGE in text else _Piece((_folded(text),), is_all=_is_plain(text))
+
+
+def _folded(text: str) -> str:
+    """Folded character by character, as each of them is compared by itself."""
+    return text.lower() if text.isascii() else "".join(fold(compose(character)) for character in text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a match of the folded text is a match of the text: not so for ``ß``, which is no ``ss``."""
+    return text.isascii() or all(c.lower() == fold(c) and compose(c) == c for c in text)
+
+
+def _joined(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    if len(left) == len(right) == 1:
+        return (left[0] + right[0],)
+    return tuple(dict.fromkeys(one + other for one in left for other in right))
+
+
+def _one(name: str, argument: Any) -> _Piece:
     if name == "IN":
         return _set(argument)
     if name == "AT":
-        return _EMPTY
+        return _Piece((EDGE,)) if argument.name == "AT_BOUNDARY" else _CONDITION
     if name == "SUBPATTERN":
-        return _sequence(argument[3])
+        _, added, removed, inside = argument
+        piece = _sequence(inside)
+        return piece._replace(is_all=False) if added or removed else piece
     if name == "ATOMIC_GROUP":
-        return _sequence(argument)
+        # It keeps to the first text that fits, even where a later one would let the rest match.
+        return _sequence(argument)._replace(is_all=False)
     if name == "ASSERT":
         # What is looked ahead or behind for must occur in the text, but it takes no place in the run.
-        need = _sequence(argument[1])
-        return _Need(frozenset({""}), _better(_usable(need.exact), need.one_of))
+        return _Piece(("",), _all_sets(_sequence(argument[1])), False)
     if name == "ASSERT_NOT":
-        return _EMPTY
+        return _CONDITION
     if name == "BRANCH":
         return _branch([_sequence(alternative) for alternative in argument[1]])
-    if name.endswith("REPEAT"):
-        return _repeat(*argument)
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return _repeat(name, *argument)
     return _ANYTHING
 
 
-def _set(items: list[tuple[Any, Any]]) -> _Need:
-    characters = {fold(compose(chr(value))) for kind, value in items if str(kind) == "LITERAL"}
-    if any(str(kind) != "LITERAL" for kind, _ in items) or len(characters) > _SMALL_SET:
+def _set(items: list[tuple[Any, Any]]) -> _Piece:
+    if len(items) > 2 * _SMALL_SET or any(kind.name != "LITERAL" for kind, _ in items):
         return _ANYTHING
-    return _Need(frozenset(characters), None)
-
-
-def _branch(needs: list[_Need]) -> _Need:
-    exact: frozenset[str] | None = frozenset()
-    one_of: frozenset[str] | None = frozenset()
-    for need in needs:
-        if exact is not None:
-            exact = None if need.exact is None else exact | need.exact
-        if one_of is not None:
-            choice = _better(_usable(need.exact), need.one_of)
-            one_of = None if choice is None else one_of | choice
-    return _Need(exact if exact is not None and len(exact) <= _MOST else None, one_of or None)
-
-
-def _repeat(least: int, most: int, body: Any) -> _Need:
-    need = _sequence(body)
-    if least == 0:
-        if most == 1 and need.exact is not None:
-            return _Need(need.exact | {""}, None)
+    written = "".join(chr(value) for _, value in items)
+    characters = tuple(dict.fromkeys(_folded(character) for character in written))
+    if len(characters) > _SMALL_SET or EDGE in written:
         return _ANYTHING
-    if least == most and least <= _MAXREPEAT_EXACT and need.exact is not None:
-        exact = frozenset({""})
-        for _ in range(least):
-            exact = frozenset(left + right for left in exact for right in need.exact)
-        if len(exact) <= _MOST:
-            return _Need(exact, need.one_of)
-    return _Need(None, _better(_usable(need.exact), need.one_of))
+    return _Piece(characters, is_all=_is_plain(written))
 
 
-class LiteralIndex(Generic[Key]):
-    """Finds the keys of which a literal occurs in a text."""
-
-    def __init__(self) -> None:
-        self._grams: dict[str, dict[tuple[str, Key], None]] = {}
-        self._where: dict[Key, list[tuple[str, str]]] = {}
-        self._pairs = 0
-
-    def add(self, key: Key, literals: Iterable[str]) -> None:
-        """File a key under its literals, each folded and of two characters or more."""
-        places = self._where.setdefault(key, [])
-        for literal in sorted(literals):
-            gram = self._rarest(literal)
-            self._grams.setdefault(gram, {})[literal, key] = None
-            self._pairs += len(gram) == 2
-            places.append((gram, literal))
-
-    def remove(self, key: Key) -> None:
-        """Forget a key; one that is not filed is no error."""
-        for gram, literal in self._where.pop(key, ()):
-            entries = self._grams[gram]
-            if entries.pop((literal, key), _MISSING) is None:
-                self._pairs -= len(gram) == 2
-            if not entries:
-                del self._grams[gram]
-
-    def find(self, folded: str) -> set[Key]:
-        """The keys with a literal in ``folded``, which must be folded text."""
-        found: set[Key] = set()
-        if not self._grams:
-            return found
-        grams = {folded[index : index + 3] for index in range(len(folded) - 2)}
-        if self._pairs:
-            grams.update(folded[index : index + 2] for index in range(len(folded) - 1))
-        for gram in grams & self._grams.keys():
-            for literal, key in self._grams[gram]:
-                if key not in found and literal in folded:
-                    found.add(key)
-        return found
-
-    def _rarest(self, literal: str) -> str:
-        """The least used gram of a literal: it keeps the entries spread, and common openings apart."""
-        size = min(3, len(literal))
-        grams = [literal[index : index + size] for index in range(len(literal) - size + 1)]
-        return min(grams, key=lambda gram: len(self._grams.get(gram, ())))
+def _branch(pieces: list[_Piece]) -> _Piece:
+    """What a choice needs: of each alternative the best set, all of them together."""
+    every = [_all_sets(piece) for piece in pieces]
+    sets = (frozenset[str]().union(*map(_best, every)),) if all(every) else ()
+    texts = [text for piece in pieces for text in piece.texts or ()]
+    if any(piece.texts is None for piece in pieces) or len(texts) > _MOST:
+        return _Piece(None, sets, False)
+    # The texts say what the sets do, and say it better.
+    return _Piece(tuple(dict.fromkeys(texts)), (), all(piece.is_all for piece in pieces))
 
 
-_MISSING = object()
+def _repeat(name: str, least: int, most: int, body: Any) -> _Piece:
+    piece = _sequence(body)
+    sets = _all_sets(piece) if least else ()
+    if piece.texts is None or "" in piece.texts or most > _MOST_REPEATS:
+        return _Piece(None, sets, False)
+    rest: tuple[str, ...] = ("",)
+    for count in range(most, 0, -1):
+        rest = _joined(piece.texts, rest)
+        if count > least:
+            # As often as it can, or as seldom.
+            rest = (*rest, "") if name == "MAX_REPEAT" else ("", *rest)
+        if len(rest) > _MOST:
+            return _Piece(None, sets, False)
+    return _Piece(
+        tuple(dict.fromkeys(rest)), piece.sets if least else (), piece.is_all and name != "POSSESSIVE_REPEAT"
+    )

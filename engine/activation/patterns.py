@@ -1,21 +1,17 @@
 """Tier 1: which triggers of which topics a message sets off, in one pass (spec 4.2 and 4.3, design 4).
 
-However many topics there are, a message is taken apart once. Keywords and names are looked up by the words it
-holds, regular expressions by the literals they need; what is left is confirmed one by one.
+``engine.activation.filing`` finds the triggers that might fire. Here they are confirmed one by one, each with
+the places where it matches.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.activation.code import CodeBlock, code_blocks
 from engine.activation.detectors import (
-    agitation_spans,
     code_spans,
     event_fits,
     event_text,
@@ -24,14 +20,15 @@ from engine.activation.detectors import (
     phrases_of,
     sentiment_spans,
 )
-from engine.activation.language import base, identify
-from engine.activation.links import Link, first_paths, links
-from engine.activation.literals import LiteralIndex, required
+from engine.activation.filing import Rule, TriggerIndex, View
+from engine.activation.language import base
+from engine.activation.links import first_paths
 from engine.activation.scan import Scan
 from engine.activation.trace import Correction, Message, TriggerHit
+from engine.activation.verbatim import verbatim_spans
 from engine.errors import Problem
 from engine.topics.expressions import ExpressionError, compile_expression
-from engine.topics.model import Topic, Trigger
+from engine.topics.model import Topic
 
 if TYPE_CHECKING:
     from engine.config import WatcherSettings
@@ -46,43 +43,6 @@ MAX_MATCHED = 80
 Span = tuple[int, int]
 Place = tuple[str, int]
 """A trigger: the topic's name and the trigger's index."""
-
-
-@dataclass(slots=True)
-class _Rule:
-    """A trigger at work: with what was compiled for it, and whether it was switched off."""
-
-    topic: str
-    path: str
-    index: int
-    trigger: Trigger
-    compiled: Any = None
-    is_off: bool = False
-
-    @property
-    def place(self) -> Place:
-        return self.topic, self.index
-
-
-class _View:
-    """One message while it is matched: what several triggers ask for is worked out once."""
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        self.scan = Scan(message.text)
-        self.language = ""
-
-    @cached_property
-    def links(self) -> list[Link]:
-        return links(self.scan)
-
-    @cached_property
-    def agitation(self) -> list[Span]:
-        return agitation_spans(self.scan)
-
-    @cached_property
-    def code(self) -> list[CodeBlock]:
-        return code_blocks(self.scan)
 
 
 class PatternMatcher:
@@ -103,10 +63,8 @@ class PatternMatcher:
         self._timeout_s = milliseconds / 1000
         self._lock = threading.RLock()
         self._topics: dict[str, Topic] = {}
-        self._rules: dict[Place, _Rule] = {}
-        self._words: dict[str, dict[Place, None]] = {}
-        self._literals: LiteralIndex[Place] = LiteralIndex()
-        self._lanes: dict[str, dict[Place, None]] = {}
+        self._rules: dict[str, list[Rule]] = {}
+        self._index = TriggerIndex()
         self._problems: dict[Place, Problem] = {}
         self.update(topics)
 
@@ -132,6 +90,8 @@ class PatternMatcher:
                 self._drop(name)
             for topic in changed:
                 known = self._topics.get(topic.name)
+                if known is topic:
+                    continue
                 if known is not None and (known.triggers, known.path) == (topic.triggers, topic.path):
                     self._topics[topic.name] = topic
                     continue
@@ -157,10 +117,9 @@ class PatternMatcher:
             those of ``message.text``.
         """
         with self._lock:
-            view = _View(message)
+            view = View(message)
             hits: dict[str, list[TriggerHit]] = {}
-            for place in self._candidates(view):
-                rule = self._rules[place]
+            for rule in self._index.candidates(view):
                 if rule.trigger.scope not in ("both", message.direction) or rule.is_off:
                     continue
                 found = self._hits(rule, view)
@@ -181,92 +140,49 @@ class PatternMatcher:
             hits: What ``match`` gave for the message; matched anew when left out.
 
         Returns:
-            One correction per trigger with a ``correction_hint``, in the order of topics and triggers. Topics
-            that a person switched off, and ``manual`` ones not switched on, stay silent.
+            Every hint of a topic once, with the first match that called for it, in the order of topics and
+            triggers. Topics that a person switched off, and ``manual`` ones not switched on, stay silent.
         """
         if message.direction != "output":
             return ()
         found = self.match(message) if hits is None else hits
-        corrections: list[Correction] = []
         with self._lock:
-            for name in sorted(found):
-                topic = self._topics.get(name)
-                if (
-                    topic is None
-                    or topic.forced is False
-                    or (topic.activation == "manual" and not topic.forced)
-                ):
-                    continue
-                told: set[int] = set()
-                for hit in found[name]:
-                    hint = topic.triggers[hit.trigger].correction_hint
-                    if hint and hit.trigger not in told:
-                        told.add(hit.trigger)
-                        corrections.append(Correction(name, hint, hit.matched))
-        return tuple(corrections)
+            told = {name: self._hints(name, found[name]) for name in sorted(found)}
+        return tuple(
+            Correction(name, hint, text) for name, hints in told.items() for hint, text in hints.items()
+        )
+
+    def _hints(self, name: str, hits: Sequence[TriggerHit]) -> dict[str, str]:
+        """What a topic has to tell about hits: each hint with the text that matched first."""
+        topic = self._topics.get(name)
+        if (
+            topic is None
+            or topic.forced is False
+            or (topic.activation == "manual" and topic.forced is not True)
+        ):
+            return {}
+        told: dict[str, str] = {}
+        # The hits may be those of an earlier version of the topic.
+        for hit in (hit for hit in hits if hit.trigger < len(topic.triggers)):
+            trigger = topic.triggers[hit.trigger]
+            if trigger.correction_hint and trigger.scope != "input":
+                told.setdefault(trigger.correction_hint, hit.matched)
+        return told
 
     def _add(self, topic: Topic) -> None:
         self._topics[topic.name] = topic
-        for index, trigger in enumerate(topic.triggers):
-            rule = _Rule(topic.name, topic.path, index, trigger)
-            self._rules[rule.place] = rule
-            lane, words, literals = _filing(trigger)
-            if lane:
-                self._lanes.setdefault(lane, {})[rule.place] = None
-            for word in words:
-                self._words.setdefault(word, {})[rule.place] = None
-            self._literals.add(rule.place, literals)
+        rules = [Rule(topic.name, topic.path, index, trigger) for index, trigger in enumerate(topic.triggers)]
+        self._rules[topic.name] = rules
+        for rule in rules:
+            self._index.add(rule)
 
     def _drop(self, name: str) -> None:
-        topic = self._topics.pop(name, None)
-        if topic is None:
-            return
-        for index, trigger in enumerate(topic.triggers):
-            place = (name, index)
-            del self._rules[place]
-            self._problems.pop(place, None)
-            lane, words, _ = _filing(trigger)
-            self._lanes.get(lane, {}).pop(place, None)
-            self._literals.remove(place)
-            for word in words:
-                self._words.get(word, {}).pop(place, None)
-                if not self._words.get(word):
-                    self._words.pop(word, None)
+        self._topics.pop(name, None)
+        for rule in self._rules.pop(name, ()):
+            self._index.remove(rule)
+            self._problems.pop((name, rule.index), None)
 
-    def _candidates(self, view: _View) -> list[Place]:
-        """The triggers that might fire, in a fixed order."""
-        lanes, scan, message = self._lanes, view.scan, view.message
-        places: set[Place] = set()
-        if lanes.get("event") and message.event is not None:
-            places.update(lanes["event"])
-        if lanes.get("glob") and message.paths:
-            places.update(lanes["glob"])
-        if not message.text:
-            return sorted(places)
-        places.update(lanes.get("any", ()))
-        for word in scan.places.keys() & self._words.keys():
-            places.update(self._words[word])
-        places |= self._literals.find(scan.folded)
-        if lanes.get("url") and view.links:
-            places.update(lanes["url"])
-        if lanes.get("code") and view.code:
-            places.update(lanes["code"])
-        if lanes.get("sentiment") and view.agitation:
-            places.update(lanes["sentiment"])
-        if any(self._lanes.get("language", ())):
-            places.update(self._speaking(view))
-        return sorted(places)
-
-    def _speaking(self, view: _View) -> list[Place]:
-        """The ``language`` triggers of the message's language."""
-        waiting: dict[str, list[Place]] = {}
-        for place in self._lanes["language"]:
-            for word in self._rules[place].trigger.words:
-                waiting.setdefault(base(word), []).append(place)
-        view.language = identify(view.scan.prose, waiting.keys())
-        return waiting.get(view.language, [])
-
-    def _hits(self, rule: _Rule, view: _View) -> list[TriggerHit]:
+    def _hits(self, rule: Rule, view: View) -> list[TriggerHit]:
         trigger, message = rule.trigger, view.message
         if trigger.type == "glob":
             paths = islice(first_paths(message.paths, trigger.match), MAX_SPANS)
@@ -278,29 +194,43 @@ class PatternMatcher:
         if not message.text:
             return []
         if trigger.type == "language":
-            return [TriggerHit(rule.index, "language", view.language)]
+            wanted = {base(word) for word in trigger.words}
+            spoken = [language for language in view.languages if language in wanted]
+            return [TriggerHit(rule.index, "language", language) for language in spoken]
         spans = [span for span in self._spans(rule, view) if not view.scan.spans_gap(*span)]
         return [self._hit(rule, view, span) for span in spans[:MAX_SPANS]]
 
-    def _hit(self, rule: _Rule, view: _View, span: Span) -> TriggerHit:
+    def _hit(self, rule: Rule, view: View, span: Span) -> TriggerHit:
         start, end = view.scan.original(*span)
         return TriggerHit(
             rule.index, rule.trigger.type, view.message.text[start:end][:MAX_MATCHED], start, end
         )
 
-    def _spans(self, rule: _Rule, view: _View) -> list[Span]:
+    def _spans(self, rule: Rule, view: View) -> list[Span]:
         trigger, scan = rule.trigger, view.scan
         if trigger.type == "pattern":
-            return self._searched(rule, scan.text)
+            return self._pattern_spans(rule, scan)
         if trigger.type == "url":
             return link_spans(trigger, view.links)
         if trigger.type == "code":
             return code_spans(trigger, view.code)
         if trigger.type == "sentiment":
             return sentiment_spans(trigger, scan, view.agitation)
-        return phrase_spans(phrases_of(trigger), scan)
+        if rule.phrases is None:
+            rule.phrases = phrases_of(trigger)
+        return phrase_spans(rule.phrases, scan)
 
-    def _searched(self, rule: _Rule, text: str) -> list[Span]:
+    def _pattern_spans(self, rule: Rule, scan: Scan) -> list[Span]:
+        needs = rule.needs
+        if needs.texts is not None:
+            spans = verbatim_spans(needs.texts, scan, MAX_SPANS)
+            if spans is not None:
+                return spans
+        if not all(any(literal in scan.folded for literal in literals) for literals in needs.further):
+            return []
+        return self._searched(rule, scan.text)
+
+    def _searched(self, rule: Rule, text: str) -> list[Span]:
         """The places where a pattern matches, or none when it does not compile or took too long."""
         if rule.compiled is None:
             try:
@@ -328,7 +258,7 @@ class PatternMatcher:
         )
         return []
 
-    def _further(self, rule: _Rule, text: str, first: Span) -> list[Span]:
+    def _further(self, rule: Rule, text: str, first: Span) -> list[Span]:
         spans = [first]
         try:
             matches = rule.compiled.finditer(text, first[1], timeout=self._timeout_s, concurrent=True)
@@ -340,21 +270,6 @@ class PatternMatcher:
             return spans
         return spans
 
-    def _switch_off(self, rule: _Rule, what: str, cure: str) -> None:
+    def _switch_off(self, rule: Rule, what: str, cure: str) -> None:
         rule.is_off = True
-        self._problems[rule.place] = Problem(rule.path, rule.trigger.line, what, cure)
-
-
-def _filing(trigger: Trigger) -> tuple[str, frozenset[str], frozenset[str]]:
-    """Where a trigger waits: in a lane of its kind, under words, or under literals."""
-    nothing: frozenset[str] = frozenset()
-    kind = trigger.type
-    if kind == "pattern":
-        literals = required(trigger.match)
-        return ("", nothing, literals) if literals else ("any", nothing, nothing)
-    if kind in ("keywords", "mention", "sentiment"):
-        keys = [phrase.keys for phrase in phrases_of(trigger)]
-        if keys and all(keys):
-            return "sentiment" if kind == "sentiment" else "", nothing.union(*keys), nothing
-        return "any", nothing, nothing
-    return "event" if kind in ("webhook", "cron") else kind, nothing, nothing
+        self._problems[rule.topic, rule.index] = Problem(rule.path, rule.trigger.line, what, cure)

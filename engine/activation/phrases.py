@@ -1,19 +1,28 @@
-"""Keywords, names and urgency words: whole words in a message, in any script (spec 4.2)."""
+"""Keywords, names and urgency words: whole words in a message, in any script (spec 4.2).
+
+A phrase is words in a row, with white space or a hyphen between them, or with exactly the signs that it is
+written with (``ci/cd``, ``node.js``). Case and full width do not matter, and an apostrophe may be curly.
+
+Limits: of other forms of a word only the simple English plural is known; ``roll back`` is not found in
+"rolled back", nor ``deploy`` in "deployed". Chinese, Japanese, Korean, Thai and their like set words apart
+little or not at all, so that such a keyword is found in longer words as well. First names that are everyday
+English words count where they are written as names, which at the beginning of a sentence proves nothing.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.activation.scan import Scan, compose, fold
+from engine.activation.scan import Scan, compiled, compose, fold, is_unspaced, split
 from engine.topics.fields import word_set
 
-_WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
-_JOINED = re.compile(r"\s+|[-‐‑–]")
-# Scripts that put no space between words: there "whole word" means nothing, and any occurrence counts.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_JOINED = r"\s+|[-‐‑–]"
+_APOSTROPHES = str.maketrans("’ʼ‘´`＠", "'''''@")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _NO_PLURAL = word_set("news its is us as has was this his yes bus gas plus thus hers ours")
 _NOT = word_set(
     "not no never nothing isn isnt aren arent wasn wasnt hardly nor without neither nicht kein keine "
@@ -57,29 +66,34 @@ class Phrase:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The folded words of which one must be in a message for the phrase to be in it."""
-        return self.last if len(self.words) == 1 else frozenset(self.words[:1])
+        """The folded words of which one must be in a message for the phrase to be in it: the longest's."""
+        longest = max(self.words, key=len)
+        return self.last if longest == self.words[-1] else frozenset((longest,))
+
+    @property
+    def folded(self) -> str:
+        """The phrase as it is looked for where it has no words."""
+        return fold(self.text)
 
     def spans(self, scan: Scan) -> Iterator[tuple[int, int]]:
         """Where the phrase occurs in ``scan.text``."""
         if not self.words:
             yield from self._occurrences(scan)
             return
-        for key in sorted(self.keys):
+        for key in self.last if len(self.words) == 1 else self.words[:1]:
             for index in scan.places.get(key, ()):
                 span = self._at(scan, index)
                 if span is not None:
                     yield span
 
     def _occurrences(self, scan: Scan) -> Iterator[tuple[int, int]]:
-        wanted = fold(self.text)
-        text = scan.folded if len(scan.folded) == len(scan.text) else scan.text.lower()
-        if len(text) != len(scan.text):
-            text, wanted = scan.text, self.text
-        at = text.find(wanted)
+        wanted = self.folded
+        at = scan.folded.find(wanted)
         while at >= 0:
-            yield at, at + len(wanted)
-            at = text.find(wanted, at + len(wanted))
+            span = scan.unfolded(at, at + len(wanted))
+            if span is not None:
+                yield span
+            at = scan.folded.find(wanted, at + len(wanted))
 
     def _at(self, scan: Scan, index: int) -> tuple[int, int] | None:
         words, text = scan.words, scan.text
@@ -90,10 +104,10 @@ class Phrase:
             if step and words[index + step][0] != self.words[step]:
                 return None
             gap = text[words[index + step][2] : words[index + step + 1][1]]
-            if not (_JOINED.fullmatch(gap) if separator == " " else gap == separator):
+            if not (_joins(gap) if separator == " " else _plain(gap) == separator):
                 return None
         start, end = words[index][1], words[final][2]
-        if self.before and text[max(0, start - len(self.before)) : start] != self.before:
+        if self.before and _plain(text[max(0, start - len(self.before)) : start]) != self.before:
             return None
         if self.after and not text.startswith(self.after, end):
             return None
@@ -101,19 +115,33 @@ class Phrase:
             return None
         if self.exact and not _cased_as(text[start:end], self.exact):
             return None
-        if self.is_name and not self._is_free(text, start, end):
+        if self.is_name and not self._is_free(scan, start, end):
             return None
         return start - len(self.before), end + len(self.after)
 
-    def _is_free(self, text: str, start: int, end: int) -> bool:
-        if text[end : end + 1] == "@":
+    def _is_free(self, scan: Scan, start: int, end: int) -> bool:
+        """Whether a name stands by itself: not in a link, an e-mail address, a path or a longer handle."""
+        text = scan.text
+        start -= len(self.before)
+        outside, behind = text[start - 1 : start], text[end : end + 1]
+        if behind == "@" or (outside in ("/", "\\") and behind in ("/", "\\") and outside):
+            return False
+        if "@" not in self.text[1:] and any(first <= start and end <= last for first, last in scan.addresses):
             return False
         if not self.before:
             return True
-        # "@silas" is neither in "me@silas" nor in "@silas-bot".
-        outside = text[start - len(self.before) - 1 : start - len(self.before)]
-        longer = text[end : end + 1] in ("-", ".") and text[end + 1 : end + 2].isalnum()
-        return not (outside.isalnum() or outside in ("_", ".")) and not longer
+        # "@silas" is neither in "me@silas" nor in "@silas-bot"; "@silas/core" is a package.
+        longer = behind in ("-", ".", "/") and text[end + 1 : end + 2].isalnum()
+        joined = outside in ("_", ".", "@") or (outside.isalnum() and not is_unspaced(outside))
+        return not (joined and outside) and not longer
+
+
+def _joins(gap: str) -> bool:
+    return gap == " " or compiled(_JOINED).fullmatch(gap) is not None
+
+
+def _plain(signs: str) -> str:
+    return signs if signs.isascii() else signs.translate(_APOSTROPHES)
 
 
 def keyword(text: str) -> Phrase | None:
@@ -128,25 +156,48 @@ def keyword(text: str) -> Phrase | None:
     return _replace(phrase, last=_forms(phrase.words[-1], written=phrase.text))
 
 
-def name(text: str) -> Phrase | None:
-    """The phrase of a name or an ``@`` handle; ``None`` for an empty one.
+def names(text: str) -> tuple[Phrase, ...]:
+    """The phrases of a name or an ``@`` handle; none for an empty one.
 
-    Case does not matter, except for first names that are also words: "Will" is not in "will do".
+    Case does not matter, except for first names that are also words: "Will" is not in "will do". A name with
+    letters that not every keyboard has is also found without them (``José`` as "Jose", ``Müller`` as
+    "Mueller"), and a single name with the ``s`` of the German genitive ("Davids").
     """
     phrase = _phrase(text)
-    if phrase is None or not phrase.words:
-        return phrase
-    exact = ""
-    if len(phrase.words) == 1 and phrase.words[0] in _ALSO_WORDS and not phrase.before:
-        exact = phrase.text
-    return _replace(phrase, last=phrase.last, exact=exact, is_name=True)
+    if phrase is None:
+        return ()
+    if not phrase.words:
+        return (phrase,)
+    is_single = len(phrase.words) == 1 and not phrase.before and not phrase.after
+    is_word = is_single and phrase.words[0] in _ALSO_WORDS
+    found = [_replace(phrase, last=phrase.last, exact=phrase.text if is_word else "", is_name=True)]
+    for variant in _typed(phrase.text):
+        other = _phrase(variant)
+        if other is not None and other.words and other.words != phrase.words:
+            found.append(_replace(other, last=other.last, is_name=True))
+    genitive = _phrase(f"{phrase.text}s") if is_single and not is_word and _takes_s(phrase.text) else None
+    if genitive is not None:
+        found.append(_replace(genitive, last=genitive.last, exact=genitive.text, is_name=True))
+    return tuple(found)
+
+
+def _typed(name: str) -> list[str]:
+    """A name as it is typed without its accents, and with German vowels spelled out."""
+    if name.isascii():
+        return []
+    bare = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
+    return [variant for variant in (bare, name.translate(_UMLAUTS)) if variant.isascii()]
+
+
+def _takes_s(name: str) -> bool:
+    return len(name) >= 3 and name.isalpha() and name[0].isupper() and name[-1].lower() not in "sßxz"
 
 
 def is_denied(scan: Scan, start: int) -> bool:
     """Whether one of the two words before an offset denies what follows, as in "nothing very urgent"."""
     text = scan.text[max(0, start - 40) : start]
     sentence = re.split(r"[.!?;:\n]", text)[-1]
-    nearest = [fold(word) for word in _WORD.findall(sentence)[-3:]]
+    nearest = [word for word, _, _ in split(sentence)[-3:]]
     return any(word in _NOT for word in nearest[-2:]) or (nearest[-1:] == ["t"] and len(nearest) > 1)
 
 
@@ -154,17 +205,18 @@ def _phrase(text: str) -> Phrase | None:
     text = compose(text).strip()
     if not text:
         return None
-    found = list(_WORD.finditer(text))
-    if not found or _UNSPACED.search(text):
+    # Where words are not set apart "whole word" means nothing, and any occurrence counts.
+    found = [] if is_unspaced(text) else split(text)
+    if not found:
         return Phrase(text, ())
-    words = tuple(fold(match[0]) for match in found)
-    gaps = [text[left.end() : right.start()] for left, right in pairwise(found)]
+    words = tuple(word for word, _, _ in found)
+    gaps = [text[left[2] : right[1]] for left, right in pairwise(found)]
     return Phrase(
         text=text,
         words=words,
-        between=tuple(" " if _JOINED.fullmatch(gap) else gap for gap in gaps),
-        before=text[: found[0].start()],
-        after=text[found[-1].end() :],
+        between=tuple(" " if _joins(gap) else _plain(gap) for gap in gaps),
+        before=_plain(text[: found[0][1]]),
+        after=text[found[-1][2] :],
         last=frozenset(words[-1:]),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import cached_property
+from functools import cache, cached_property
 
 MAX_CHARACTERS = 20_000
 """Longest text that is scanned whole. Of a longer one the first and the last half of this are scanned; what
@@ -17,26 +17,82 @@ lies between is not looked at, and nothing matches across the gap."""
 
 GAP = "\n\n"
 
+# Scripts that put no space between words, or write particles directly behind them.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff"
+)
+# Vowel signs and points that are written on a letter, which ``\\w`` leaves out.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a03"
+    "\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b4d\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c4d"
+    "\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
+)
 _WORD = re.compile(r"\w+")
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,15}://|www\.)\S+", re.IGNORECASE)
-_INLINE_CODE = re.compile(r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)")
-_FENCE = re.compile(r"^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$", re.MULTILINE)
+_ANY_WORD = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+"
+_URL = r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+"
+_EMAIL = r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"
+_WIDE = {
+    code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+}
+_INLINE_CODE = r"(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)"
+_FENCE = r"(?m)^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$"
+
+
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """One of the detectors' own expressions, compiled when needed: a process for one message needs few."""
+    return re.compile(expression)
 
 
 def fold(text: str) -> str:
     """Text in which characters that differ in case alone are equal.
 
-    It goes further than ignoring case does: ``ß`` equals ``ss``. Where a pattern ignoring case matches, its
-    folded literals occur in the folded text.
+    It goes further than ignoring case does: ``ß`` equals ``ss``, the Turkish letters i are one, and so are
+    letters and digits of full and of half width. Where a pattern ignoring case matches, its folded literals
+    occur in the folded text.
     """
     if text.isascii():
         return text.lower()
-    return text.replace("İ", "i").casefold()
+    return text.replace("İ", "i").casefold().replace("ı", "i").translate(_WIDE)
 
 
 def compose(text: str) -> str:
     """The text in composed form (NFC), in which ``ü`` is one character."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text has letters of a script that does not set words apart with spaces."""
+    return not text.isascii() and any(
+        first <= letter <= last
+        for letter in text
+        if letter >= "\u0e00"
+        for first, last in zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True)
+    )
+
+
+def split(text: str) -> list[tuple[str, int, int]]:
+    """The words of a text as ``Scan.words`` has them."""
+    if text.isascii():
+        found = [(match[0], *match.span()) for match in _WORD.finditer(text.lower())]
+    elif text.isalpha() and not is_unspaced(text):
+        found = [(fold(text), 0, len(text))]
+    elif max(text) < "\u0300":
+        # The letters of Western Europe need no look at other scripts.
+        found = [(fold(match[0]), *match.span()) for match in _WORD.finditer(text)]
+    else:
+        found = [(fold(match[0]), *match.span()) for match in compiled(_ANY_WORD).finditer(text)]
+    if "_" not in text:
+        return found
+    bare: list[tuple[str, int, int]] = []
+    for word, start, end in found:
+        left = word.lstrip("_")
+        core = left.rstrip("_")
+        if core:
+            bare.append((core, start + len(word) - len(left), end - len(left) + len(core)))
+    return bare
 
 
 class Scan:
@@ -80,23 +136,40 @@ class Scan:
         """``text`` folded; its offsets are not those of ``text``."""
         return fold(self.text)
 
-    @cached_property
-    def words(self) -> list[tuple[str, int, int]]:
-        """Every word: folded, with start and end in ``text``; without underscores around it."""
+    def unfolded(self, start: int, end: int) -> tuple[int, int] | None:
+        """The span in ``text`` of a span in ``folded``; ``None`` where it begins or ends within a letter."""
         if len(self.folded) == len(self.text):
             # No character folds to less than one, so offsets are the same in both.
-            found = [(match[0], *match.span()) for match in _WORD.finditer(self.folded)]
-        else:
-            found = [(fold(match[0]), *match.span()) for match in _WORD.finditer(self.text)]
-        if "_" not in self.text:
-            return found
-        bare: list[tuple[str, int, int]] = []
-        for word, start, end in found:
-            left = word.lstrip("_")
-            core = left.rstrip("_")
-            if core:
-                bare.append((core, start + len(word) - len(left), end - len(left) + len(core)))
-        return bare
+            return start, end
+        first, last = self._folds.get(start), self._folds.get(end)
+        return None if first is None or last is None else (first, last)
+
+    @cached_property
+    def _folds(self) -> dict[int, int]:
+        """Offsets in ``text`` by the offset in ``folded`` where the character begins; the ends as well."""
+        places: dict[int, int] = {}
+        at = 0
+        for index, character in enumerate(self.text):
+            places[at] = index
+            at += 1 if character.isascii() else len(fold(character))
+        places[at] = len(self.text)
+        return places
+
+    @cached_property
+    def words(self) -> list[tuple[str, int, int]]:
+        """Every word: folded, with start and end in ``text``; without underscores around it.
+
+        Where a script without spaces meets another, a word ends: ``用python写`` has three.
+        """
+        return split(self.text)
+
+    @cached_property
+    def addresses(self) -> list[tuple[int, int]]:
+        """Where links and e-mail addresses stand, roughly, in order."""
+        text = self.text
+        found = [match.span() for match in compiled(_URL).finditer(text)] if _may_link(text) else []
+        found += [match.span() for match in compiled(_EMAIL).finditer(text)] if "@" in text else []
+        return sorted(found)
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -113,8 +186,10 @@ class Scan:
         A fence that is never closed reaches to the end.
         """
         blocks: list[tuple[str, int, int]] = []
+        if "```" not in self.text and "~~~" not in self.text:
+            return blocks
         opening: re.Match[str] | None = None
-        for line in _FENCE.finditer(self.text):
+        for line in compiled(_FENCE).finditer(self.text):
             if opening is None:
                 opening = line
             elif line["mark"].startswith(opening["mark"]) and not line["info"].strip():
@@ -130,9 +205,9 @@ class Scan:
         text = self.text
         for _, start, end in self.fences:
             text = text[:start] + " " * (end - start) + text[end:]
-        for pattern in (_INLINE_CODE, _URL):
-            text = pattern.sub(_blank, text)
-        return text
+        if "`" in text:
+            text = compiled(_INLINE_CODE).sub(_blank, text)
+        return compiled(_URL).sub(_blank, text) if _may_link(text) else text
 
     def _composed(self, text: str) -> str:
         """Composes ``text`` cluster by cluster and notes where each one came from."""
@@ -175,6 +250,10 @@ def _lengthened(text: str, start: int) -> int:
         if text[index - 1].isspace():
             return index
     return start
+
+
+def _may_link(text: str) -> bool:
+    return "://" in text or "www." in text.lower()
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from engine.activation.code import CodeBlock, canonical, code_blocks, matches_language
@@ -66,6 +69,37 @@ def test_what_is_said_not_to_be_code_is_none(text: str) -> None:
         ('{"a": 1, "b": [2]}', "json"),
         ("diff --git a/x b/x\n@@ -1,2 +1,2 @@", "diff"),
         ("FROM python:3.12\nCOPY . /app", "dockerfile"),
+        (">>> import os\n>>> os.getcwd()\n'/home'", "python"),
+        ("df = pd.read_csv('a.csv')\ndf.groupby('x').sum()", "python"),
+        ("if x == 3:\n    return None\nelse:\n    raise ValueError('x')", "python"),
+        ("document.getElementById('x').addEventListener('click', () => {\n  alert(1);\n});", "javascript"),
+        ("TypeError: x is undefined\n    at foo (/app/index.js:3:5)", "javascript"),
+        ("function foo(a: string): number {\n  return a.length;\n}", "typescript"),
+        ("if err != nil {\n\treturn nil, err\n}", "go"),
+        ('let x: Vec<u8> = vec![1, 2];\nprintln!("{}", x.len());', "rust"),
+        ("error[E0382]: borrow of moved value: `x`\n --> src/main.rs:4:5", "rust"),
+        ("List<String> xs = new ArrayList<>();\nfor (String s : xs) { foo(s); }", "java"),
+        ('Exception in thread "main" java.lang.Error\n\tat com.acme.Foo.bar(Foo.java:12)', "java"),
+        ("using System;\nclass B { static void Main() { Console.WriteLine(1); } }", "csharp"),
+        ("struct foo *p = malloc(sizeof(*p));\np->x = 1;", "c"),
+        ("class Foo\n  def bar\n    puts 'x'\n  end\nend", "ruby"),
+        ("$x = array(1, 2);\nforeach ($x as $y) { echo $y; }", "php"),
+        ("fun main() {\n    val x = 3\n    println(x)\n}", "kotlin"),
+        ("func foo(a: Int) -> Int {\n    return a\n}", "swift"),
+        ("select *\nfrom users\nwhere id = 3\norder by name;", "sql"),
+        ("cd /tmp && ls -la | grep foo", "bash"),
+        ("curl -X POST https://x.org/api -d '{\"a\":1}'", "bash"),
+        ("npm run build", "bash"),
+        ("user@host:~$ ls\nfoo bar", "bash"),
+        ("Get-ChildItem | Where-Object { $_.Length -gt 10 }", "powershell"),
+        ('services:\n  web:\n    image: nginx:1.25\n    ports:\n      - "80:80"', "yaml"),
+        ("- name: test\n  run: pytest -q\n- name: lint\n  run: ruff check", "yaml"),
+        ('[project]\nname = "x"\nversion = "1.0"', "toml"),
+        ('main :: IO ()\nmain = putStrLn "hi"', "haskell"),
+        ("df <- read.csv('x.csv')\nsummary(df)", "r"),
+        ("defmodule Foo do\n  def bar(x), do: x\nend", "elixir"),
+        ("local x = require('foo')\nfunction bar() return x end", "lua"),
+        ('resource "aws_instance" "a" {\n  ami = "x"\n}', "terraform"),
     ],
 )
 def test_unfenced_code_is_told_by_clear_syntax(text: str, language: str) -> None:
@@ -88,6 +122,20 @@ def test_unfenced_code_is_told_by_clear_syntax(text: str, language: str) -> None
         "# Heading\n\nSome text (with) things.\n",
         r"- \( P(A) = \frac{4}{52} \)",
         "ok;",
+        "git is a tool",
+        "npm is slow today",
+        "make sure - to check the build",
+        "make a transfer of $200 from my account & tell me",
+        "find me a car from 2/28 - 3/1 in reno",
+        "a := b means definition",
+        "Name: Anna\nAge: 30\nCity: Vienna",
+        "From: Anna <anna@x.org>\nTo: Bob <bob@x.org>\nSubject: Hi",
+        "|a|b|\n|-|-|\n|1|2|\n|x -> y|z|",
+        "import duties are high, and class starts at 9:",
+        "Our plan:\n1. import data\n2. export data (soon)\n3. done",
+        "foo() and bar() are both slow",
+        "$ 5 are fine",
+        "call me (maybe)",
     ],
 )
 def test_prose_with_signs_in_it_is_no_code(text: str) -> None:
@@ -106,3 +154,50 @@ def test_a_trigger_without_languages_wants_any_code() -> None:
     assert matches_language(CodeBlock("", 0, 1), [])
     assert not matches_language(CodeBlock("", 0, 1), ["python"])
     assert not matches_language(CodeBlock("go", 0, 1), ["python", "rust"])
+
+
+def test_code_between_prose_is_found_in_its_place() -> None:
+    text = "Can you fix this?\n\ndf = pd.read_csv('a.csv')\n\ndf.head()\nprint(df)\n\nIt is slow, I think."
+    block = code_blocks(Scan(text))[0]
+    assert text[block.start : block.end].startswith("df = ")
+    assert text[block.start : block.end].endswith("print(df)")
+
+
+def test_two_pieces_of_code_are_two() -> None:
+    prose = "This one I have from the other team, see below."
+    assert languages(f"def f(x):\n    return x\n\n{prose}\n\nSELECT a FROM b") == ["python", "sql"]
+
+
+def test_quoted_code_is_code() -> None:
+    assert languages("> def f(x):\n>     return x") == ["python"]
+
+
+def test_what_several_languages_share_is_code_of_none() -> None:
+    assert languages("}\n\nfoo(x);\nbar(x, y);\n}") == [""]
+
+
+def test_a_fence_without_a_language_is_named_by_its_code() -> None:
+    assert languages("```\nif x == 3:\n    return None\nelse:\n    raise ValueError('x')\n```") == ["python"]
+
+
+SCRIPT = """
+import sys
+from engine.activation.code import code_blocks
+from engine.activation.scan import Scan
+tables = ("code_signs", "code_words")
+found = code_blocks(Scan(%r))
+print(len(found), [name for name in tables if f"engine.activation.{name}" in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what did we decide about the office", "0 []"),
+        ("what did we (finally) decide", "0 ['code_signs']"),
+        ("def f(x):", "1 ['code_signs', 'code_words']"),
+    ],
+)
+def test_the_tables_are_loaded_where_there_may_be_code(text: str, expected: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", SCRIPT % text], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == expected, ran.stderr

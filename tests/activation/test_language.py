@@ -6,27 +6,37 @@ import sys
 
 import pytest
 
-from engine.activation.language import base, identify
+from engine.activation.language import base, identify, languages
 
 CLEAR = {
-    "de": "Kannst du das bitte prüfen?|Danke!|bitte deploy auf production|Der Build ist kaputt|"
+    "de": "Alle Wecker anzeigen|Kannst du das bitte prüfen?|Danke!|bitte deploy auf production|"
+    "Der Build ist kaputt|"
     "Schreib bitte eine E-Mail an Herrn Müller.|Fasse mir die offenen Tickets zusammen|"
     "Wo liegt das Problem?|Kannst du den PR reviewen?",
     "en": "Can you check this?|Deploy it to production|Where is the problem?|The war is over|fix the tests",
     "fr": "Peux-tu vérifier cela ?|Bonjour, comment ça va ?|Où est le problème ?",
     "es": "¿Puedes revisar esto?|Hola, ¿cómo estás?|¿Dónde está el problema?",
-    "it": "Puoi controllare questo?|Ciao, come stai?|Dove si trova il problema?",
+    "it": "disattiva la sveglia|Puoi controllare questo?|Ciao, come stai?|Dove si trova il problema?",
     "pt": "Você pode verificar isso?|Onde está o problema?",
-    "nl": "Kun je dit even controleren?|Waar zit het probleem?",
+    "nl": "annuleer alle wekkers|Kun je dit even controleren?|Waar zit het probleem?",
     "sv": "Kan du kolla det här?|Tack så mycket",
     "no": "Kan du sjekke dette?|Takk for hjelpen",
     "da": "Kan du tjekke det her?|Hvad er problemet?",
     "fi": "Voitko tarkistaa tämän?",
     "pl": "Czy możesz to sprawdzić?",
     "cs": "Můžeš to zkontrolovat?",
-    "tr": "Bunu kontrol eder misin?",
+    "tr": "Sabah altıya alarm kur|Bunu kontrol eder misin?",
     "ro": "Poți să verifici asta?",
     "hu": "Meg tudod ezt nézni?",
+    "sk": "Môžeš mi to prosím skontrolovať?",
+    "sl": "Ali lahko to preveriš, prosim?",
+    "hr": "Možeš li provjeriti gdje je datoteka?",
+    "lt": "Ar gali patikrinti šitą failą?",
+    "et": "Kas sa saad seda kontrollida?",
+    "ca": "Pots revisar això, si us plau?",
+    "vi": "Bạn có thể kiểm tra giúp tôi không?|Đây là một chương trình lớn|Tất cả các hình ảnh",
+    "bg": "Къде е проблемът?",
+    "kk": "Мұны тексере аласың ба?",
     "id": "Bisa tolong periksa ini?",
     "ru": "Можешь это проверить?",
     "uk": "Ти можеш це перевірити, будь ласка?",
@@ -67,10 +77,41 @@ def test_english_with_german_in_it_is_not_german(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ok", "Jürgen Müller", "12345 !!!", "src/app.py", "foo_bar baz_qux", "🚨"]
+    "text",
+    [
+        "",
+        "ok",
+        "deploy",
+        "Jürgen Müller",
+        "François Dupont Lefèvre",
+        "12345 !!!",
+        "src/app.py",
+        "foo_bar baz_qux",
+        "🚨",
+        "npm ci",
+        "WTF",
+    ],
 )
 def test_what_says_too_little_is_in_no_language(text: str) -> None:
     assert identify(text, {"de", "vi"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Fasse das bitte zusammen:\n\nThe quick brown fox jumps over the lazy dog and runs away.",
+            {"de", "en"},
+        ),
+        ("The build has been red since yesterday.\n\nKannst du dir das ansehen?", {"de", "en"}),
+        ("Hi,\nthe build is broken\nDanke!", {"en"}),
+        ("> Kannst du das bitte prüfen?\nwhat does that mean in english?", {"en"}),
+        ("Kannst du das bitte prüfen?", {"de"}),
+        ("ok", set()),
+    ],
+)
+def test_what_is_said_around_a_pasted_text_counts_by_itself(text: str, expected: set[str]) -> None:
+    assert set(languages(text, {"de"})) == expected
 
 
 def test_capitals_do_not_hide_a_language() -> None:
@@ -95,8 +136,8 @@ def test_clear_messages_never_load_the_statistical_identifier(monkeypatch: pytes
 
 
 def test_a_longer_message_in_an_unlisted_language_is_left_to_the_identifier() -> None:
-    text = "Bạn có thể kiểm tra giúp tôi xem tệp này có vấn đề gì không, cảm ơn bạn rất nhiều"
-    assert identify(text, {"vi"}) == "vi"
+    text = "Allwch chi wirio a oes problem gyda'r ffeil hon, diolch yn fawr iawn i chi"
+    assert identify(text, {"cy"}) == "cy"
     assert identify(text, {"de"}) != "de"
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.activation.links import link_matches, links, path_matches
+from engine.activation.links import glob_literals, host_of, link_matches, links, path_matches
 from engine.activation.scan import Scan
 
 
@@ -30,6 +30,24 @@ def addresses(text: str) -> list[str]:
         ("no link. None", []),
         ("https://", []),
         ("http://[::1", []),
+        ("http://localhost:3000/a?b=1#c", ["http://localhost:3000/a?b=1#c"]),
+        ("see localhost:8080/a and 127.0.0.1:80.", ["localhost:8080/a", "127.0.0.1:80"]),
+        ("http://[::1]:8080/x ok", ["http://[::1]:8080/x"]),
+        ("https://a.org/x,https://b.org/y;www.c.org", ["https://a.org/x", "https://b.org/y", "www.c.org"]),
+        ("https://a.org/x,y", ["https://a.org/x,y"]),
+        ("https://web.archive.org/web/https://a.org", ["https://web.archive.org/web/https://a.org"]),
+        ("看https://github.com/a/b），好的", ["https://github.com/a/b"]),
+        ("https://github.com看看", ["https://github.com"]),
+        ("https://例え.jp/パス、それ", ["https://例え.jp/パス"]),
+        ("“https://a.org/x” and ‘https://b.org’", ["https://a.org/x", "https://b.org"]),
+        ("e.g.https://a.org", ["https://a.org"]),
+        ("_https://a.org/x_ https://b.org_", ["https://a.org/x", "https://b.org"]),
+        ("https://a.org\u200b/x", ["https://a.org"]),
+        ("git@github.com:acme/tool.git", ["git@github.com:acme/tool.git"]),
+        ("me@github.com:acme", []),
+        ("first.last@a.org, first.last+x@a.org", []),
+        ("Mr.Smith said 3.5 and 1.2.3", ["Mr.Smith"]),
+        ("postgres://me@db.local:5432/x", ["postgres://me@db.local:5432/x"]),
     ],
 )
 def test_links_end_where_the_sentence_goes_on(text: str, expected: list[str]) -> None:
@@ -59,6 +77,15 @@ def test_links_end_where_the_sentence_goes_on(text: str, expected: list[str]) ->
         ("bücher.de", "https://xn--bcher-kva.de/x", True),
         ("xn--bcher-kva.de", "https://Bücher.de/x", True),
         ("", "https://x.org", False),
+        ("localhost:3000", "http://localhost:3000/x", True),
+        ("localhost:3000", "http://localhost:8080/x", False),
+        ("localhost", "http://localhost:8080/x", True),
+        ("x.org:8443", "https://x.org", False),
+        ("github.com/acme", "git@github.com:acme/tool.git", True),
+        ("github.com/acme/tool", "ssh://git@github.com/acme/tool/", True),
+        ("db.local", "postgres://me:pw@db.local:5432/x", True),
+        ("https://bücher.de/neu", "https://bücher.de/neu?x=1", True),
+        ("x.org/a", "https://x.org/A#part", True),
     ],
 )
 def test_a_host_stands_for_its_sub_domains_and_no_other(wanted: str, text: str, matches: bool) -> None:
@@ -68,7 +95,15 @@ def test_a_host_stands_for_its_sub_domains_and_no_other(wanted: str, text: str, 
 
 
 @pytest.mark.parametrize(
-    ("text", "matches"), [("https://x.org", True), ("www.x.org", True), ("see x.org", False)]
+    ("text", "matches"),
+    [
+        ("https://x.org", True),
+        ("www.x.org", True),
+        ("git@x.org:a/b.git", True),
+        ("see x.org", False),
+        ("redis://localhost:6379", False),
+        ("localhost:3000", False),
+    ],
 )
 def test_without_a_host_every_clear_link_counts(text: str, matches: bool) -> None:
     assert any(link_matches(link, ()) for link in links(Scan(text))) is matches
@@ -124,3 +159,67 @@ def test_hostile_text_costs_no_time(text: str) -> None:
     started = time.process_time()
     links(Scan(text))
     assert time.process_time() - started < 2
+
+
+GLOBS = [
+    "*.py",
+    "src/**",
+    "/etc/*.conf",
+    "{a,b}c/*.md",
+    "[ab]cd/*",
+    "*",
+    "?",
+    "**/x*y?z",
+    "docs/[x]*.md",
+    "größe/*",
+    "",
+]
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+def test_every_path_that_fits_a_glob_holds_one_of_its_literals(glob: str) -> None:
+    paths = [
+        "app.py",
+        "src/a/b",
+        "/etc/ssh.conf",
+        "ac/x.md",
+        "bc/x.md",
+        "acd/x",
+        "x1y2z",
+        "q/x1y2z",
+        "docs/xa.md",
+        "GRÖSSE/a",
+        "a",
+    ]
+    fitting = [path for path in paths if path_matches(path, glob)]
+    literals = glob_literals(glob)
+    assert bool(fitting) is bool(glob)
+    for path in fitting:
+        assert literals is None or any(literal in path.casefold() for literal in literals)
+
+
+@pytest.mark.parametrize(
+    ("glob", "literals"),
+    [
+        ("*.py", {".py"}),
+        ("src/**/*.sql", {".sql"}),
+        ("{a,bc}.md", {"a.md", "bc.md"}),
+        ("*", None),
+        ("[ab]c", None),
+    ],
+)
+def test_a_glob_is_looked_for_by_its_longest_literal(glob: str, literals: set[str] | None) -> None:
+    assert glob_literals(glob) == literals
+
+
+@pytest.mark.parametrize(
+    ("entry", "host"),
+    [
+        ("https://www.GitHub.com/a", "github.com"),
+        ("*.x.org", ""),
+        ("x.org:80", "x.org"),
+        ("bücher.de", "xn--bcher-kva.de"),
+    ],
+)
+def test_an_entry_is_filed_under_its_host(entry: str, host: str) -> None:
+    assert host_of(entry) == host

@@ -1,28 +1,34 @@
-"""The text a pattern needs, and the index that finds patterns by it."""
+"""What a pattern needs in a text, read from the pattern itself."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import unicodedata
 
-from engine.activation.literals import LiteralIndex, required
+import pytest
+import regex
+
+from engine.activation.literals import EDGE, needs
 from engine.activation.scan import fold
+from engine.topics.expressions import compile_expression
 
 
 @pytest.mark.parametrize(
     ("match", "literals"),
     [
-        (r"\b(email|inbox|mail)\b", {"email", "inbox", "mail"}),
+        (r"\b(email|inbox|mail)\b", {"inbox", "mail"}),
         ("PR|pull request", {"pr", "pull request"}),
         (r"\b(mail|box)s?\b", {"mail", "box"}),
-        ("foo|bars?", {"foo", "bar", "bars"}),
-        (r"\bdeploy(ment)?\b.*\bprod", {"deploy", "deployment"}),
+        ("foo|bars?", {"foo", "bar"}),
+        (r"\bdeploy(ment)?\b.*\bprod", {"deploy"}),
         (r"error \d{3}", {"error "}),
         ("/colou?r/i", {"colour", "color"}),
         ("[Ss]traße", {"strasse"}),
         (r"(?=.*foo)(?=.*barbaz)", {"barbaz"}),
         ("(?:ab){2}", {"abab"}),
+        ("(?:ab){5}", {"ab"}),
+        ("部|署", {"部", "署"}),
+        ("x" * 40, {"x" * 24}),
+        (r"(SKV|NSL)-\d{2}", {"skv-", "nsl-"}),
         ("x*", None),
         ("a|bcd", None),
         (r"\w+@\w+", None),
@@ -31,34 +37,73 @@ from engine.activation.scan import fold
         (r"\p{L}foo", None),
         ("[[:alpha:]]foo]", None),
         ("(?:foo){e<=1}", None),
+        (r"\x08foo", None),
         ("", None),
         ("(", None),
     ],
 )
 def test_what_every_match_contains(match: str, literals: set[str] | None) -> None:
-    assert required(match) == literals
+    assert needs(match).literals == literals
 
 
-WORDS = st.text("abcü", min_size=2, max_size=5)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.dictionaries(st.integers(0, 9), st.sets(WORDS, min_size=1, max_size=3)),
-    st.sets(st.integers(0, 9)),
-    st.text("abcü ", max_size=20),
+@pytest.mark.parametrize(
+    ("match", "further"),
+    [
+        (r"(?=.*foo)(?=.*barbaz)", [{"foo"}]),
+        (r"\bdeploy(ment)?\b.*\b(prod|live)", [{"prod", "live"}]),
+        (r"(foo\d|bar\d) \d+ bazzz", [{"foo", "bar"}]),
+        ("foo", []),
+    ],
 )
-def test_the_index_finds_exactly_what_a_search_for_each_would(
-    entries: dict[int, set[str]], removed: set[int], text: str
-) -> None:
-    index: LiteralIndex[int] = LiteralIndex()
-    for key, literals in entries.items():
-        index.add(key, literals)
-    for key in removed:
-        index.remove(key)
-    expected = {
-        key
-        for key, literals in entries.items()
-        if key not in removed and any(literal in fold(text) for literal in literals)
-    }
-    assert index.find(fold(text)) == expected
+def test_a_match_needs_something_of_every_part(match: str, further: list[set[str]]) -> None:
+    assert [set(literals) for literals in needs(match).further] == further
+
+
+@pytest.mark.parametrize(
+    ("match", "texts"),
+    [
+        ("foo", ["foo"]),
+        (r"\b(foo|ba r)\b", ["|foo|", "|ba r|"]),
+        (r"\b(?:foo|bar)s?\b", ["|foos|", "|foo|", "|bars|", "|bar|"]),
+        (r"\bfoo|bar\b", ["|foo", "bar|"]),
+        (r"\bfoo(ed|ing)?\b", ["|fooed|", "|fooing|", "|foo|"]),
+        ("foo(ed)??", ["foo", "fooed"]),
+        ("(ab|cd){1,2}", ["abab", "abcd", "ab", "cdab", "cdcd", "cd"]),
+        ("co[ou]l", ["cool", "coul"]),
+        (r"e-?mail\b", ["e-mail|", "email|"]),
+        ("über", ["über"]),
+        # Only the expression knows where lines and texts begin, what must not follow, and what case is for ß.
+        ("^foo", None),
+        (r"\Bfoo", None),
+        ("foo(?!bar)", None),
+        ("(?<=x )foo", None),
+        ("(?>fo|foo)o", None),
+        ("(?:foo)?+foo", None),
+        ("(?-i:Foo)", None),
+        ("(?a)foo", None),
+        ("straße", None),
+        ("ſoft", None),
+        ("σοφός", None),
+        ("foo.", None),
+        (r"foo\x08", None),
+        ("x?y?", None),
+    ],
+)
+def test_a_pattern_that_only_lists_texts_is_known_by_them(match: str, texts: list[str] | None) -> None:
+    found = needs(match).texts
+    assert (found and [text.replace(EDGE, "|") for text in found]) == texts
+
+
+def test_letters_that_a_pattern_takes_for_each_other_fold_to_the_same() -> None:
+    cased = [
+        character
+        for character in map(chr, [*range(0xD800), *range(0xE000, 0x110000)])
+        if {character} != {character.lower(), character.upper(), fold(character)}
+        and unicodedata.is_normalized("NFC", character)
+    ]
+    every = "".join(cased)
+    assert len(cased) > 2_000
+    for character in cased:
+        expression = compile_expression(regex.escape(character))
+        for same in expression.findall(every):
+            assert fold(same) == fold(character), (character, same)

@@ -7,11 +7,13 @@ import sys
 import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.activation import automaton
 from engine.activation.patterns import MAX_SPANS, PatternMatcher
 from engine.activation.scan import MAX_CHARACTERS
 from engine.activation.trace import Event, Message, TriggerHit
@@ -248,6 +250,41 @@ def test_an_output_watcher_tells_the_agent_its_hint() -> None:
     assert matcher.corrections(Message(message.text, "input")) == ()
 
 
+def test_a_hint_is_told_once_whatever_called_for_it() -> None:
+    triggers = (
+        hint("xrange", "Use Python 3"),
+        hint("print '", "Use Python 3"),
+        Trigger("code", scope="output", words=("php",), correction_hint="No PHP here"),
+        Trigger("keywords", scope="both", words=("todo",), correction_hint="Finish it"),
+        hint("xrange", "Not for the output", "input"),
+    )
+    matcher = PatternMatcher([topic("t", *triggers)])
+    message = Message("print 'x' for xrange, a TODO:\n```php\n$x = 1;\n```", "output")
+    assert [(found.hint, found.matched) for found in matcher.corrections(message)] == [
+        ("Use Python 3", "xrange"),
+        ("No PHP here", "$x = 1;\n"),
+        ("Finish it", "TODO"),
+    ]
+
+
+def test_only_triggers_that_watch_the_output_correct_it() -> None:
+    matcher = PatternMatcher([topic("t", hint("x", "for input", "input"), hint("x", "for both", "both"))])
+    hits = matcher.match(Message("x", "input"))
+    assert len(hits["t"]) == 2
+    told = matcher.corrections(Message("x", "output"), hits)
+    assert [found.hint for found in told] == ["for both"]
+
+
+def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
+    matcher = PatternMatcher([topic("t", hint("x", "No x"), hint("y", "No y"))])
+    message = Message("x y", "output")
+    hits = matcher.match(message)
+    matcher.update([topic("t", hint("x", "No x"))])
+    assert [found.hint for found in matcher.corrections(message, hits)] == ["No x"]
+    matcher.update([], removed=["t"])
+    assert matcher.corrections(message, hits) == ()
+
+
 @pytest.mark.parametrize(
     ("activation", "forced", "is_told"),
     [
@@ -301,63 +338,79 @@ PIECES = [
     "PR",
     "straße",
     "İx",
+    "ıx",
+    "Sıx",
     "K",
+    "ſk",
+    "σος",
+    "\u212b",
     "foo",
     "a",
-    "\u00fc",
+    "ü",
     "u\u0308",
+    "部",
     "[fF]oo",
+    "[kKı]",
     "(?:ab|cd)",
     "(?:x|yz)?",
+    "(?:x|yz)??",
+    " ",
     ".",
     r"\w",
     r"\b",
+    r"\B",
+    "^",
+    r"\s+",
 ]
-PARTS = st.sampled_from(PIECES)
 EXPRESSIONS = st.recursive(
-    PARTS,
+    st.sampled_from(PIECES),
     lambda inner: st.one_of(
         st.lists(inner, min_size=1, max_size=4).map("".join),
         st.lists(inner, min_size=1, max_size=3).map(lambda options: f"(?:{'|'.join(options)})"),
+        inner.map(lambda body: rf"\b(?:{body})\b"),
         inner.map(lambda body: f"(?:{body})?"),
         inner.map(lambda body: f"(?:{body}){{1,2}}"),
+        inner.map(lambda body: f"(?:{body})+?"),
+        inner.map(lambda body: f"(?>{body})"),
         inner.map(lambda body: f"(?={body})"),
         inner.map(lambda body: f"(?!{body})"),
+        inner.map(lambda body: f"(?-i:{body})"),
     ),
     max_leaves=6,
 )
-TEXTS = st.lists(
-    st.sampled_from(
-        [
-            "pr",
-            "Pr",
-            "STRASSE",
-            "straße",
-            "STRAẞE",
-            "ix",
-            "İX",
-            "\u212a",
-            "k",
-            "FOO",
-            "foo",
-            "ab",
-            "CD",
-            "yz",
-            "ü",
-            "Ü",
-            " ",
-        ]
-    ),
-    min_size=1,
-    max_size=7,
-).map("".join)
+SCRAPS = (
+    "pr|Pr|STRASSE|straße|STRAẞE|ix|İX|IX|ıx|six|\u212a|k|ſK|SK|σος|ΣΟΣ|σοσ|å|\u212b|FOO|foo|ab|CD|yz|ü|Ü|u\u0308|"
+    "部|x|s| | |-|_|’|\u0301|🚨|\n"
+)
+TEXTS = st.lists(st.sampled_from(SCRAPS.split("|")), min_size=1, max_size=9).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
-@given(EXPRESSIONS, TEXTS)
-def test_looking_for_literals_first_never_loses_a_match(expression: str, text: str) -> None:
-    is_match = compile_expression(expression).search(unicodedata.normalize("NFC", text)) is not None
-    assert ("t" in PatternMatcher([topic("t", pattern(expression))]).match(Message(text))) is is_match
+@pytest.mark.parametrize("eagerness", [automaton._EAGERNESS, 10**9], ids=["searched", "automaton"])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EXPRESSIONS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=4))
+def test_looking_for_literals_first_finds_what_each_expression_would(
+    monkeypatch: pytest.MonkeyPatch, eagerness: int, expressions: list[str], texts: list[str]
+) -> None:
+    monkeypatch.setattr(automaton, "_EAGERNESS", eagerness)
+    matcher = PatternMatcher([topic(f"t{n}", pattern(match)) for n, match in enumerate(expressions)])
+    compiled = {f"t{n}": compile_expression(match) for n, match in enumerate(expressions)}
+    # The first message grows the automaton, where it is to grow at all.
+    for text in [unicodedata.normalize("NFC", text) for text in ("pr straße", *texts)]:
+        found = {
+            name: [(hit.start, hit.end) for hit in hits]
+            for name, hits in matcher.match(Message(text)).items()
+        }
+        expected = {name: spans for name, each in compiled.items() if (spans := plain_spans(each, text))}
+        assert found == expected
+
+
+def plain_spans(expression: Any, text: str) -> list[tuple[int, int]]:
+    """The first match of an expression, and further ones that are not empty."""
+    first = expression.search(text)
+    if first is None:
+        return []
+    further = [each.span() for each in expression.finditer(text, first.end())]
+    return [first.span(), *[span for span in further[: MAX_SPANS - 1] if span[0] < span[1]]]
 
 
 @settings(max_examples=200, deadline=None)
@@ -376,12 +429,13 @@ from engine.activation.trace import Message
 from engine.topics.model import Topic, Trigger
 triggers = (
     Trigger("pattern", match=r"\\b(email|inbox)\\b"),
+    Trigger("pattern", match=r"\\binvoice \\d+"),
     Trigger("keywords", words=("deploy",)),
     Trigger("language", words=("de",)),
     Trigger("code"), Trigger("url"), Trigger("sentiment"), Trigger("mention", words=("@silas",)),
 )
 hits = PatternMatcher([Topic("t", "topics/t.md", "T", "", "", triggers=triggers)]).match(Message(%r))
-heavy = ("regex", "py3langid", "numpy", "pydantic", "cronsim", "difflib")
+heavy = ("regex", "ahocorasick", "py3langid", "numpy", "pydantic", "cronsim", "difflib")
 print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name in sys.modules])
 """
 
@@ -391,7 +445,8 @@ print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name i
     [
         ("What did we decide about the new office in Vienna?", "[] []"),
         ("Kannst du das bitte prüfen?", "['language'] []"),
-        ("please check the email", "['pattern'] ['regex']"),
+        ("please check the email", "['pattern'] []"),
+        ("please check the email for invoice 7", "['pattern', 'pattern'] ['regex']"),
     ],
 )
 def test_a_process_for_one_message_loads_nothing_it_does_not_need(text: str, expected: str) -> None:

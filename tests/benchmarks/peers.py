@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
+import types
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -57,6 +60,50 @@ class SimilarityLoop:
         """The cosine of every topic with the message."""
         scores = self._cosine(self._vectorizer.transform([text]), self._matrix)[0]
         return {name: float(score) for name, score in zip(self._names, scores, strict=True)}
+
+
+class SemanticRouter:
+    """semantic-router's indexed router over the topics' examples, where it is installed.
+
+    It is given the static embedding that the search of this product uses, so that it needs no network. It
+    finds the examples nearest to a message and takes the mean of each topic's.
+
+    Attributes:
+        encoder: The embedding's name.
+    """
+
+    encoder = "wordllama"
+
+    def __init__(self, router: Callable[[str], object]) -> None:
+        self._router = router
+
+    @classmethod
+    def of(cls, topics: Sequence[Topic]) -> SemanticRouter | None:
+        """A router for topics, or ``None`` where the package is missing or older than 1.0."""
+        try:
+            package: Any = importlib.import_module("semantic_router")
+            encoders: Any = importlib.import_module("semantic_router.encoders")
+            make = package.IndexedRouter
+        except (ImportError, AttributeError):
+            return None
+        from engine.search.embeddings import local_embedder
+
+        embedder, why = local_embedder()
+        if embedder is None:
+            raise AssertionError(why)
+        encode = types.new_class(
+            "Encoder",
+            (encoders.DenseEncoder,),
+            exec_body=lambda body: body.update(
+                __call__=lambda _, texts: embedder.embed(texts).tolist(), __module__=__name__
+            ),
+        )
+        routes = [package.Route(name=topic.name, utterances=list(topic.examples)) for topic in topics]
+        return cls(make(encoder=encode(name=cls.encoder), routes=routes))
+
+    def route(self, text: str) -> object:
+        """The topic it chooses, with its score."""
+        return self._router(text)
 
 
 class WordTable:

@@ -17,10 +17,12 @@ class Setting:
     Attributes:
         folder: Empty at first; each benchmark makes folders of its own in it.
         quick: Do the least that still runs everything: to see that it works, not how fast it is.
+        data: Benchmark data, where it was given.
     """
 
     folder: Path
     quick: bool = False
+    data: Path | None = None
 
     def size(self, full: int, quick: int) -> int:
         """A number of rounds, files or topics."""
