@@ -19,7 +19,7 @@ from engine.store.repository import Repository
 
 Level = Literal["ok", "note", "warning", "error"]
 
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,12 @@ def _config(files: Files) -> Iterator[Finding]:
             "error",
             f"gate.provider is {provider}, but {key} is not set",
             f"export {key}, or set gate.provider: local",
+        )
+    if provider == "claude-code" and shutil.which("claude") is None:
+        yield Finding(
+            "error",
+            "gate.provider is claude-code, but there is no claude command",
+            "install Claude Code, or set gate.provider: local",
         )
 
 

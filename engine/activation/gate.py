@@ -1,7 +1,9 @@
 """Tier 3: who says whether a candidate really applies (spec 5, design 3.5).
 
 All candidates of one message are asked at once, under one deadline, and answers are remembered across
-restarts. A question that fails is an outcome like any other: visible, and applied as the settings say.
+restarts. A question that fails is an outcome like any other: visible, and applied as the settings say. Where
+a message has more candidates than calls it may cost, the least certain ones are asked about, and the others
+have no outcome.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ class GateQuestion:
         description: Its one-line description.
         profile: What a gate that reads may know of the topic; see ``profile_of``.
         signals: What tiers 1 and 2 found, for a gate that calculates.
+        probability: The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none.
+        distance: How far its score is from the middle between the topic's cuts: the smaller, the less certain
+            is what tiers 1 and 2 say.
     """
 
     message: str
@@ -45,6 +50,8 @@ class GateQuestion:
     description: str
     profile: str
     signals: Signals = NO_SIGNALS
+    probability: float | None = None
+    distance: float = 0.0
 
 
 @runtime_checkable
@@ -86,6 +93,32 @@ class InstantGate(GateProvider, Protocol):
 
     def decide(self, question: GateQuestion) -> GateOutcome:
         """The same answer as ``ask``."""
+        ...
+
+
+@runtime_checkable
+class TogetherGate(GateProvider, Protocol):
+    """A provider that answers several questions about one message in one call.
+
+    Attributes:
+        together: Most questions that one call takes.
+    """
+
+    @property
+    def together(self) -> int: ...
+
+    async def ask_together(
+        self, questions: Sequence[GateQuestion], *, timeout: float
+    ) -> Sequence[GateOutcome]:
+        """An outcome for every question, in order; what the call cost is shared among them.
+
+        Args:
+            questions: Questions about one message, at most ``together``.
+            timeout: As ``ask``.
+
+        Raises:
+            GateError: There is no answer.
+        """
         ...
 
 
@@ -135,7 +168,8 @@ class Gate:
 
     Args:
         provider: Who answers.
-        settings: Deadlines and how many questions may be under way at once.
+        settings: Deadlines, how many questions may be under way at once, and how many calls a message may
+            cost.
         cache: Where answers are remembered; ``None`` remembers nothing.
     """
 
@@ -144,6 +178,7 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._instant = provider if isinstance(provider, InstantGate) else None
+        self._at_once = provider.together if isinstance(provider, TogetherGate) else 1
         self._settings = settings
         self._cache = cache if provider.identity else None
         self._loop: LoopThread | None = None
@@ -152,7 +187,13 @@ class Gate:
     @property
     def deadline(self) -> float:
         """Seconds all questions of one message may take together."""
-        return self._settings.ask_deadline_s if self.provider.name == "ask" else self._settings.deadline_s
+        match self.provider.name:
+            case "ask":
+                return self._settings.ask_deadline_s
+            case "claude-code":
+                return self._settings.claude_code_deadline_s
+            case _:
+                return self._settings.deadline_s
 
     def settle(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
         """What is known without waiting: remembered answers, and those of a provider that calculates."""
@@ -163,45 +204,52 @@ class Gate:
         identity = self.provider.identity
         return [self._cache.get(question_key(question, identity)) for question in questions]
 
-    def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-        """An outcome for every question without asking anybody; what is not known counts as failed."""
+    def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
+        """What is known without asking anybody; what would have been asked counts as failed."""
         provider = self.provider
         unknown = GateOutcome(
             "failed", provider.name, provider.model, reason="not asked: the message is not live"
         )
-        return tuple(outcome or unknown for outcome in self.settle(questions))
+        outcomes = self.settle(questions)
+        for call in self._calls(questions, outcomes):
+            for index in call:
+                outcomes[index] = unknown
+        return tuple(outcomes)
 
-    async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-        """An outcome for every question, in order; never raises for a failing provider.
+    async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
+        """An outcome for every question about one message, in order; never raises for a failing provider.
 
         Questions without an answer at the deadline are cancelled and ``failed``. Cancelling this call cancels
         them too.
+
+        Returns:
+            The outcomes; ``None`` for a question that was not put because the message may cost no more calls.
         """
         outcomes = self.settle(questions)
-        missing = [index for index, outcome in enumerate(outcomes) if outcome is None]
-        if missing:
+        calls = self._calls(questions, outcomes)
+        if calls:
             from engine.activation.gate_round import ask_all, in_thread  # noqa: PLC0415 — brings asyncio
 
+            put = [[questions[index] for index in call] for call in calls]
             answers = await ask_all(
-                self.provider,
-                [questions[index] for index in missing],
-                deadline=self.deadline,
-                concurrency=self._settings.concurrency,
+                self.provider, put, deadline=self.deadline, concurrency=self._settings.concurrency
             )
-            for index, answer in zip(missing, answers, strict=True):
-                outcomes[index] = answer
-            await in_thread(self._remember, [questions[index] for index in missing], answers)
-        return tuple(outcome for outcome in outcomes if outcome is not None)
+            for call, answered in zip(calls, answers, strict=True):
+                for index, answer in zip(call, answered, strict=True):
+                    outcomes[index] = answer
+            await in_thread(self._remember, put, answers)
+        return tuple(outcomes)
 
-    def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+    def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome | None, ...]:
         """``ask`` for callers that are not coroutines, from any thread.
 
         Where waiting is needed it happens on an event loop in a thread of its own, kept for the next message,
         so that connections stay open and nothing outlasts the deadline.
         """
         outcomes = self.settle(questions)
-        if all(outcomes):
-            return tuple(outcome for outcome in outcomes if outcome is not None)
+        calls = self._calls(questions, outcomes)
+        if not calls:
+            return tuple(outcomes)
         from engine.activation.gate_round import LoopThread  # noqa: PLC0415 — brings asyncio
 
         with self._guard:
@@ -214,7 +262,10 @@ class Gate:
         failed = no_answer(self.provider, self.deadline)
         if self._loop is not loop:
             failed = replace(failed, reason="given up: the gate was closed", latency_ms=0.0)
-        return tuple(outcome or failed for outcome in outcomes)
+        for call in calls:
+            for index in call:
+                outcomes[index] = failed
+        return tuple(outcomes)
 
     def close(self) -> None:
         """Stops the thread of ``ask_and_wait``; questions under way are given up. Takes a second at most."""
@@ -231,13 +282,27 @@ class Gate:
             await self.provider.aclose()
         self.close()
 
-    def _remember(self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome]) -> None:
+    def _calls(
+        self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]
+    ) -> list[list[int]]:
+        """Which of the questions without an outcome are put, call by call, by their places."""
+        open_ = [index for index, outcome in enumerate(outcomes) if outcome is None]
+        room = self._settings.max_calls_per_message * self._at_once
+        if len(open_) > room:
+            open_.sort(key=lambda index: (questions[index].distance, questions[index].topic))
+            open_ = sorted(open_[:room])
+        return [open_[start : start + self._at_once] for start in range(0, len(open_), self._at_once)]
+
+    def _remember(
+        self, calls: Sequence[Sequence[GateQuestion]], answers: Sequence[Sequence[GateOutcome]]
+    ) -> None:
         if self._cache is not None:
             identity = self.provider.identity
             self._cache.put(
                 [
                     (question_key(question, identity), outcome)
-                    for question, outcome in zip(questions, outcomes, strict=True)
+                    for call, answered in zip(calls, answers, strict=True)
+                    for question, outcome in zip(call, answered, strict=True)
                     if outcome.answer != "failed"
                 ]
             )

@@ -1,15 +1,20 @@
 """The gate that needs neither key nor network (design 3.5).
 
 Until enough decisions carry a label it answers by a fixed rule, afterwards by a logistic regression fitted
-to those labels. Both have the same form, a weighted sum of ``Signals`` through the logistic function, and say
-yes from a probability of one half. Fitting uses scikit-learn; answering is seven multiplications.
+to those labels: a weighted sum of ``Signals`` through the logistic function. Both say yes from a probability
+of one half. Fitting uses scikit-learn; answering is eight multiplications.
 
-The fixed rule, in words: one word that a trigger knows is worth 2.4, a mention or code 3.4, a fact about the
-whole message (its language, its mood, a link, a touched file) 4.6; each further matched text .8; each
-multiple of the similarity threshold 1.0; a message whose content words all occur in the topic's profile 3.0;
-one whose content words were all matched 3.0; against all of this stands 4.2. So a short request with one
-matching word passes on little similarity, the same word alone in a long message about something else does
-not, and without any match it takes two to three times the threshold and words the topic knows.
+Where tier 2 is calibrated, its score is such a probability already, trigger hits included, and the fixed rule
+is that probability. Labels then say how far it is to be trusted, and what the other signals add to it. A
+model is fitted to decisions of one kind, calibrated or not, and answers only questions of that kind.
+
+The fixed rule for scores that are not calibrated, in words: one word that a trigger knows is worth 2.4, a
+mention or code 3.4, a fact about the whole message (its language, its mood, a link, a touched file) 4.6; each
+further matched text .8; each multiple of the similarity threshold 1.0; a message whose content words all
+occur in the topic's profile 3.0; one whose content words were all matched 3.0; against all of this stands
+4.2. So a short request with one matching word passes on little similarity, the same word alone in a long
+message about something else does not, and without any match it takes two to three times the threshold and
+words the topic knows.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from engine.activation.gate import GateQuestion
 from engine.activation.numbers import limit, written
-from engine.activation.signals import Signals
+from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
@@ -47,12 +52,14 @@ class LocalGateModel:
         bias: What stands against them.
         labels: Labelled decisions it was fitted to; 0 for the fixed rule.
         fingerprint: sha256 over those decisions and labels: equal logs give equal fingerprints and weights.
+        calibrated: Whether it is about decisions whose score was the probability that the topic applies.
     """
 
     weights: tuple[float, ...]
     bias: float
     labels: int = 0
     fingerprint: str = ""
+    calibrated: bool = False
 
     def probability(self, signals: Signals) -> float:
         """How probable it is that the topic applies, 0 to 1."""
@@ -62,7 +69,7 @@ class LocalGateModel:
         return 1.0 / (1.0 + math.exp(-total))
 
 
-FIXED_RULE = LocalGateModel(weights=(2.4, 3.4, 4.6, 0.8, 1.0, 3.0, 3.0), bias=-4.2)
+FIXED_RULE = LocalGateModel(weights=(2.4, 3.4, 4.6, 0.8, 1.0, 3.0, 3.0, 0.0), bias=-4.2)
 
 
 class LocalGate:
@@ -82,18 +89,23 @@ class LocalGate:
     @property
     def model(self) -> str:
         """``fixed rule``, or on how many labels the fitted model rests."""
-        return f"fitted to {self._fitted.labels} labels" if self._fitted else "fixed rule"
+        return _name(self._fitted)
 
     def decide(self, question: GateQuestion) -> GateOutcome:
         """Yes from a probability of one half."""
-        signals = question.signals
-        probability = (self._fitted or FIXED_RULE).probability(signals)
+        fitted, tier2 = self._fitted, question.probability
+        if fitted is not None and fitted.calibrated != (tier2 is not None):
+            fitted = None
+        if fitted is not None:
+            probability = fitted.probability(question.signals)
+        else:
+            probability = FIXED_RULE.probability(question.signals) if tier2 is None else tier2
         return GateOutcome(
             "yes" if probability >= 0.5 else "no",
             self.name,
-            self.model,
+            _name(fitted),
             probability=probability,
-            reason=f"{self.model}: {written(probability, 0.5)} from {_in_words(signals)}",
+            reason=f"{_name(fitted)}: {written(probability, 0.5)} from {_in_words(question, fitted)}",
         )
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
@@ -101,31 +113,47 @@ class LocalGate:
         return self.decide(question)
 
 
-def _in_words(signals: Signals) -> str:
+def _name(fitted: LocalGateModel | None) -> str:
+    return "fixed rule" if fitted is None else f"fitted to {fitted.labels} labels"
+
+
+def _in_words(question: GateQuestion, fitted: LocalGateModel | None) -> str:
+    signals, tier2 = question.signals, question.probability
+    if tier2 is not None and fitted is None:
+        return "tiers 1 and 2"
     if signals.word or signals.mark or signals.whole:
         hit = "one match" if signals.more == 0 else f"{1 + signals.more:g} matches"
         parts = [f"{hit} covering {limit(round(signals.density, 2))} of the message"]
     else:
         parts = ["no match"]
-    parts.append(f"similarity worth {signals.similar:.1f} × the threshold")
+    if tier2 is None:
+        parts.append(f"similarity worth {signals.similar:.1f} × the threshold")
+    else:
+        parts.append(f"probability {written(tier2)} before it")
     parts.append(f"{limit(round(signals.share, 2))} of its words in the topic")
     return ", ".join(parts)
 
 
 def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
-    """Learns from labelled decisions; ``None`` when there are too few of either kind.
+    """Learns from labelled decisions; ``None`` when there are too few of either kind of label.
 
     A logistic regression on the signals, then calibrated: its scores on decisions it had not seen (four
     folds) are fitted once more to the labels, which takes back the overconfidence of few examples. Equal
     decisions give equal weights, whatever their order. Takes about a second, most of it importing
     scikit-learn.
+
+    Decisions with a calibrated score and those without have too little in common to be learned from together:
+    those count that are of the kind of the latest one, labelled or not. Decisions logged before there was a
+    calibrated score, with one signal less, are of the other kind.
     """
+    known = {decision.id: decision for decision in decisions}.values()
+    calibrated = _is_calibrated(max(known, key=lambda decision: (decision.at, decision.id), default=None))
     rows = sorted(
-        {
-            decision.id: (decision.id, decision.useful, decision.signals)
-            for decision in decisions
-            if decision.useful is not None and len(decision.signals) == len(Signals._fields)
-        }.values()
+        (decision.id, decision.useful, (*decision.signals, 0.0)[: len(Signals._fields)])
+        for decision in known
+        if decision.useful is not None
+        and len(decision.signals) in (len(Signals._fields) - 1, len(Signals._fields))
+        and _is_calibrated(decision) == calibrated
     )
     useful = sum(1 for _, label, _ in rows if label)
     if min(useful, len(rows) - useful) < LEAST_OF_EACH:
@@ -156,7 +184,14 @@ def fit_local_gate(decisions: Iterable[Decision]) -> LocalGateModel | None:
         bias=round(slope * float(regression.intercept_[0]) + offset, 6),
         labels=len(rows),
         fingerprint=digest,
+        calibrated=calibrated,
     )
+
+
+def _is_calibrated(decision: Decision | None) -> bool:
+    if decision is None or len(decision.signals) < len(Signals._fields):
+        return False
+    return CALIBRATED in decision.scores
 
 
 def save_model(files: Files, model: LocalGateModel) -> None:
@@ -171,6 +206,7 @@ def save_model(files: Files, model: LocalGateModel) -> None:
         "bias": model.bias,
         "labels": model.labels,
         "fingerprint": model.fingerprint,
+        "calibrated": model.calibrated,
     }
     files.replace(MODEL_PATH, json.dumps(data, indent=1).encode() + b"\n")
 
@@ -198,4 +234,5 @@ def load_model(files: Files) -> LocalGateModel | None:
         bias=float(numbers[-2]),
         labels=int(numbers[-1]),
         fingerprint=fingerprint if isinstance(fingerprint, str) else "",
+        calibrated=data.get("calibrated") is True,
     )

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import TypeVar
 
-from engine.activation.gate import GateProvider, GateQuestion, no_answer
+from engine.activation.gate import GateProvider, GateQuestion, TogetherGate, no_answer
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 
@@ -24,22 +24,36 @@ in_thread = asyncio.to_thread
 
 
 async def ask_all(
-    provider: GateProvider, questions: Sequence[GateQuestion], *, deadline: float, concurrency: int
-) -> tuple[GateOutcome, ...]:
-    """Asks every question, at most ``concurrency`` at a time, within ``deadline`` seconds in all."""
+    provider: GateProvider,
+    calls: Sequence[Sequence[GateQuestion]],
+    *,
+    deadline: float,
+    concurrency: int,
+) -> tuple[tuple[GateOutcome, ...], ...]:
+    """Makes every call, at most ``concurrency`` at a time, within ``deadline`` seconds in all.
+
+    Args:
+        provider: Who answers.
+        calls: The questions of each call; more than one only for a provider that takes several.
+        deadline: Seconds.
+        concurrency: Calls under way at once.
+
+    Returns:
+        The outcomes of each call. One that fails as a whole has failed for every question in it.
+    """
     ends = time.monotonic() + deadline
     places = asyncio.Semaphore(concurrency)
-    latencies = [deadline * 1000] * len(questions)
+    latencies = [deadline * 1000] * len(calls)
 
-    async def one(index: int, question: GateQuestion) -> GateOutcome:
+    async def one(index: int, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
         async with places:
             started = time.monotonic()
             try:
-                return await provider.ask(question, timeout=max(0.001, ends - started))
+                return await _answers(provider, questions, timeout=max(0.001, ends - started))
             finally:
                 latencies[index] = (time.monotonic() - started) * 1000
 
-    tasks = [asyncio.ensure_future(one(index, question)) for index, question in enumerate(questions)]
+    tasks = [asyncio.ensure_future(one(index, questions)) for index, questions in enumerate(calls)]
     try:
         await asyncio.wait(tasks, timeout=deadline)
     except asyncio.CancelledError:
@@ -48,31 +62,47 @@ async def ask_all(
     late = [task for task in tasks if not task.done()]
     await _let_go(late)
     return tuple(
-        replace(_outcome(task, task in late, provider, deadline), latency_ms=latency)
-        for task, latency in zip(tasks, latencies, strict=True)
+        tuple(
+            replace(outcome, latency_ms=latency)
+            for outcome in _outcomes(task, task in late, provider, deadline, len(questions))
+        )
+        for task, questions, latency in zip(tasks, calls, latencies, strict=True)
     )
 
 
-async def _let_go(tasks: Collection[asyncio.Task[GateOutcome]]) -> None:
+async def _answers(
+    provider: GateProvider, questions: Sequence[GateQuestion], *, timeout: float
+) -> tuple[GateOutcome, ...]:
+    if isinstance(provider, TogetherGate):
+        return tuple(await provider.ask_together(questions, timeout=timeout))
+    (question,) = questions
+    return (await provider.ask(question, timeout=timeout),)
+
+
+async def _let_go(tasks: Collection[asyncio.Task[tuple[GateOutcome, ...]]]) -> None:
     for task in tasks:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks, timeout=_GRACE)
 
 
-def _outcome(
-    task: asyncio.Task[GateOutcome], late: bool, provider: GateProvider, deadline: float
-) -> GateOutcome:
+def _outcomes(
+    task: asyncio.Task[tuple[GateOutcome, ...]],
+    late: bool,
+    provider: GateProvider,
+    deadline: float,
+    count: int,
+) -> tuple[GateOutcome, ...]:
     if late or task.cancelled() or not task.done():
         if task.done() and not task.cancelled():
             task.exception()  # retrieved, or the loop would report it as forgotten
-        return no_answer(provider, deadline)
+        return (no_answer(provider, deadline),) * count
     error = task.exception()
     if error is None:
         return task.result()
     # An error that is not ours may quote what it was given, a key among it: only its name is told.
     reason = str(error) if isinstance(error, AutopoiesisError) else f"unexpected {type(error).__name__}"
-    return GateOutcome("failed", provider.name, provider.model, reason=reason)
+    return (GateOutcome("failed", provider.name, provider.model, reason=reason),) * count
 
 
 class LoopThread:

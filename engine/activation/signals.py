@@ -1,4 +1,4 @@
-"""What the local gate looks at: seven numbers about one topic and one message.
+"""What the local gate looks at: eight numbers about one topic and one message.
 
 They are computed where a decision is made and stored with it in the decision log, so that learning from the
 log later needs neither the topic files nor the whole message.
@@ -6,6 +6,7 @@ log later needs neither the topic files nor the whole message.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,9 +28,11 @@ class Signals(NamedTuple):
         more: Further different texts that matched, at most 2.
         similar: Tier-2 score divided by the topic's threshold, at most 3, as far as content words carry it:
             in full when half of them occur in the topic's profile, in proportion when fewer do. TF-IDF over
-            few topics rates words such as ``the`` highly.
+            few topics rates words such as ``the`` highly. 0 where the score is a probability: see ``logit``.
         share: Part of the message's content words that the topic's profile contains, 0 to 1.
         density: Part of the message's content words that the hits cover, 0 to 1.
+        logit: Log-odds of the calibrated probability that the topic applies, −6 to 6; 0 where tier 2 gives
+            none. It includes the hits.
     """
 
     word: float = 0.0
@@ -39,9 +42,16 @@ class Signals(NamedTuple):
     similar: float = 0.0
     share: float = 0.0
     density: float = 0.0
+    logit: float = 0.0
 
 
 NO_SIGNALS = Signals()
+
+CALIBRATED = "probability"
+"""The deciding score where tier 2 is calibrated (``Trace.deciding``)."""
+
+LOGIT_LIMIT = 6.0
+"""Beyond this a probability is as good as certain, and further log-odds would outweigh everything else."""
 
 _WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
 _MARK = frozenset({"mention", "code"})
@@ -81,6 +91,8 @@ def measure(
     message_words: frozenset[str],
     profile_words: frozenset[str],
     direction: Direction,
+    *,
+    calibrated: bool = False,
 ) -> Signals:
     """The signals of one topic for one message.
 
@@ -92,25 +104,35 @@ def measure(
         message_words: ``content_words`` of the message.
         profile_words: ``content_words`` of the topic's profile.
         direction: Where the message goes.
+        calibrated: Whether the score is the probability that the topic applies.
     """
-    kinds = {_kind(topic, hit, direction) for hit in hits}
+    kinds = {kind_of(topic, hit, direction) for hit in hits}
     strongest = next((kind for kind in ("whole", "mark", "word") if kind in kinds), "")
     texts = {" ".join(hit.matched.lower().split()) for hit in hits}
     covered = frozenset[str]().union(*(content_words(text) for text in texts)) & message_words
     total = len(message_words)
     share = len(message_words & profile_words) / total if total else 0.0
+    carried = min(3.0, score / max(threshold, _LEAST_THRESHOLD)) * min(1.0, 2 * share)
     return Signals(
         word=float(strongest == "word"),
         mark=float(strongest == "mark"),
         whole=float(strongest == "whole"),
         more=float(min(2, max(0, len(texts) - 1))),
-        similar=min(3.0, score / max(threshold, _LEAST_THRESHOLD)) * min(1.0, 2 * share),
+        similar=0.0 if calibrated else carried,
         share=share,
         density=len(covered) / total if total else float(bool(hits)),
+        logit=_logit(score) if calibrated else 0.0,
     )
 
 
-def _kind(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
+def _logit(probability: float) -> float:
+    if not 0.0 < probability < 1.0:
+        return LOGIT_LIMIT if probability >= 1.0 else -LOGIT_LIMIT
+    return max(-LOGIT_LIMIT, min(LOGIT_LIMIT, math.log(probability / (1.0 - probability))))
+
+
+def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:
+    """How strong a hit is: ``whole``, ``mark`` or ``word``; see ``Signals``."""
     made_for_output = (
         direction == "output"
         and 0 <= hit.trigger < len(topic.triggers)

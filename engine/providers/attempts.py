@@ -147,12 +147,17 @@ def said_by(body: object, key: str) -> str:
     message = error.get("message") if isinstance(error, Mapping) else error
     if not isinstance(message, str):
         return ""
-    windows = (
-        {key[i : i + _KEY_WINDOW] for i in range(len(key) - _KEY_WINDOW + 1)} if key != NO_KEY else set()
-    )
-    if any(window in message for window in windows):
-        return ""
-    line = " ".join("".join(c if c.isprintable() else " " for c in message[: 4 * _QUOTED]).split())
+    return quoted(message, key)
+
+
+def quoted(text: str, *keys: str) -> str:
+    """The start of a text from outside as one short printable line; empty if it quotes one of the keys."""
+    text = text[: 4 * _QUOTED]
+    for key in keys:
+        windows = range(len(key) - _KEY_WINDOW + 1) if key != NO_KEY else ()
+        if any(key[start : start + _KEY_WINDOW] in text for start in windows):
+            return ""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _QUOTED else f"{line[: _QUOTED - 1]}…"
 
 

@@ -11,6 +11,8 @@ from engine.errors import GateError
 
 GATE_KEY_VARIABLE = "AUTOPOIESIS_GATE_API_KEY"
 """Environment variable with the key for the server that ``gate.base_url`` names."""
+OWN_KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+"""Environment variables with the keys of the providers' own servers."""
 NO_KEY = "none"
 """What is sent where a server needs no key; the clients insist on something."""
 
@@ -55,7 +57,8 @@ def key_for(key_variable: str, address: str, address_variable: str) -> str:
 
 def key_sent(headers: Mapping[str, str]) -> str:
     """The key that a request carried, to recognise it in what comes back."""
-    return headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
+    named = headers.get("x-api-key", "") or headers.get("x-goog-api-key", "")
+    return named or headers.get("authorization", "").removeprefix("Bearer ")
 
 
 def _has(variable: str) -> bool:

@@ -31,15 +31,23 @@ PRICES: dict[str, Price] = {
     "gpt-5-nano": Price(0.05, 0.40),
     "gpt-4.1-nano": Price(0.10, 0.40),
     "gpt-4o-mini": Price(0.15, 0.60),
+    "gemini-3.5-flash-lite": Price(0.30, 2.50),  # thinking is billed as output; it is asked to do none
+    "gemini-3.1-flash-lite": Price(0.25, 1.50),
+    "gemini-2.5-flash-lite": Price(0.10, 0.40),
 }
 
-DEFAULT_MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna"}
-"""The cheapest model of each provider that answers such questions well."""
+DEFAULT_MODELS = {
+    "anthropic": "claude-haiku-5-5",
+    "openai": "gpt-6-luna",
+    "gemini": "gemini-3.5-flash-lite",
+}
+"""The cheapest current model of each provider that answers such questions well."""
 
 ALIASES = {
     "haiku": "claude-haiku-5-5",
     "sonnet": "claude-sonnet-5-5",
     "opus": "claude-opus-5-5",
+    "flash-lite": "gemini-3.5-flash-lite",
 }
 """Short names, as the specification's ``gate_model: haiku``."""
 

@@ -23,5 +23,13 @@ def completer_for(settings: GateSettings) -> CompletionProvider | None:
             from engine.providers.openai import OpenAI  # noqa: PLC0415 — only the one that is configured
 
             return OpenAI(settings.model, settings.base_url)
+        case "gemini":
+            from engine.providers.gemini import Gemini  # noqa: PLC0415 — only the one that is configured
+
+            return Gemini(settings.model, settings.base_url)
+        case "claude-code":
+            from engine.providers.claude_code import ClaudeCode  # noqa: PLC0415 — only the one that is configured
+
+            return ClaudeCode(settings.model)
         case _:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,21 @@ def question(name: str = "t", message: str = "review this", profile: str = "p") 
 
 
 def gate(provider: Any, cache: GateCache | None = None, **settings: Any) -> Gate:
-    return Gate(provider, GateSettings(**settings), cache)
+    return Gate(provider, GateSettings(**{"max_calls_per_message": 100, **settings}), cache)
+
+
+def answers_of(outcomes: Sequence[GateOutcome | None]) -> tuple[GateOutcome, ...]:
+    """The outcomes of questions that were all put."""
+    assert None not in outcomes
+    return tuple(outcome for outcome in outcomes if outcome)
+
+
+async def asked(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+    return answers_of(await asking.ask(questions))
+
+
+def waited(asking: Gate, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+    return answers_of(asking.ask_and_wait(questions))
 
 
 async def test_outcomes_come_in_the_order_of_the_questions() -> None:
@@ -62,7 +76,7 @@ async def test_outcomes_come_in_the_order_of_the_questions() -> None:
         await asyncio.sleep(0.02 if asked.topic == "a" else 0)
         return GateOutcome("yes" if asked.topic == "a" else "no", "scripted", reason=asked.topic)
 
-    outcomes = await gate(Scripted(answer)).ask([question("a"), question("b"), question("c")])
+    outcomes = await asked(gate(Scripted(answer)), [question("a"), question("b"), question("c")])
     assert [(outcome.answer, outcome.reason) for outcome in outcomes] == [
         ("yes", "a"),
         ("no", "b"),
@@ -81,7 +95,7 @@ async def test_questions_are_asked_at_once_up_to_the_limit() -> None:
         under_way -= 1
         return GateOutcome("yes", "scripted")
 
-    outcomes = await gate(Scripted(answer), concurrency=3).ask([question(str(n)) for n in range(7)])
+    outcomes = await asked(gate(Scripted(answer), concurrency=3), [question(str(n)) for n in range(7)])
     assert len(outcomes) == 7 and most == 3
 
 
@@ -99,8 +113,9 @@ async def test_one_deadline_for_all_and_those_in_time_count() -> None:
         raise AssertionError
 
     provider = Scripted(answer)
-    outcomes = await gate(provider, deadline_s=0.5, concurrency=2).ask(
-        [question("slow"), question("quick"), question("slower"), question("never")]
+    outcomes = await asked(
+        gate(provider, deadline_s=0.5, concurrency=2),
+        [question("slow"), question("quick"), question("slower"), question("never")],
     )
     assert [outcome.answer for outcome in outcomes] == ["failed", "yes", "failed", "failed"]
     assert outcomes[0].reason == "no answer within 0.5 s"
@@ -120,7 +135,7 @@ async def test_a_provider_that_does_not_let_go_is_left_behind() -> None:
                 continue
         return GateOutcome("yes", "scripted")
 
-    outcomes = await gate(Scripted(answer), deadline_s=0.05).ask([question()])
+    outcomes = await asked(gate(Scripted(answer), deadline_s=0.05), [question()])
     assert outcomes[0].answer == "failed" and not stop.is_set()
     stop.set()
     await asyncio.sleep(0)
@@ -140,7 +155,7 @@ async def test_a_failing_provider_is_an_outcome(error: Exception, reason: str) -
             raise error
         return GateOutcome("yes", "scripted")
 
-    bad, good = await gate(Scripted(answer)).ask([question("bad"), question("good")])
+    bad, good = await asked(gate(Scripted(answer)), [question("bad"), question("good")])
     assert (bad.answer, bad.reason, bad.provider) == ("failed", reason, "scripted")
     assert good.answer == "yes"
 
@@ -156,7 +171,7 @@ async def test_cancelling_cancels_the_questions() -> None:
             cancelled.set()
         raise AssertionError
 
-    task = asyncio.ensure_future(gate(Scripted(answer), deadline_s=600).ask([question()]))
+    task = asyncio.ensure_future(asked(gate(Scripted(answer), deadline_s=600), [question()]))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -167,8 +182,8 @@ async def test_cancelling_cancels_the_questions() -> None:
 async def test_an_answer_is_remembered_for_an_equal_question(tmp_path: Path) -> None:
     provider = Scripted(yes(cost=0.5))
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    (first,) = await asking.ask([question(message="Review  this\n please")])
-    (second,) = await asking.ask([question(message="Review this please ")])
+    (first,) = await asked(asking, [question(message="Review  this\n please")])
+    (second,) = await asked(asking, [question(message="Review this please ")])
     assert (first.cached, first.cost_usd) == (False, 0.5)
     assert (second.cached, second.cost_usd, second.latency_ms) == (True, 0.0, 0.0)
     assert (second.answer, second.reason) == ("yes", "because")
@@ -176,9 +191,11 @@ async def test_an_answer_is_remembered_for_an_equal_question(tmp_path: Path) -> 
 
 
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:
-    await gate(Scripted(yes()), GateCache(workspace_files(tmp_path))).ask([question("a"), question("b")])
+    await asked(gate(Scripted(yes()), GateCache(workspace_files(tmp_path))), [question("a"), question("b")])
     restarted = Scripted(yes())
-    outcomes = await gate(restarted, GateCache(workspace_files(tmp_path))).ask([question("b"), question("c")])
+    outcomes = await asked(
+        gate(restarted, GateCache(workspace_files(tmp_path))), [question("b"), question("c")]
+    )
     assert [outcome.cached for outcome in outcomes] == [True, False]
     assert restarted.asked == ["c"]
 
@@ -192,15 +209,15 @@ async def test_failures_are_not_remembered(tmp_path: Path) -> None:
 
     provider = Scripted(answer)
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    assert [(await asking.ask([question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
+    assert [(await asked(asking, [question()]))[0].answer for _ in range(3)] == ["failed", "no", "no"]
     assert len(provider.asked) == 2
 
 
 async def test_what_is_known_is_told_without_asking_anybody(tmp_path: Path) -> None:
     provider = Scripted(yes())
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
-    await asking.ask([question("a")])
-    known, unknown = asking.known([question("a"), question("b")])
+    await asked(asking, [question("a")])
+    known, unknown = answers_of(asking.known([question("a"), question("b")]))
     assert (known.answer, known.cached) == ("yes", True)
     assert (unknown.answer, unknown.reason) == ("failed", "not asked: the message is not live")
     assert provider.asked == ["a"]
@@ -228,21 +245,21 @@ async def test_a_provider_without_identity_is_never_remembered(tmp_path: Path) -
     provider = Scripted(yes(), identity="")
     asking = gate(provider, GateCache(workspace_files(tmp_path)))
     for _ in range(2):
-        await asking.ask([question()])
+        await asked(asking, [question()])
     assert len(provider.asked) == 2
 
 
 def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
     asking = gate(Scripted(yes()))
-    assert asking.ask_and_wait([question()])[0].answer == "yes"
+    assert waited(asking, [question()])[0].answer == "yes"
     answers: list[str] = []
 
     async def busy() -> None:
-        thread = threading.Thread(target=lambda: answers.append(asking.ask_and_wait([question()])[0].answer))
+        thread = threading.Thread(target=lambda: answers.append(waited(asking, [question()])[0].answer))
         thread.start()
         while thread.is_alive():
             await asyncio.sleep(0.001)
-        answers.append(asking.ask_and_wait([question()])[0].answer)  # in the thread of the loop itself
+        answers.append(waited(asking, [question()])[0].answer)  # in the thread of the loop itself
 
     asyncio.run(busy())
     asking.close()
@@ -252,7 +269,7 @@ def test_waiting_works_in_any_thread_even_under_a_running_loop() -> None:
 def test_waiting_goes_on_after_the_gate_was_closed() -> None:
     asking = gate(Scripted(yes()))
     for _ in range(2):
-        assert asking.ask_and_wait([question()])[0].answer == "yes"
+        assert waited(asking, [question()])[0].answer == "yes"
         asking.close()
     asking.close()
 
@@ -265,7 +282,7 @@ def test_waiting_ends_even_when_the_loop_is_blocked() -> None:
         return GateOutcome("yes", "scripted")
 
     asking = gate(Scripted(answer), deadline_s=0.01)
-    (outcome,) = asking.ask_and_wait([question()])
+    (outcome,) = waited(asking, [question()])
     assert (outcome.answer, outcome.reason) == ("failed", "no answer within 0.01 s")
     assert not blocked.is_set()
     blocked.set()
@@ -282,7 +299,7 @@ def test_closing_while_somebody_waits_ends_the_waiting() -> None:
 
     asking = gate(Scripted(answer), deadline_s=600)
     outcomes: list[GateOutcome] = []
-    waiting = threading.Thread(target=lambda: outcomes.extend(asking.ask_and_wait([question()])))
+    waiting = threading.Thread(target=lambda: outcomes.extend(waited(asking, [question()])))
     waiting.start()
     assert begun.wait(30)
     asking.close()
@@ -301,7 +318,7 @@ def test_a_gate_that_calculates_needs_no_loop() -> None:
     asking = gate(LocalGate())
     threads = threading.active_count()
     strong = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
-    assert [outcome.answer for outcome in asking.ask_and_wait([strong, question()])] == ["yes", "no"]
+    assert [outcome.answer for outcome in waited(asking, [strong, question()])] == ["yes", "no"]
     assert threading.active_count() == threads
 
 
@@ -313,7 +330,7 @@ async def test_a_person_is_given_the_time_of_the_setting_for_persons() -> None:
         return {"a": True, "b": False, "c": None}[asked.topic]
 
     asking = gate(AskGate(asker), deadline_s=0.1, ask_deadline_s=20)
-    outcomes = await asking.ask([question("a"), question("b"), question("c")])
+    outcomes = await asked(asking, [question("a"), question("b"), question("c")])
     assert [outcome.answer for outcome in outcomes] == ["yes", "no", "failed"]
     assert "nobody answered in time" in outcomes[2].reason
     assert all(10 < timeout <= 20 for timeout in given)
@@ -327,13 +344,13 @@ async def test_a_persons_answer_is_remembered(tmp_path: Path) -> None:
         return False
 
     asking = gate(AskGate(asker), GateCache(workspace_files(tmp_path)))
-    outcomes = [(await asking.ask([question()]))[0] for _ in range(2)]
+    outcomes = [(await asked(asking, [question()]))[0] for _ in range(2)]
     assert [outcome.cached for outcome in outcomes] == [False, True]
     assert put == ["t"]
 
 
 async def test_without_a_face_there_is_nobody_to_ask() -> None:
-    (outcome,) = await gate(AskGate()).ask([question()])
+    (outcome,) = await asked(gate(AskGate()), [question()])
     assert outcome.answer == "failed"
     assert outcome.reason.startswith("nobody to ask; ")
 

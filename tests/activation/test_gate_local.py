@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from engine.activation.gate_local import (
     load_model,
     save_model,
 )
+from engine.activation.numbers import written
 from engine.activation.signals import Signals, content_words, measure
 from engine.activation.trace import Direction, TriggerHit
 from engine.topics.model import Topic
@@ -126,9 +128,9 @@ async def test_asking_is_deciding() -> None:
 
 
 def test_probabilities_never_overflow() -> None:
-    extreme = LocalGateModel(weights=(1e6,) * 7, bias=-1e7)
+    extreme = LocalGateModel(weights=(1e6,) * 8, bias=-1e7)
     assert extreme.probability(Signals()) == 0.0
-    assert LocalGateModel(weights=(1e6,) * 7, bias=1e7).probability(Signals()) == 1.0
+    assert LocalGateModel(weights=(1e6,) * 8, bias=1e7).probability(Signals()) == 1.0
 
 
 def decision(number: int, useful: bool | None, signals: Signals) -> Decision:
@@ -205,17 +207,86 @@ def test_too_little_to_learn_from_gives_no_model(made: list[Decision]) -> None:
 
 
 def test_a_model_is_trusted_from_enough_labels() -> None:
-    against = LocalGateModel(weights=(0.0,) * 7, bias=-5.0, labels=49)
+    against = LocalGateModel(weights=(0.0,) * 8, bias=-5.0, labels=49)
     question = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
     assert LocalGate(against, min_labels=50).decide(question).answer == "yes"
     assert LocalGate(against, min_labels=49).decide(question).answer == "no"
     assert LocalGate(against, min_labels=49).model == "fitted to 49 labels"
 
 
-def test_a_model_survives_a_restart(tmp_path: Path) -> None:
+def calibrated_decisions(count: int, seed: int = 0) -> list[Decision]:
+    """Decisions whose probability is right half of the time it says so: the truth is one logit lower."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        logit = rng.uniform(-3, 3)
+        signals = Signals(float(rng.random() < 0.5), share=rng.random(), logit=logit)
+        useful = rng.random() < 1 / (1 + math.exp(1.0 - logit))
+        made.append(decision(number, useful, signals)._replace(scores={"tfidf": 0.1, "probability": 0.5}))
+    return made
+
+
+def calibrated(probability: float, **signals: float) -> GateQuestion:
+    logit = math.log(probability / (1 - probability))
+    return GateQuestion("m", "t", "", "", Signals(**signals, logit=logit), probability)
+
+
+@pytest.mark.parametrize(
+    ("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")]
+)
+def test_a_calibrated_score_answers_for_itself(probability: float, expected: str) -> None:
+    for signals in ({}, {"word": 1.0, "share": 1.0, "density": 1.0}):
+        outcome = LocalGate().decide(calibrated(probability, **signals))
+        assert (outcome.answer, outcome.probability, outcome.model) == (expected, probability, "fixed rule")
+        assert outcome.reason == f"fixed rule: {written(probability, 0.5)} from tiers 1 and 2"
+
+
+def test_labels_say_how_far_a_calibrated_score_is_to_be_trusted() -> None:
+    model = fit_local_gate(calibrated_decisions(400))
+    assert model is not None and model.calibrated
+    known = dict(zip(Signals._fields, model.weights, strict=True))
+    assert 0.7 < known["logit"] < 1.3 and known["similar"] == 0
+    gate = LocalGate(model)
+    doubtful = gate.decide(calibrated(0.6, share=0.5))
+    assert doubtful.answer == "no" and doubtful.model == "fitted to 400 labels"
+    assert "no match, probability .60 before it, .50 of its words in the topic" in doubtful.reason
+    assert gate.decide(calibrated(0.9, share=0.5)).answer == "yes"
+
+
+def test_a_model_answers_only_questions_of_its_kind() -> None:
+    about_raw, about_calibrated = fit_local_gate(decisions(200)), fit_local_gate(calibrated_decisions(200))
+    assert about_raw is not None and about_calibrated is not None
+    raw = GateQuestion("m", "t", "", "", Signals(word=1, share=1, density=1))
+    assert LocalGate(about_calibrated).decide(raw) == LocalGate().decide(raw)
+    assert LocalGate(about_raw).decide(calibrated(0.55)) == LocalGate().decide(calibrated(0.55))
+    assert LocalGate(about_raw).decide(raw).model == "fitted to 200 labels"
+
+
+def test_decisions_with_one_signal_less_are_learned_from_as_before() -> None:
+    made = decisions(200)
+    older = [each._replace(signals=each.signals[:7]) for each in made]
+    assert fit_local_gate(older) == fit_local_gate(made)
+    assert fit_local_gate([*older[:100], *made[100:]]) == fit_local_gate(made)
+
+
+def test_the_kind_of_the_latest_decision_is_learned_from() -> None:
+    older, newer = decisions(200), calibrated_decisions(60)
+    later = datetime(2026, 3, 1, tzinfo=UTC).isoformat()
+    newer = [each._replace(id=f"new{each.id}", at=later) for each in newer]
+    model = fit_local_gate([*older, *newer])
+    assert model is not None and model.calibrated and model.labels == 60
+    unlabelled = newer[0]._replace(useful=None)
+    assert fit_local_gate([*older, unlabelled]) is None, "the old ones say nothing about a probability"
+    assert fit_local_gate([*newer, *(each._replace(at=f"{later[:4]}-04-01") for each in older)]) == (
+        fit_local_gate(older)
+    )
+
+
+@pytest.mark.parametrize("made", [decisions(60), calibrated_decisions(60)], ids=["raw", "calibrated"])
+def test_a_model_survives_a_restart(tmp_path: Path, made: list[Decision]) -> None:
     files = workspace_files(tmp_path)
     assert load_model(files) is None
-    model = fit_local_gate(decisions(60))
+    model = fit_local_gate(made)
     assert model is not None
     save_model(files, model)
     assert load_model(files) == model
@@ -229,8 +300,10 @@ def test_a_model_survives_a_restart(tmp_path: Path) -> None:
         b"[]",
         b'{"form": ["word"], "weights": [1], "bias": 0, "labels": 60}',
         b'{"form": FORM, "weights": [1, 2], "bias": 0, "labels": 60}',
-        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, NaN], "bias": 0, "labels": 60}',
-        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, "7"], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, 7, NaN], "bias": 0, "labels": 60}',
+        b'{"form": FORM, "weights": [1, 2, 3, 4, 5, 6, 7, "8"], "bias": 0, "labels": 60}',
+        b'{"form": ["word", "mark", "whole", "more", "similar", "share", "density"],'
+        b' "weights": [1, 2, 3, 4, 5, 6, 7], "bias": 0, "labels": 60}',
         b'{"form": FORM, "weights": 7, "bias": 0, "labels": 60}',
         b"[" * 20_000,
     ],

@@ -1,4 +1,4 @@
-"""A local HTTP server in the place of the model providers, and both providers behind one face."""
+"""A local HTTP server in the place of the model providers, and all providers behind one face."""
 
 from __future__ import annotations
 
@@ -15,9 +15,22 @@ from werkzeug import Request, Response
 
 from engine.providers.anthropic import Anthropic
 from engine.providers.base import CompletionProvider
+from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
 
 KEY = "sk-test-0f9a8b7c6d5e4f3a2b1c"
+
+
+PROVIDERS: dict[str, type[Anthropic] | type[OpenAI] | type[Gemini]] = {
+    "anthropic": Anthropic,
+    "openai": OpenAI,
+    "gemini": Gemini,
+}
+_PATHS = {
+    "anthropic": "/v1/messages",
+    "openai": "/v1/chat/completions",
+    "gemini": "/v1beta/models/some-model:generateContent",
+}
 
 
 @dataclass
@@ -25,55 +38,94 @@ class Service:
     """One provider's interface: how it is called, and how it answers."""
 
     name: str
-    path: str
-    key_variable: str
     server: HTTPServer
     release: threading.Event
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
     @property
+    def key_variable(self) -> str:
+        return PROVIDERS[self.name].key_variable
+
+    @property
     def address(self) -> str:
         root = self.server.url_for("").rstrip("/")
-        return root if self.name == "anthropic" else f"{root}/v1"
+        return f"{root}/v1" if self.name == "openai" else root
 
-    def provider(self, model: str = "some-model", address: str = "") -> CompletionProvider:
-        if self.name == "anthropic":
-            return Anthropic(model, address or self.address)
-        return OpenAI(model, address or self.address)
+    def provider(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
+        return PROVIDERS[self.name](model, address or self.address)
 
     def reply(self, text: str | None, *, cut: bool = False) -> dict[str, Any]:
         """The JSON of a completion."""
-        if self.name == "anthropic":
-            return {
-                "id": "m1",
-                "type": "message",
-                "role": "assistant",
-                "model": "some-model",
-                "content": [] if text is None else [{"type": "text", "text": text}],
-                "stop_reason": "max_tokens" if cut else "end_turn",
-                "usage": {"input_tokens": 200, "output_tokens": 1},
-            }
-        return {
-            "id": "c1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "some-model",
-            "choices": [
-                {
+        match self.name:
+            case "anthropic":
+                return {
+                    "id": "m1",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "some-model",
+                    "content": [] if text is None else [{"type": "text", "text": text}],
+                    "stop_reason": "max_tokens" if cut else "end_turn",
+                    "usage": {"input_tokens": 200, "output_tokens": 1},
+                }
+            case "openai":
+                choice = {
                     "index": 0,
                     "message": {"role": "assistant", "content": text},
                     "finish_reason": "length" if cut else "stop",
                 }
-            ],
-            "usage": {"prompt_tokens": 200, "completion_tokens": 1, "total_tokens": 201},
-        }
+                return {
+                    "id": "c1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "some-model",
+                    "choices": [choice],
+                    "usage": {"prompt_tokens": 200, "completion_tokens": 1, "total_tokens": 201},
+                }
+            case _:
+                content = {"role": "model"} | ({} if text is None else {"parts": [{"text": text}]})
+                return {
+                    "candidates": [{"content": content, "finishReason": "MAX_TOKENS" if cut else "STOP"}],
+                    "usageMetadata": {
+                        "promptTokenCount": 200,
+                        "candidatesTokenCount": 1,
+                        "totalTokenCount": 201,
+                    },
+                    "modelVersion": "some-model",
+                }
 
     def error(self, message: str) -> dict[str, Any]:
         """The JSON of an error."""
-        if self.name == "anthropic":
-            return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
-        return {"error": {"type": "invalid_request_error", "message": message, "param": None, "code": None}}
+        match self.name:
+            case "anthropic":
+                return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+            case "openai":
+                kind = {"type": "invalid_request_error", "param": None, "code": None}
+                return {"error": {"message": message, **kind}}
+            case _:
+                return {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}
+
+    def limit(self, body: dict[str, Any]) -> object:
+        """The longest answer that a request asks for."""
+        return body["generationConfig"]["maxOutputTokens"] if self.name == "gemini" else body["max_tokens"]
+
+    def temperature(self, body: dict[str, Any]) -> object:
+        """The temperature in a request, or ``None``."""
+        return (body["generationConfig"] if self.name == "gemini" else body).get("temperature")
+
+    def texts(self, body: dict[str, Any]) -> tuple[str, str]:
+        """Instructions and prompt in a request."""
+        match self.name:
+            case "anthropic":
+                (message,) = body["messages"]
+                return body["system"], message["content"]
+            case "openai":
+                system, message = body["messages"]
+                return system["content"], message["content"]
+            case _:
+                (message,) = body["contents"]
+                (system,), (prompt,) = body["systemInstruction"]["parts"], message["parts"]
+                return system["text"], prompt["text"]
 
     def answers(self, *responses: Response | Callable[[Request], Response]) -> None:
         """Answers the first request with the first response and so on; the last one stays."""
@@ -85,7 +137,7 @@ class Service:
             response = waiting.pop(0) if len(waiting) > 1 else waiting[0]
             return response if isinstance(response, Response) else response(request)
 
-        self.server.expect_request(self.path, method="POST").respond_with_handler(handle)
+        self.server.expect_request(_PATHS[self.name], method="POST").respond_with_handler(handle)
 
     def until_released(self, _: Request) -> Response:
         """A response that does not come while the test runs."""
@@ -106,9 +158,10 @@ class Service:
 def one_server() -> Iterator[HTTPServer]:
     # The first import takes seconds; no test's deadline should have to cover it.
     import anthropic
+    import httpx2
     import openai
 
-    assert anthropic.__version__ and openai.__version__
+    assert anthropic.__version__ and openai.__version__ and httpx2.__version__
     with HTTPServer(threaded=True) as server:
         yield server
 
@@ -128,24 +181,18 @@ def nowhere() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=list(PROVIDERS))
 def service(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Service]:
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
-    for variable in (
-        "AUTOPOIESIS_GATE_API_KEY",
-        "OPENAI_BASE_URL",
-        "ANTHROPIC_BASE_URL",
-        "ANTHROPIC_AUTH_TOKEN",
-    ):
+    for variable in ("AUTOPOIESIS_GATE_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
-    name: str = request.param
-    variable = "ANTHROPIC_API_KEY" if name == "anthropic" else "OPENAI_API_KEY"
-    monkeypatch.setenv(variable, KEY)
-    path = "/v1/messages" if name == "anthropic" else "/v1/chat/completions"
-    service = Service(name, path, variable, server, threading.Event())
+    for provider in PROVIDERS.values():
+        monkeypatch.delenv(provider.address_variable, raising=False)
+    service = Service(request.param, server, threading.Event())
+    monkeypatch.setenv(service.key_variable, KEY)
     yield service
     service.release.set()
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from engine.providers.anthropic import Anthropic
+from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import KEY, Service, complete, json_response
 
@@ -26,20 +27,14 @@ async def test_the_request_is_the_short_one_that_was_asked_for(service: Service)
     service.answers(json_response(service.reply("NO")))
     await complete(service.provider())
     (body,) = service.bodies
-    assert body["model"] == "some-model"
-    assert body["max_tokens"] == 1
-    assert body["temperature"] == 0
+    assert service.limit(body) == 1
+    assert service.temperature(body) == 0
+    assert service.texts(body) == ("Answer.", "Yes or no?")
     assert KEY in str(service.headers)
-    system, prompt = ("Answer.", "Yes or no?")
+    if service.name != "gemini":  # which names the model in the path
+        assert body["model"] == "some-model"
     if service.name == "anthropic":
-        assert body["system"] == system
-        assert body["messages"] == [{"role": "user", "content": prompt}]
         assert body["thinking"] == {"type": "disabled"}
-    else:
-        assert body["messages"] == [
-            {"role": "system", "content": system},
-            {"role": "user", "content": prompt},
-        ]
 
 
 async def test_an_answer_cut_at_the_limit_says_so(service: Service) -> None:
@@ -48,6 +43,36 @@ async def test_an_answer_cut_at_the_limit_says_so(service: Service) -> None:
     done = await provider.complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
     await provider.aclose()
     assert (done.text, done.cut) == ("", True)
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_thoughts_are_no_part_of_the_answer_but_of_its_price(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", service.address)
+    reply = service.reply("NO")
+    reply["candidates"][0]["content"]["parts"].insert(0, {"text": "Hm, yes?", "thought": True})
+    reply["usageMetadata"]["thoughtsTokenCount"] = 9
+    service.server.expect_request(
+        "/v1beta/models/gemini-3.5-flash-lite:generateContent", method="POST"
+    ).respond_with_json(reply)
+    provider = Gemini()
+    done = await provider.complete("S", "P", max_tokens=16, temperature=0.0, timeout=20)
+    await provider.aclose()
+    assert (done.text, done.output_tokens) == ("NO", 10)
+    assert done.cost_usd == pytest.approx((200 * 0.30 + 10 * 2.50) / 1e6)
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_a_question_that_is_blocked_has_no_answer(service: Service) -> None:
+    service.answers(json_response({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}))
+    assert await complete(service.provider()) == ""
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_an_address_may_name_the_version_of_the_interface(service: Service) -> None:
+    service.answers(json_response(service.reply("YES")))
+    assert await complete(service.provider("models/some-model", f"{service.address}/v1beta/")) == "YES"
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)
@@ -67,7 +92,9 @@ def test_nothing_is_imported_or_read_before_the_first_question(monkeypatch: pyte
         "import sys\n"
         "from engine.providers.openai import OpenAI\n"
         "from engine.providers.anthropic import Anthropic\n"
-        "OpenAI(); Anthropic()\n"
+        "from engine.providers.gemini import Gemini\n"
+        "from engine.providers.claude_code import ClaudeCode\n"
+        "OpenAI(); Anthropic(); Gemini(); ClaudeCode()\n"
         "sys.exit(bool({'openai', 'anthropic', 'httpx2'} & set(sys.modules)))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

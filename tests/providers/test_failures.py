@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -43,6 +44,16 @@ async def test_retry_after_within_the_deadline_is_waited_for(service: Service) -
     )
     assert await complete(service.provider()) == "NO"
     assert len(service.bodies) == 2
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_a_wait_that_is_told_in_the_body_counts_too(service: Service) -> None:
+    body = service.error("quota")
+    body["error"]["details"] = ["nonsense", {"retryDelay": 7}, {"retryDelay": "57.5s"}]
+    service.answers(json_response(body, 429))
+    with pytest.raises(GateError, match=r"too many requests \(429\); it asks to wait 57\.5 s"):
+        await complete(service.provider())
+    assert len(service.bodies) == 1
 
 
 @pytest.mark.parametrize("wait", ["120", "Fri, 31 Dec 2100 23:59:59 GMT"])
@@ -96,14 +107,26 @@ async def test_cancelling_lets_go_of_the_request(service: Service) -> None:
         b'{"content": null, "choices": [], "usage": {}}',
         b"[" * 100_000,
         b'{"content": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"candidates": [{"content": {"parts": [{"text": 7}]}}], "usageMetadata": []}',
+        b'{"candidates": "x", "content": "x", "choices": [{"message": 7}]}',
     ],
-    ids=["cut", "html", "list", "null", "text", "types", "empty", "deep", "deep-inside"],
+    ids=["cut", "html", "list", "null", "text", "types", "empty", "deep", "deep-inside", "inner", "outer"],
 )
 @pytest.mark.parametrize("content_type", ["application/json", "text/html"])
 async def test_a_reply_that_is_none_is_an_error(service: Service, body: bytes, content_type: str) -> None:
     service.answers(Response(body, content_type=content_type))
     with pytest.raises(GateError, match="the reply could not be read"):
         await complete(service.provider())
+
+
+async def test_a_connection_that_breaks_off_in_the_reply_is_tried_again(service: Service) -> None:
+    whole = json.dumps(service.reply("YES")).encode()
+    broken = Response(
+        iter([whole[:40]]), headers={"Content-Length": str(len(whole))}, content_type="application/json"
+    )
+    service.answers(broken, json_response(service.reply("NO")))
+    assert await complete(service.provider()) == "NO"
+    assert len(service.bodies) == 2
 
 
 async def test_a_huge_reply_is_read_as_any_other(service: Service) -> None:

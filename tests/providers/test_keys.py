@@ -11,10 +11,10 @@ from werkzeug import Request, Response
 
 from engine.errors import GateError
 from engine.providers.anthropic import Anthropic
-from engine.providers.base import CompletionProvider
-from engine.providers.keys import key_for
+from engine.providers.gemini import Gemini
+from engine.providers.keys import OWN_KEY_VARIABLES, key_for
 from engine.providers.openai import OpenAI
-from tests.providers.conftest import KEY, Service, complete, json_response
+from tests.providers.conftest import KEY, PROVIDERS, Service, complete, json_response
 
 
 def everything_told(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
@@ -74,16 +74,27 @@ async def test_a_wrong_key_is_named_by_its_variable(service: Service) -> None:
     assert len(service.bodies) == 1
 
 
-@pytest.mark.parametrize("kind", [Anthropic, OpenAI])
+@pytest.mark.parametrize("kind", PROVIDERS.values(), ids=list(PROVIDERS))
 async def test_a_missing_key_is_named_with_the_way_out(
-    kind: type[CompletionProvider], monkeypatch: pytest.MonkeyPatch
+    kind: type[Anthropic] | type[OpenAI] | type[Gemini], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variable = "ANTHROPIC_API_KEY" if kind is Anthropic else "OPENAI_API_KEY"
+    variable = kind.key_variable
+    assert variable in OWN_KEY_VARIABLES
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(
         GateError, match=f"{variable}: there is no key; set {variable}, or gate.provider: local"
     ):
         await complete(kind())
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_a_wrong_key_that_the_service_calls_a_bad_request(service: Service) -> None:
+    body = service.error("API key not valid. Please pass a valid API key.")
+    body["error"]["details"] = [{"reason": "API_KEY_INVALID"}]
+    service.answers(json_response(body, 400))
+    with pytest.raises(GateError, match="the key was refused \\(401\\); set AUTOPOIESIS_GATE_API_KEY"):
+        await complete(service.provider())
+    assert len(service.bodies) == 1
 
 
 @pytest.mark.parametrize("broken", [f"{KEY}\nX-Evil: 1", f"{KEY}…", f"{KEY} {KEY}", f"{KEY}\x7f"])

@@ -18,7 +18,7 @@ async def test_a_refused_temperature_is_left_out_from_then_on(service: Service) 
     provider = service.provider()
     assert await complete(provider) == "YES"
     assert await complete(provider) == "YES"
-    assert ["temperature" in body for body in service.bodies] == [True, False, False]
+    assert [service.temperature(body) for body in service.bodies] == [0, None, None]
 
 
 async def test_a_refused_one_token_limit_becomes_sixteen(service: Service) -> None:
@@ -27,7 +27,7 @@ async def test_a_refused_one_token_limit_becomes_sixteen(service: Service) -> No
         json_response(service.reply("YES")),
     )
     assert await complete(service.provider()) == "YES"
-    assert [body["max_tokens"] for body in service.bodies] == [1, 16]
+    assert [service.limit(body) for body in service.bodies] == [1, 16]
 
 
 @pytest.mark.parametrize("service", ["openai"], indirect=True)
@@ -72,6 +72,37 @@ async def test_a_reasoning_model_is_asked_not_to_reason(
     first = service.bodies[0]
     assert first["model"] == "gpt-6-luna"
     assert first["max_completion_tokens"] == 16 and "temperature" not in first
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_a_gemini_model_is_asked_to_think_as_little_as_it_can(service: Service) -> None:
+    service.answers(
+        json_response(service.error("Thinking level MINIMAL is not supported for this model."), 400),
+        json_response(service.error("Request contains an invalid argument."), 400),
+        json_response(service.error("max_output_tokens must be at least 16"), 400),
+        json_response(service.reply("NO")),
+    )
+    assert await complete(service.provider()) == "NO"
+    settings = [body["generationConfig"] for body in service.bodies]
+    assert [each.get("thinkingConfig") for each in settings] == [
+        {"thinkingLevel": "minimal"},
+        {"thinkingLevel": "low"},
+        None,
+        None,
+    ]
+    assert [each["maxOutputTokens"] for each in settings] == [1, 1, 1, 16]
+
+
+@pytest.mark.parametrize("service", ["gemini"], indirect=True)
+async def test_older_gemini_models_count_what_they_think(service: Service) -> None:
+    service.server.expect_request(
+        "/v1beta/models/gemini-2.5-flash-lite:generateContent", method="POST"
+    ).respond_with_handler(
+        lambda request: json_response(
+            service.reply(str(request.get_json()["generationConfig"]["thinkingConfig"]))
+        )
+    )
+    assert await complete(service.provider("gemini-2.5-flash-lite")) == "{'thinkingBudget': 0}"
 
 
 @pytest.mark.parametrize("service", ["anthropic"], indirect=True)

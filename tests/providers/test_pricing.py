@@ -9,6 +9,8 @@ import pytest
 from engine.config import GateSettings
 from engine.providers import pricing
 from engine.providers.anthropic import Anthropic
+from engine.providers.claude_code import ClaudeCode
+from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
 from engine.providers.select import completer_for
 
@@ -31,5 +33,9 @@ def test_settings_name_the_provider() -> None:
     assert isinstance(made, Anthropic) and made.model == "claude-haiku-5-5"
     made = completer_for(GateSettings(provider="openai", base_url="http://localhost:1/v1"))
     assert isinstance(made, OpenAI) and made.address == "http://localhost:1/v1" and made.model == "gpt-6-luna"
+    made = completer_for(GateSettings(provider="gemini", model="flash-lite"))
+    assert isinstance(made, Gemini) and made.model == "gemini-3.5-flash-lite"
+    made = completer_for(GateSettings(provider="claude-code"))
+    assert isinstance(made, ClaudeCode) and made.model == "haiku"
     assert completer_for(GateSettings()) is None
     assert completer_for(GateSettings(provider="ask")) is None

@@ -1,0 +1,228 @@
+"""Only so many calls a message: who is asked about, and what becomes of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.activation.decisions import DecisionLog
+from engine.activation.gate import Gate, GateProvider, GateQuestion
+from engine.activation.gate_cache import GateCache
+from engine.activation.gate_limit import distance, unasked
+from engine.activation.gate_list import ListGate
+from engine.activation.gate_local import LocalGate
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.policy import Step
+from engine.activation.similarity import Explanation, Hits, TfidfScorer
+from engine.activation.trace import Score, Trace
+from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.topics.model import Topic
+from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
+from tests.activation.test_gate import Scripted, yes
+from tests.activation.test_gate_model import Model, Said
+
+PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
+
+
+class Probable:
+    """A calibrated tier 2 that says what a test wants."""
+
+    deciding = "probability"
+
+    def __init__(self, probabilities: Mapping[str, float]) -> None:
+        self._probabilities = probabilities
+
+    def relearn(self) -> bool:
+        return False
+
+    def update(self, topics: Sequence[Topic]) -> None:
+        pass
+
+    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+        return {name: (Score("probability", value),) for name, value in self._probabilities.items()}
+
+    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
+        return {}
+
+
+def watching(
+    provider: GateProvider,
+    probabilities: Mapping[str, float] = PROBABILITIES,
+    *,
+    root: Path | None = None,
+    decisions: DecisionLog | None = None,
+    **gate: Any,
+) -> WatcherPipeline:
+    settings = GateSettings(**gate)
+    return WatcherPipeline(
+        Topics(tuple(topic(name, "Words.") for name in probabilities)),
+        PlainMatcher(),
+        Probable(probabilities),
+        Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
+        WatcherSettings(preset="calibrated", policy={"medium": PolicyRow(gate=0.2, activate=0.6)}),
+        settings,
+        decisions,
+    )
+
+
+def told(trace: Trace, name: str) -> tuple[str, str]:
+    row = trace.row(name)
+    assert row is not None
+    return row.verdict, row.rule
+
+
+def test_the_least_certain_are_asked_about_and_the_others_decided_by_their_score() -> None:
+    provider = Scripted(yes(cost=0.001))
+    trace = watching(provider, max_calls_per_message=1).process("hello")
+    assert provider.asked == ["middle"]
+    assert told(trace, "middle") == ("active", "medium <.60")
+    assert told(trace, "high") == ("active", "not asked")
+    assert told(trace, "low") == ("dropped", "not asked")
+    assert told(trace, "sure") == ("active", "medium ≥.60")
+    assert told(trace, "out") == ("dropped", "medium <.20")
+    assert trace.funnel.asked == 1 and trace.cost_usd == pytest.approx(0.001)
+
+
+def test_a_row_that_was_not_asked_about_says_so() -> None:
+    trace = watching(Scripted(yes()), max_calls_per_message=1).process("hello")
+    high, low = trace.row("high"), trace.row("low")
+    assert high is not None and low is not None and high.gate is None and low.gate is None
+    assert high.why == (
+        "not asked: gate.max_calls_per_message is 1; active, as .55 ≥ .40, the middle of its cuts"
+    )
+    assert low.why == (
+        "not asked: gate.max_calls_per_message is 1; dropped, as .25 < .40, the middle of its cuts"
+    )
+    assert low.flip == (
+        "a higher gate.max_calls_per_message would have put it to the gate; "
+        "without, it would be active at ≥ .40"
+    )
+    assert high.flip.endswith("without, it would be dropped below .40")
+    assert (high.gate_at, high.activate_at) == (0.2, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("calls", "asked"),
+    [
+        (0, set()),
+        (2, {"middle", "high"}),
+        (3, {"middle", "high", "low"}),
+        (9, {"middle", "high", "low", "lowest"}),
+    ],
+)
+def test_the_setting_says_how_many(calls: int, asked: set[str]) -> None:
+    provider = Scripted(yes())
+    trace = watching(provider, max_calls_per_message=calls).process("hello")
+    assert set(provider.asked) == asked and trace.funnel.asked == len(asked)
+    assert (trace.gate_ms > 0) is bool(asked)
+
+
+def test_remembered_answers_cost_no_call(tmp_path: Path) -> None:
+    provider = Scripted(yes())
+    pipeline = watching(provider, root=tmp_path, max_calls_per_message=2)
+    pipeline.process("hello")
+    assert set(provider.asked) == {"middle", "high"}
+    trace = pipeline.process("hello")
+    assert set(provider.asked) == {"middle", "high", "low", "lowest"} and len(provider.asked) == 4
+    assert trace.funnel.asked == 4
+    pipeline.process("hello")
+    assert len(provider.asked) == 4
+
+
+def test_a_gate_that_calculates_is_asked_about_everything() -> None:
+    trace = watching(LocalGate(), max_calls_per_message=0).process("hello")
+    assert {row.topic: row.verdict for row in trace.rows if row.gate} == {
+        "high": "active",
+        "middle": "rejected",
+        "low": "rejected",
+        "lowest": "rejected",
+    }
+    assert [row.gate.probability for row in trace.rows if row.gate] == [0.55, 0.41, 0.25, 0.21]
+
+
+def test_a_list_is_one_call() -> None:
+    model = Model(Said("1, 3"))
+    trace = watching(ListGate(model), max_calls_per_message=1).process("hello")
+    assert len(model.asked) == 1 and trace.funnel.asked == 4
+    assert set(trace.active) == {"sure", "high", "low"}, "they are numbered in the order of the topics"
+
+
+async def test_what_is_not_live_is_decided_as_if_it_were(tmp_path: Path) -> None:
+    provider = Scripted(yes())
+    pipeline = watching(provider, root=tmp_path, max_calls_per_message=1)
+    for trace in (pipeline.process("hello", ask=False), await pipeline.aprocess("hello", ask=False)):
+        assert told(trace, "middle")[0] == "failed"
+        assert told(trace, "high") == ("active", "not asked")
+    live = await pipeline.aprocess("hello")
+    assert told(live, "middle") == ("active", "medium <.60") and told(live, "low") == ("dropped", "not asked")
+
+
+def test_such_decisions_are_logged(tmp_path: Path) -> None:
+    log = DecisionLog(workspace_files(tmp_path))
+    watching(Scripted(yes()), decisions=log, max_calls_per_message=1).process("hello")
+    logged = {decision.topic: decision for decision in log.read().decisions}
+    assert (logged["high"].rule, logged["high"].verdict, logged["high"].asked) == (
+        "not asked",
+        "active",
+        False,
+    )
+    assert (logged["low"].rule, logged["low"].verdict, logged["low"].asked) == ("not asked", "dropped", False)
+    assert logged["high"].signals[-1] == pytest.approx(0.2007), "the log-odds of .55"
+
+
+def test_with_the_table_of_the_specification_what_is_only_similar_is_dropped() -> None:
+    texts = {
+        "hit": "Ship what was built.",
+        "near": "Roll back the canary when the error rate is rising fast.",
+    }
+    settings = GateSettings(max_calls_per_message=0)
+    pipeline = WatcherPipeline(
+        Topics(
+            tuple(
+                topic(name, text, priority="high", triggers=(pattern("deploy"),) if name == "hit" else ())
+                for name, text in texts.items()
+            )
+        ),
+        PlainMatcher(),
+        TfidfScorer(),
+        Gate(Scripted(yes()), settings),
+        WatcherSettings(preset="spec"),
+        settings,
+    )
+    trace = pipeline.process("deploy: is the error rate rising? then roll back the canary")
+    near, hit = trace.row("near"), trace.row("hit")
+    assert near is not None and hit is not None
+    assert near.score > 0.5 and (near.verdict, near.rule) == ("dropped", "not asked")
+    assert near.why == (
+        "not asked: gate.max_calls_per_message is 0; dropped, as no score activates it without the gate"
+    )
+    assert near.flip == "a higher gate.max_calls_per_message would have put it to the gate"
+    assert hit.score < 0.15 and (hit.verdict, hit.rule) == ("dropped", "not asked")
+    assert hit.why.endswith("dropped, as .00 < .15, the middle of its cuts; matched “deploy”")
+
+
+def test_the_middle_of_the_cuts_decides() -> None:
+    step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
+    assert unasked(step, 0.15).kind == "activate" and unasked(step, 0.149).kind == "drop"
+    no_upper = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
+    assert unasked(no_upper, 1.0).kind == "drop"
+
+
+def test_the_order_is_by_distance_from_the_middle() -> None:
+    step = Step("ask", "high <.30", 0.15, activate_at=0.3, gate_at=0.0)
+    assert distance(step, 0.15) == 0 < distance(step, 0.2) < distance(step, 0.29)
+    similar = Step("ask", "similar ≥.15", 0.15, gate_at=0.15)
+    assert distance(similar, 0.5) < distance(similar, 0.2), "the most similar first"
+    assert distance(step, 0.0) < distance(similar, 0.2), "a match before what is only similar"
+
+
+async def test_equally_uncertain_topics_are_asked_about_in_a_fixed_order() -> None:
+    provider = Scripted(yes())
+    asking = Gate(provider, GateSettings(max_calls_per_message=2))
+    questions = [GateQuestion("m", name, "", name, distance=0.1) for name in ("d", "b", "c", "a")]
+    assert [bool(outcome) for outcome in await asking.ask(questions)] == [False, True, False, True]
+    assert [bool(outcome) for outcome in asking.ask_and_wait(questions)] == [False, True, False, True]
+    asking.close()

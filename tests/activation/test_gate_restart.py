@@ -1,0 +1,102 @@
+"""The same message gives the same trace in another process, and what the gate answered is known there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from engine.activation.gate_list import LIST_LENGTH
+
+REPOSITORY = Path(__file__).parents[2]
+MESSAGE = (
+    "Can you review the PR that just came in, draft a reply to the email about the deploy, plan the trip to "
+    "Lisbon and look at why the tests of the billing service have been failing since yesterday?"
+)
+
+
+def trace(workspace: Path, seed: int) -> dict[str, Any]:
+    """The trace of the message, told by a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.cli", "-C", str(workspace), "trace", MESSAGE, "--json"],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        check=True,
+        capture_output=True,
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def without_times(told: dict[str, Any]) -> dict[str, Any]:
+    """A trace without when it was made, how long it took, and whether answers were remembered."""
+    rows = [
+        {
+            **row,
+            "gate": row["gate"] and {**row["gate"], "latency_ms": 0.0, "cached": False},
+            "why": row["why"].replace(", remembered)", ")"),
+        }
+        for row in told["rows"]
+    ]
+    message = {**told["message"], "at": ""}
+    return {**told, "message": message, "rows": rows, "tier1_ms": 0.0, "tier2_ms": 0.0, "gate_ms": 0.0}
+
+
+def configure(workspace: Path, preset: str, gate: str = "") -> None:
+    """Chooses the preset, and other settings of the gate."""
+    config = workspace / "memory-config.yaml"
+    text = re.sub(r"preset: \w+", f"preset: {preset}", config.read_text())
+    if gate:
+        text = re.sub(r"^gate:\n(?:[ \n].*\n|\n)*", gate, text, flags=re.MULTILINE)
+    config.write_text(text)
+    assert f"preset: {preset}" in text and gate in text
+
+
+@pytest.mark.parametrize("preset", ["spec", "calibrated"])
+def test_two_processes_tell_the_same(sample: Path, preset: str) -> None:
+    configure(sample, preset)
+    first, second = trace(sample, 1), trace(sample, 4242)
+    assert without_times(first) == without_times(second)
+    assert first["funnel"]["tier1"] > 2 and len(first["rows"]) > 5
+
+
+@pytest.mark.parametrize("mode", ["each", "list"])
+def test_what_the_gate_answered_is_known_after_a_restart(
+    sample: Path, httpserver: HTTPServer, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    prompts: list[str] = []
+
+    def handle(request: Request) -> Response:
+        prompts.append(request.get_json()["messages"][1]["content"])
+        said = "1" if "<playbook number" in prompts[-1] else ("YES" if len(prompts) % 2 else "NO")
+        choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+        reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        return Response(json.dumps(reply), content_type="application/json")
+
+    httpserver.expect_request("/v1/chat/completions", method="POST").respond_with_handler(handle)
+    configure(
+        sample,
+        "spec",
+        f"gate:\n  provider: openai\n  model: m\n  base_url: {httpserver.url_for('/v1')}\n"
+        f"  mode: {mode}\n  max_calls_per_message: 99\n  deadline_s: 60\n\n",
+    )
+    first = trace(sample, 1)
+    asked = [row for row in first["rows"] if row["gate"]]
+    assert len(asked) > 1
+    assert not any(row["gate"]["cached"] for row in asked)
+    calls = -(-len(asked) // LIST_LENGTH) if mode == "list" else len(asked)
+    assert len(prompts) == calls
+    second = trace(sample, 4242)
+    assert len(prompts) == calls, "nobody was asked again"
+    assert all(row["gate"]["cached"] for row in second["rows"] if row["gate"])
+    assert without_times(first) == without_times(second)

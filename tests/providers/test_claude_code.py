@@ -1,0 +1,281 @@
+"""The ``claude`` command answers or there is a clear error; nothing outlasts its question."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from engine.activation.gate import Gate, GateQuestion
+from engine.activation.gate_list import ListGate
+from engine.activation.gate_model import ModelGate
+from engine.config import GateSettings
+from engine.errors import GateError
+from engine.providers.claude_code import WITHIN_VARIABLE, ClaudeCode
+from tests.providers.conftest import KEY, complete
+
+
+class Install(Protocol):
+    """Puts a ``claude`` with a given script on PATH; gives the folder that the script knows as ``$LOG``."""
+
+    def __call__(self, script: str, interpreter: str = "/bin/sh") -> Path: ...
+
+
+YES = json.dumps(
+    {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": "YES",
+        "stop_reason": "end_turn",
+        "total_cost_usd": 0.0012,
+        "usage": {"input_tokens": 3, "cache_read_input_tokens": 20, "output_tokens": 4},
+    }
+)
+HANGS = 'sleep 600 & echo $! > "$LOG/child"; echo $$ > "$LOG/leader"; wait'
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    folder, log = tmp_path / "bin", tmp_path / "log"
+    folder.mkdir()
+    log.mkdir()
+    monkeypatch.setenv("LOG", str(log))
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def install(script: str, interpreter: str = "/bin/sh") -> Path:
+        command = folder / "claude"
+        command.write_text(f"#!{interpreter}\n{script}\n")
+        command.chmod(0o755)
+        return log
+
+    return install
+
+
+def says(text: str) -> str:
+    return f"cat <<'END'\n{text}\nEND"
+
+
+async def until_gone(log: Path, *names: str) -> None:
+    """Waits for the end of processes that wrote their numbers down, if they got so far."""
+    for name in names:
+        number = (log / name).read_text().strip() if (log / name).exists() else ""
+        while number and not _has_ended(number):
+            await asyncio.sleep(0.01)
+
+
+def _has_ended(number: str) -> bool:
+    command = ["ps", "-o", "stat=", "-p", number]
+    state = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    return state == "" or state.startswith("Z")
+
+
+async def until_there(path: Path) -> None:
+    while not path.exists() or not path.read_text().strip():
+        await asyncio.sleep(0.01)
+
+
+async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) -> None:
+    claude(says(YES))
+    done = await ClaudeCode().complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
+    assert (done.text, done.model, done.cut) == ("YES", "haiku", False)
+    assert (done.input_tokens, done.output_tokens, done.cost_usd) == (23, 4, 0.0012)
+
+
+async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
+    claude: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", "AUTOPOIESIS_GATE_API_KEY"):
+        monkeypatch.setenv(variable, "set")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
+    log = claude(
+        'printf "%s\\n" "$@" > "$LOG/argv"; cat > "$LOG/stdin"; env > "$LOG/env"; pwd > "$LOG/cwd"\n'
+        f'ls -A | wc -l > "$LOG/files"\n{says(YES)}'
+    )
+    prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
+    await ClaudeCode("opus").complete("You judge.", prompt, max_tokens=1, temperature=0.0, timeout=20)
+    argv = (log / "argv").read_text().split("\n")[:-1]
+    assert argv[0] == "-p"
+    for option, value in (
+        ("--output-format", "json"),
+        ("--max-turns", "1"),
+        ("--tools", ""),
+        ("--model", "opus"),
+        ("--system-prompt", "You judge."),
+    ):
+        assert argv[argv.index(option) + 1] == value
+    assert "--no-session-persistence" in argv and "--strict-mcp-config" in argv
+    assert '{"disableAllHooks":true}' in argv
+    assert not any("touch" in argument for argument in argv)
+    assert (log / "stdin").read_text() == prompt.replace("\ud800", "?")
+    environment = dict(line.split("=", 1) for line in (log / "env").read_text().splitlines() if "=" in line)
+    assert environment["ANTHROPIC_API_KEY"] == "its-own" and environment[WITHIN_VARIABLE] == "1"
+    assert not {"CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", "AUTOPOIESIS_GATE_API_KEY"} & set(
+        environment
+    )
+    assert (log / "files").read_text().strip() == "0"
+    assert not Path((log / "cwd").read_text().strip()).exists()
+
+
+async def test_a_missing_command_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
+    with pytest.raises(GateError, match="the claude command was not found on PATH") as caught:
+        await complete(ClaudeCode())
+    assert "install Claude Code" in caught.value.cure and "gate.provider: local" in caught.value.cure
+
+
+async def test_a_command_that_cannot_be_started(claude: Install) -> None:
+    claude("", interpreter="/nowhere/to/be/found")
+    with pytest.raises(GateError, match="cannot be started: No such file or directory"):
+        await complete(ClaudeCode())
+
+
+async def test_a_model_that_is_no_argument(claude: Install) -> None:
+    claude(says(YES))
+    with pytest.raises(GateError, match=r"cannot be started: gate\.model cannot be given to a command"):
+        await complete(ClaudeCode("ha\0iku"))
+
+
+async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
+    log = claude(HANGS)
+    with pytest.raises(GateError, match=r"no answer within 0\.5 s") as caught:
+        await complete(ClaudeCode(), timeout=0.5)
+    assert "gate.claude_code_deadline_s" in caught.value.cure
+    await until_gone(log, "leader", "child")
+
+
+async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
+    log = claude(HANGS)
+    task = asyncio.ensure_future(complete(ClaudeCode(), timeout=600))
+    await until_there(log / "leader")
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=5.0)
+    assert done and task.cancelled()
+    await until_gone(log, "leader", "child")
+
+
+async def test_one_whose_child_keeps_the_output_open_ends_at_the_deadline(claude: Install) -> None:
+    log = claude(f'sleep 600 & echo $! > "$LOG/child"\n{says(YES)}')
+    with pytest.raises(GateError, match=r"no answer within 0\.5 s"):
+        await complete(ClaudeCode(), timeout=0.5)
+    await until_gone(log, "child")
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["", "YES", YES[:60], "[]", "null", "[" * 50_000, '{"type": "result"}', '{"type": "result", "result": 7}',
+     '{"type": "system", "result": "YES"}', f"{YES}\n{YES}"],
+    ids=["empty", "plain", "cut", "list", "null", "deep", "nothing", "number", "other", "two"],
+)  # fmt: skip
+async def test_output_that_is_no_reply_is_an_error(claude: Install, output: str) -> None:
+    claude(says(output))
+    with pytest.raises(GateError, match="the reply could not be read"):
+        await complete(ClaudeCode())
+
+
+@pytest.mark.parametrize("script", ["yes nonsense", "head -c 3000000 /dev/zero"])
+async def test_output_without_end_is_given_up(claude: Install, script: str) -> None:
+    log = claude(f'echo $$ > "$LOG/leader"\n{script}')
+    with pytest.raises(GateError, match="wrote more than 1 MiB"):
+        await complete(ClaudeCode())
+    await until_gone(log, "leader")
+
+
+async def test_much_on_standard_error_does_not_hold_up_the_answer(claude: Install) -> None:
+    claude(f"head -c 3000000 /dev/zero >&2\n{says(YES)}")
+    assert await complete(ClaudeCode()) == "YES"
+
+
+async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> None:
+    claude(f"exec 0<&-\n{says(YES)}")
+    done = await ClaudeCode().complete("S", "P" * 2_000_000, max_tokens=1, temperature=0.0, timeout=20)
+    assert done.text == "YES"
+
+
+@pytest.mark.parametrize(
+    ("script", "what", "cure"),
+    [
+        (
+            says('{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}')
+            + "\nexit 1",
+            "failed with status 1: Invalid API key · Please run /login",
+            "run claude once to log in",
+        ),
+        (
+            says('{"type":"result","is_error":true,"result":"API Error: 529 overloaded"}'),
+            "failed: API Error: 529 overloaded",
+            "run claude -p hello to see what it says",
+        ),
+        (
+            "echo \"error: unknown option '--tools'\" >&2; exit 1",
+            "this version does not know --tools",
+            "update",
+        ),
+        (
+            "printf 'out of\\033[31m\\nluck' >&2; exit 3",
+            "failed with status 3: out of [31m luck",
+            "run claude",
+        ),
+        ("exit 7", "failed with status 7", "run claude -p hello"),
+        ("kill -9 $$", "failed with status -9", "run claude -p hello"),
+        (f"{says(YES)}\nexit 1", "failed with status 1: YES", "run claude"),
+    ],
+    ids=["login", "overloaded", "old", "stderr", "silent", "killed", "answer-but-failed"],
+)
+async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
+    claude(script)
+    with pytest.raises(GateError) as caught:
+        await complete(ClaudeCode())
+    assert caught.value.what == what and cure in caught.value.cure
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"])
+async def test_what_quotes_the_key_is_not_shown(
+    claude: Install, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, KEY)
+    claude(f'echo "bad key ${variable}" >&2; exit 1')
+    with pytest.raises(GateError) as caught:
+        await complete(ClaudeCode())
+    assert caught.value.what == "failed with status 1"
+    assert KEY not in repr(vars(ClaudeCode()))
+
+
+async def test_a_question_within_a_question_is_not_put(
+    claude: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = claude('touch "$LOG/started"')
+    monkeypatch.setenv(WITHIN_VARIABLE, "1")
+    with pytest.raises(GateError, match="asked from within a gate question"):
+        await complete(ClaudeCode())
+    assert not (log / "started").exists()
+
+
+@pytest.mark.parametrize(("said", "answers"), [("1", ["yes", "no"]), ("none", ["no", "no"])])
+def test_it_answers_lists_from_the_thread_of_the_gate(claude: Install, said: str, answers: list[str]) -> None:
+    claude(says(YES.replace('"YES"', f'"{said}"')))
+    gate = Gate(ListGate(ClaudeCode()), GateSettings(provider="claude-code", mode="list"))
+    questions = [GateQuestion("review this", name, "about", f"Name: {name}") for name in ("a", "b")]
+    outcomes = [outcome for outcome in gate.ask_and_wait(questions) if outcome]
+    gate.close()
+    assert [outcome.answer for outcome in outcomes] == answers
+    assert sum(outcome.cost_usd for outcome in outcomes) == pytest.approx(0.0012)
+
+
+def test_it_has_a_deadline_of_its_own(claude: Install) -> None:
+    claude("sleep 600")
+    settings = GateSettings(deadline_s=600, claude_code_deadline_s=0.3)
+    gate = Gate(ModelGate(ClaudeCode()), settings)
+    (outcome,) = gate.ask_and_wait([GateQuestion("review this", "a", "about", "Name: a")])
+    gate.close()
+    assert outcome is not None and outcome.answer == "failed" and "no answer within 0.3 s" in outcome.reason
