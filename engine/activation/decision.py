@@ -101,10 +101,13 @@ class Decision(NamedTuple):
 
 
 class Label(NamedTuple):
-    """Whether a logged decision's topic was right for its message, said afterwards."""
+    """Whether a logged decision's topic was right for its message, said afterwards.
+
+    ``useful`` is ``None`` where whoever said so took it back.
+    """
 
     decision: str
-    useful: bool
+    useful: bool | None
     by: str
 
 
@@ -190,7 +193,8 @@ def entry_of(line: bytes) -> Decision | Label | None:
             return None
         if "label" in data:
             label, decision, by = data["label"], data["decision"], data["by"]
-            if isinstance(label, bool) and isinstance(decision, str) and by in LABELLER_RANK:
+            known = label is None or isinstance(label, bool)
+            if known and isinstance(decision, str) and by in LABELLER_RANK:
                 return Label(decision, label, by)
             return None
         datetime.fromisoformat(data["at"])

@@ -6,59 +6,43 @@ joins the two. Nothing in the log is ever changed, so a line that cannot be read
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import itertools
-import os
-import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import (
     LABELLER_RANK,
     Decision,
-    Label,
     Labeller,
     decision_id,
-    entry_of,
     hash_of,
     line_of,
     record_of,
     worth_logging,
 )
-from engine.errors import AutopoiesisError, DocumentError
-from engine.store import descriptors
+from engine.activation.decision_reading import (
+    LOG_FOLDER,
+    DecisionHistory,
+    DecisionReading,
+    LogStamp,
+    backwards,
+    log_stamp,
+)
+from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
     from engine.activation.signals import Signals
     from engine.activation.trace import Trace
     from engine.store.files import Files
 
-LOG_FOLDER = "logs/decisions"
+__all__ = ["LOG_FOLDER", "DecisionHistory", "DecisionLog"]
 
-_MONTH = re.compile(r"\d{4}-\d{2}\.jsonl")
-_BLOCK = 256 * 1024
-_LONGEST_LINE = 1024 * 1024
 _LOCK_WAIT_S = 2.0
 _FAILING_WAIT_S = 0.05
 _WAITING_LIMIT = 4 * 1024 * 1024
 _LEAST_PREFIX = 4
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionHistory:
-    """The log, read.
-
-    Attributes:
-        decisions: Oldest first; one per id, the latest, with its label.
-        broken: Lines that could not be read.
-    """
-
-    decisions: tuple[Decision, ...]
-    broken: int
 
 
 class DecisionLog:
@@ -123,12 +107,12 @@ class DecisionLog:
             self._files.append(self._path(), record_of(trace.message, whole_hash, row, None))
         return name
 
-    def label(self, decision_id: str, useful: bool, by: Labeller = "person") -> Decision:
+    def label(self, decision_id: str, useful: bool | None, by: Labeller = "person") -> Decision:
         """Says whether a decision's topic was right for its message.
 
         Args:
             decision_id: The id, or a start of it that is unique, of at least four characters.
-            useful: Whether it was.
+            useful: Whether it was; ``None`` takes back what ``by`` said before.
             by: Who says so.
 
         Returns:
@@ -138,7 +122,14 @@ class DecisionLog:
             AutopoiesisError: There is no such decision, or several begin like that.
             WriteFailed, ReadOnly: The label was not recorded.
         """
-        decision = self.find(decision_id)
+        return self.label_known(self.find(decision_id), useful, by)
+
+    def label_known(self, decision: Decision, useful: bool | None, by: Labeller = "person") -> Decision:
+        """As ``label``, for a decision that was read from the log: nothing is searched for it.
+
+        Raises:
+            WriteFailed, ReadOnly: The label was not recorded.
+        """
         record: dict[str, object] = {
             "label": useful,
             "decision": decision.id,
@@ -146,6 +137,9 @@ class DecisionLog:
             "at": self._clock().isoformat(),
         }
         self._files.append(self._path(), line_of(record))
+        if useful is None:
+            # Somebody of a lower rank may have said something before.
+            return self.find(decision.id)
         if LABELLER_RANK[by] < LABELLER_RANK.get(decision.labelled_by, -1):
             return decision
         return decision._replace(useful=useful, labelled_by=by)
@@ -160,7 +154,7 @@ class DecisionLog:
         if len(decision_id) < _LEAST_PREFIX or not decision_id.isalnum():
             raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", cure=cure)
         found: dict[str, Decision] = {}
-        for decision in self._backwards(decision_id.encode()):
+        for decision in backwards(self._files, decision_id.encode()):
             if decision.id == decision_id:
                 return decision
             if decision.id.startswith(decision_id):
@@ -173,38 +167,33 @@ class DecisionLog:
             )
         return next(iter(found.values()))
 
-    def last(self, count: int, *, topic: str | None = None) -> tuple[Decision, ...]:
+    def last(self, count: int, *, topic: str | None = None, unlabelled: bool = False) -> tuple[Decision, ...]:
         """The last decisions, newest first, reading no more of the log than they take.
 
         Args:
             count: How many.
             topic: Only those about this topic.
+            unlabelled: Only those nobody has labelled.
         """
-        decisions = self._backwards(b"" if topic is None else line_of(topic).strip())
-        matching = (decision for decision in decisions if topic is None or decision.topic == topic)
+        decisions = backwards(self._files, b"" if topic is None else line_of(topic).strip())
+        matching = (
+            decision
+            for decision in decisions
+            if (topic is None or decision.topic == topic) and not (unlabelled and decision.useful is not None)
+        )
         return tuple(itertools.islice(matching, count))
 
     def read(self) -> DecisionHistory:
         """The whole log, streamed; 100,000 decisions take about a second."""
-        decisions: dict[str, Decision] = {}
-        labels: dict[str, Label] = {}
-        broken = 0
-        with _uncollected():
-            for line in itertools.chain.from_iterable(map(self._lines, self._months())):
-                entry = entry_of(line)
-                if isinstance(entry, Decision):
-                    decisions.pop(entry.id, None)
-                    decisions[entry.id] = entry
-                elif isinstance(entry, Label):
-                    known = labels.get(entry.decision)
-                    if known is None or LABELLER_RANK[entry.by] >= LABELLER_RANK[known.by]:
-                        labels[entry.decision] = entry
-                else:
-                    broken += 1
-        for name, label in labels.items():
-            if name in decisions:
-                decisions[name] = decisions[name]._replace(useful=label.useful, labelled_by=label.by)
-        return DecisionHistory(tuple(decisions.values()), broken)
+        return self.reading().update()
+
+    def reading(self) -> DecisionReading:
+        """A way to read the log again and again that reads only what was added."""
+        return DecisionReading(self._files)
+
+    def stamp(self) -> LogStamp:
+        """The state of the log's files; what was made from the log is stale when it differs."""
+        return log_stamp(self._files)
 
     def flush(self) -> None:
         """Tries once more to write what is waiting."""
@@ -230,75 +219,3 @@ class DecisionLog:
 
     def _path(self) -> str:
         return f"{LOG_FOLDER}/{self._clock():%Y-%m}.jsonl"
-
-    def _months(self) -> list[str]:
-        folder = self._files.workspace.root.joinpath(LOG_FOLDER)
-        if not folder.is_dir():
-            return []
-        return sorted(
-            f"{LOG_FOLDER}/{entry.name}" for entry in folder.iterdir() if _MONTH.fullmatch(entry.name)
-        )
-
-    def _lines(self, relative: str) -> Iterator[bytes]:
-        with os.fdopen(self._descriptor(relative), "rb", buffering=_BLOCK) as file:
-            yield from (line for line in file if line != b"\n")
-
-    def _backwards(self, holding: bytes) -> Iterator[Decision]:
-        """Decisions newest first, of those in whose lines ``holding`` occurs.
-
-        A label stands behind its decision, so going backwards it is met before it.
-        """
-        labels: dict[str, Label] = {}
-        seen: set[str] = set()
-        for relative in reversed(self._months()):
-            for line in self._lines_backwards(relative):
-                if holding not in line and b'"label"' not in line:
-                    continue
-                entry = entry_of(line)
-                if isinstance(entry, Label):
-                    known = labels.get(entry.decision)
-                    if known is None or LABELLER_RANK[entry.by] > LABELLER_RANK[known.by]:
-                        labels[entry.decision] = entry
-                elif isinstance(entry, Decision) and entry.id not in seen:
-                    seen.add(entry.id)
-                    label = labels.get(entry.id)
-                    yield entry._replace(useful=label.useful, labelled_by=label.by) if label else entry
-
-    def _lines_backwards(self, relative: str) -> Iterator[bytes]:
-        descriptor = self._descriptor(relative)
-        try:
-            position = os.fstat(descriptor).st_size
-            rest = b""
-            while position > 0:
-                size = min(_BLOCK, position)
-                position -= size
-                first, *lines = (os.pread(descriptor, size, position) + rest).split(b"\n")
-                yield from (line for line in reversed(lines) if line)
-                rest = first if len(first) <= _LONGEST_LINE else b""
-            if rest:
-                yield rest
-        finally:
-            os.close(descriptor)
-
-    def _descriptor(self, relative: str) -> int:
-        workspace = self._files.workspace
-        *parents, name = workspace.resolve(relative).relative_to(workspace.root).parts
-        try:
-            with descriptors.open_folder(workspace.root, parents) as folder:
-                return descriptors.open_file(name, folder, os.O_RDONLY, relative)
-        except OSError as error:
-            raise DocumentError(
-                f"cannot be read ({error.strerror})", where=relative, cure="check its permissions"
-            ) from error
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """While hundreds of thousands of values are made and kept, looking for garbage among them is a third."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation import decisions
-from engine.activation.decision import Decision, decision_id, hash_of, worth_logging
+from engine.activation import decision_reading, decisions
+from engine.activation.decision import Decision, decision_id, entry_of, hash_of, worth_logging
 from engine.activation.decisions import LOG_FOLDER, DecisionLog
 from engine.activation.signals import Signals
 from engine.activation.trace import (
@@ -181,7 +181,7 @@ def test_an_id_names_the_decision_whenever_it_is_made(tmp_path: Path) -> None:
         log.record(trace(row("a"), row("b")), {})
     log.record(trace(row("a", score=0.1)), {})
     history = log.read()
-    assert [(decision.topic, decision.score) for decision in history.decisions] == [("b", 0.28), ("a", 0.1)]
+    assert [(decision.topic, decision.score) for decision in history.decisions] == [("a", 0.1), ("b", 0.28)]
     assert [(decision.topic, decision.score) for decision in log.last(9)] == [("a", 0.1), ("b", 0.28)]
     ids = {
         decision_id(message, hash_of(text), topic)
@@ -282,7 +282,7 @@ def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytes
         log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)), {})
     everything = log.read().decisions
     for block in (1, 7, 100, 701, 10_000):
-        monkeypatch.setattr(decisions, "_BLOCK", block)
+        monkeypatch.setattr(decision_reading, "_BLOCK", block)
         assert log.last(100) == everything[::-1]
 
 
@@ -414,3 +414,135 @@ def test_two_processes_append_without_losing_a_line(tmp_path: Path) -> None:
     assert [process.wait(60) for process in processes] == [0, 0]
     history = log_of(tmp_path).read()
     assert (len(history.decisions), history.broken) == (120, 0)
+
+
+def test_a_label_can_be_taken_back(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+    (name,) = [decision.id for decision in log.last(1)]
+
+    def both() -> set[tuple[bool | None, str]]:
+        return {(d.useful, d.labelled_by) for d in (*log.read().decisions, *log.last(1), log.find(name))}
+
+    log.label(name, True)
+    assert log.label(name, None).useful is None
+    assert both() == {(None, "")}
+    log.label(name, False, "use")
+    log.label(name, True)
+    assert log.label(name, None)[-2:] == (False, "use"), "what use showed counts again"
+    assert both() == {(False, "use")}
+    log.label(name, None, "gate")
+    assert both() == {(False, "use")}
+    log.label(name, None, "use")
+    assert both() == {(None, "")}
+    lines = (tmp_path / LOG_FOLDER / "2026-02.jsonl").read_bytes().splitlines()
+    assert len(lines) == 8 and log.read().broken == 0, "nothing was taken out of the log"
+
+
+def test_the_last_ones_that_nobody_has_labelled(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for minute in range(9):
+        log.record(trace(row("a"), row("b"), at=FEBRUARY + timedelta(minutes=minute)), {})
+    for decision in log.last(6):
+        log.label(decision.id, True)
+    found = log.last(2, topic="a", unlabelled=True)
+    assert [(decision.topic, decision.time.minute) for decision in found] == [("a", 50), ("a", 49)]
+    log.label(found[0].id, True)
+    log.label(found[0].id, None)
+    assert log.last(2, topic="a", unlabelled=True) == found
+
+
+def test_reading_again_reads_only_what_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    log = log_of(tmp_path, clock)
+    reading = log.reading()
+    assert reading.update().decisions == ()
+    read: list[bytes] = []
+
+    def counted(line: bytes) -> object:
+        read.append(line)
+        return entry_of(line)
+
+    monkeypatch.setattr(decision_reading, "entry_of", counted)
+    for minute in range(5):
+        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+        assert len(reading.update().decisions) == minute + 1
+    log.label(log.last(1)[0].id, True)
+    clock.now += timedelta(days=40)
+    log.record(trace(row("a", score=0.9), at=FEBRUARY), {})
+    log.label(log.last(1)[0].id, False)
+    read.clear()
+    history = reading.update()
+    assert len(read) == 3
+    assert history == log.read()
+    found = [(d.score, d.useful) for d in history.decisions]
+    assert (found[0], found[-1]) == ((0.9, False), (0.28, True))
+    read.clear()
+    assert reading.update() == history and not read
+
+
+def test_a_label_may_stand_before_its_decision(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.record(trace(row("a")), {})
+    log.label(log.last(1)[0].id, True)
+    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    decision, label = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(label)
+    reading = log.reading()
+    assert reading.update().decisions == ()
+    with path.open("ab") as file:
+        file.write(decision)
+    (found,) = reading.update().decisions
+    assert found.useful is True and log.read().decisions == (found,)
+
+
+def test_a_log_that_became_another_one_is_read_from_its_beginning(tmp_path: Path) -> None:
+    clock = Clock()
+    log = log_of(tmp_path, clock)
+    reading = log.reading()
+    for minute in range(4):
+        log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
+    assert len(reading.update().decisions) == 4
+    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1:]))
+    assert reading.update() == log.read() and len(log.read().decisions) == 3
+    changed = lines[1].replace(b'"topic":"a"', b'"topic":"z"')
+    path.write_bytes(b"".join((changed, *lines[2:])))
+    os.utime(path, ns=(1, 1))
+    assert reading.update() == log.read() and log.read().decisions[0].topic == "z"
+    (tmp_path / LOG_FOLDER / "2025-12.jsonl").write_bytes(lines[0])
+    assert reading.update() == log.read() and len(log.read().decisions) == 4
+    path.unlink()
+    assert [d.topic for d in reading.update().decisions] == ["a"]
+    path.write_bytes(lines[2] + lines[3][:-9])
+    history = reading.update()
+    assert (len(history.decisions), history.broken) == (2, 1)
+    path.write_bytes(lines[2] + lines[3])
+    assert reading.update() == log.read() and reading.update().broken == 0
+
+
+def test_reading_goes_on_after_a_file_that_could_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(tmp_path)
+    reading = log.reading()
+    log.record(trace(row("a")), {})
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            descriptors, "open_file", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EACCES, "no"))
+        )
+        with pytest.raises(DocumentError):
+            reading.update()
+    assert len(reading.update().decisions) == 1
+
+
+def test_the_stamp_of_a_log_changes_with_it(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    stamps = [log.stamp()]
+    log.record(trace(row("a")), {})
+    stamps.append(log.stamp())
+    log.label(log.last(1)[0].id, True)
+    stamps.append(log.stamp())
+    assert stamps[0] == () and len(set(stamps)) == 3
+    assert log.stamp() == stamps[-1]

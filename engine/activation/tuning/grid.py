@@ -1,0 +1,282 @@
+"""Every pair of cuts worth considering against some labelled decisions, at once (spec 5.5).
+
+Everything is weighed in wrong decisions. For labelled decisions with expected counts TP, FP and FN::
+
+    worth(cuts) = (2·TP − GATE_PRICE · calls) / (2·TP + FP + FN)
+
+is F1 less a price for every question put to the gate; fitting takes off ``MOVE_PRICE`` for moving each cut
+across the whole scale as well. Moving cuts has to pay for itself in decisions put right, so a few labels move
+them little, and many as far as they say.
+
+Considered are the gaps between neighbouring scores with different labels, at the roundest number in each;
+where there are very many, all numbers of two digits.
+
+Where all labels are of one kind, F1 says nothing and the wrong decisions are counted instead, and cuts stay
+close to the scores that they part from. Noise alone says nothing about where a topic is certain: above the
+cut that keeps it out, as large a part as today is asked about. What is useful alone moves the lower cut only,
+because nothing is known of what else would be let in, and the gate is there to find out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.activation.policy import Cuts
+from engine.activation.tuning.sums import running
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engine.activation.tuning.samples import Samples
+    from engine.activation.tuning.table import DecisionTable
+
+    Numbers = NDArray[np.float64]
+
+GATE_PRICE = 0.05
+"""What a question to the gate costs, in wrong decisions."""
+MOVE_PRICE = 2.0
+"""What moving a cut from 0 to 1 costs while fitting, in wrong decisions."""
+
+_MOST_CANDIDATES = 120
+_LEAST_GAP = 0.005
+_NEAR = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one pair of cuts does to some labelled decisions, as expected counts.
+
+    Attributes:
+        useful: Useful ones.
+        noise: Noise.
+        useful_active: Useful ones that are active.
+        noise_active: Noise that is active.
+        calls: Questions put to the gate.
+        unanswered: Of these, those it never answered before.
+    """
+
+    useful: float = 0.0
+    noise: float = 0.0
+    useful_active: float = 0.0
+    noise_active: float = 0.0
+    calls: float = 0.0
+    unanswered: float = 0.0
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.useful + other.useful,
+            self.noise + other.noise,
+            self.useful_active + other.useful_active,
+            self.noise_active + other.noise_active,
+            self.calls + other.calls,
+            self.unanswered + other.unanswered,
+        )
+
+    @property
+    def f1(self) -> float:
+        """F1; 0 where nothing useful is active."""
+        return 2 * self.useful_active / (self._weight or 1.0)
+
+    @property
+    def precision(self) -> float:
+        """Precision; 0 where nothing is active."""
+        return self.useful_active / ((self.useful_active + self.noise_active) or 1.0)
+
+    @property
+    def recall(self) -> float:
+        """Recall; 0 where nothing is useful."""
+        return self.useful_active / (self.useful or 1.0)
+
+    @property
+    def worth(self) -> float:
+        """F1 less the price of the questions; where F1 says nothing, the share of right decisions less it."""
+        price = GATE_PRICE * self.calls
+        if self.useful and self.noise:
+            return (2 * self.useful_active - price) / self._weight
+        wrong = self.useful - self.useful_active + self.noise_active
+        return 1 - (wrong + price) / ((self.useful + self.noise) or 1.0)
+
+    def gain_over(self, other: Outcome) -> float:
+        """By how much these cuts are worth more than others to the same decisions, in wrong decisions."""
+        weight = max(self._weight, other._weight) if self.useful and self.noise else self.useful + self.noise
+        return (self.worth - other.worth) * weight
+
+    @property
+    def _weight(self) -> float:
+        return self.useful + self.useful_active + self.noise_active
+
+
+def outcome(table: DecisionTable, topic: str, samples: Samples, cuts: Cuts) -> Outcome:
+    """What one pair of cuts does to some labelled decisions of a topic."""
+    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
+
+    found = Outcome()
+    for matched in (False, True):
+        part = samples.where(samples.matched == matched)
+        asked_at, active_at = table.limits(topic, cuts, matched=matched)
+        active = part.scores >= active_at
+        asked = (part.scores >= asked_at) & ~active
+        chance = np.where(active, 1.0, np.where(asked, part.yes, 0.0))
+        found += Outcome(
+            float(part.useful.sum()),
+            float((~part.useful).sum()),
+            float(chance[part.useful].sum()),
+            float(chance[~part.useful].sum()),
+            float(asked.sum()),
+            float((asked & ~part.answered).sum()),
+        )
+    return found
+
+
+def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
+    """The pair of cuts that is worth most to some labelled decisions of a topic.
+
+    Of pairs that are worth the same, the one nearest to today's; today's where cuts decide about none.
+    """
+    import numpy as np  # noqa: PLC0415 — as above
+
+    today = table.today(topic)
+    if not samples.moved.any():
+        return today
+    kind = samples.kind
+    gates, actives = _candidates(samples, today)
+    # The same to nine digits is the same: the order of adding up must not choose between equal pairs.
+    worth = np.round(_worth(table, topic, samples, gates, actives), 9)
+    gate, active = np.unravel_index(int(np.argmax(worth)), worth.shape)
+    best = Cuts(gates[int(gate)], actives[int(active)])
+    return _above_noise(best, today) if kind == "noise" else best
+
+
+def _candidates(samples: Samples, today: Cuts) -> tuple[list[float | None], list[float | None]]:
+    """Lower and upper cuts worth considering, today's first, then by distance from them."""
+    import numpy as np  # noqa: PLC0415 — as above
+
+    order = np.argsort(samples.scores[samples.moved], kind="stable")
+    scores = samples.scores[samples.moved][order]
+    useful = samples.useful[samples.moved][order]
+    values, starts = np.unique(scores, return_index=True)
+    if samples.kind == "both":
+        # Between two scores whose decisions are all useful, or all noise, no cut is better than at the ends.
+        counts = np.diff(np.append(starts, scores.size))
+        shares = np.add.reduceat(useful.astype(np.float64), starts) / counts
+        turns = np.flatnonzero((shares[:-1] != shares[1:]) | (shares[:-1] % 1 != 0))
+    else:
+        turns = np.arange(values.size - 1)
+    if turns.size > _MOST_CANDIDATES:
+        found = [mark / 100 for mark in range(1, 100) if scores[0] < mark / 100 <= scores[-1]]
+    else:
+        gaps = list(zip(values[turns].tolist(), values[turns + 1].tolist(), strict=True))
+        if samples.kind == "noise":
+            gaps = [(low, min(high, low + _NEAR)) for low, high in gaps]
+        elif samples.kind == "useful":
+            gaps = [(max(low, high - _NEAR), high) for low, high in gaps]
+        found = [mark for low, high in gaps if (mark := _between(low, high)) is not None]
+    found.append(_below(scores))
+    if (highest := _above(scores)) is not None:
+        found.append(highest)
+    marks = sorted(set(found))
+
+    def from_today(cut: float | None) -> list[float | None]:
+        return [cut, *sorted(marks, key=lambda mark: (abs(mark - _place(cut)), mark))]
+
+    uppers = [today.activate] if samples.kind == "useful" else from_today(today.activate)
+    return from_today(today.gate), uppers
+
+
+def _worth(
+    table: DecisionTable,
+    topic: str,
+    samples: Samples,
+    gates: Sequence[float | None],
+    actives: Sequence[float | None],
+) -> Numbers:
+    """What every pair is worth, lower cuts by upper cuts; −∞ for pairs the wrong way round."""
+    import numpy as np  # noqa: PLC0415 — as above
+
+    today = table.today(topic)
+    zero = np.zeros((len(gates), len(actives)))
+    useful_active, noise_active, calls = zero.copy(), zero.copy(), zero.copy()
+    everything = table.moved_scores(topic)
+    for part in table.segments(topic):
+        chosen = samples.matched == part.matched
+        scores, useful, yes = samples.scores[chosen], samples.useful[chosen], samples.yes[chosen]
+        order = np.argsort(scores, kind="stable")
+        scores, useful, yes = scores[order], useful[order], yes[order]
+        asked_at = [table.limits(topic, Cuts(g, None), matched=part.matched)[0] for g in gates]
+        active_at = [table.limits(topic, Cuts(today.gate, a), matched=part.matched)[1] for a in actives]
+        asked, active = np.searchsorted(scores, asked_at), np.searchsorted(scores, active_at)
+        asked = np.minimum.outer(asked, active)
+        for wanted, total in ((useful, useful_active), (~useful, noise_active)):
+            all_of, said_yes = running(wanted), running(wanted * yes)
+            total += all_of[-1] - all_of[active] + said_yes[active] - said_yes[asked]
+        all_scores = everything[part.start - table.segments(topic)[0].start :][: part.end - part.start]
+        reached, certain = np.searchsorted(all_scores, asked_at), np.searchsorted(all_scores, active_at)
+        calls += certain - np.minimum.outer(reached, certain)
+    # Questions about unlabelled decisions cost as much; they are counted at the rate of the labelled ones.
+    calls *= len(samples) / max(everything.size, 1)
+    moves = np.add.outer(_distances(gates), _distances(actives))
+    price = GATE_PRICE * calls + MOVE_PRICE * moves
+    count = float(samples.useful.sum())
+    if samples.kind == "both":
+        worth = (2 * useful_active - price) / (count + useful_active + noise_active)
+    else:
+        worth = -(count - useful_active + noise_active + price)
+    lower = np.array([-math.inf if gate is None else gate for gate in gates])
+    upper = np.array([math.inf if active is None else active for active in actives])
+    wrong_way = np.greater.outer(lower, upper)
+    wrong_way[0, 0] = False
+    worth[wrong_way] = -np.inf
+    return worth
+
+
+def _between(low: float, high: float) -> float | None:
+    """The roundest number above ``low``, up to ``high``, near the middle; ``None`` where there is none."""
+    for digits in (2, 3, 4):
+        middle = round((low + high) / 2, digits)
+        if low < middle <= high:
+            return middle
+    return None
+
+
+def _above(scores: Numbers) -> float | None:
+    """A cut above all scores, as far as the next one of such a series is expected to reach."""
+    highest = float(scores[-1])
+    cut = min(1.0, math.ceil((highest + _gap(scores)) * 100) / 100)
+    return cut if cut > highest else None
+
+
+def _below(scores: Numbers) -> float:
+    """A cut below all scores, likewise."""
+    return max(0.0, math.floor((float(scores[0]) - _gap(scores)) * 100) / 100)
+
+
+def _gap(scores: Numbers) -> float:
+    return max(_LEAST_GAP, float(scores[-1] - scores[0]) / max(scores.size - 1, 1))
+
+
+def _above_noise(best: Cuts, today: Cuts) -> Cuts:
+    """Where the upper cut had to rise to keep noise out, it leaves room for asking."""
+    if best.activate is None or today.activate is None or best.activate <= today.activate:
+        return best
+    asked = 0.0 if today.gate is None or today.gate >= 1 else (today.activate - today.gate) / (1 - today.gate)
+    room = best.activate + (1 - best.activate) * max(asked, 0.0)
+    return Cuts(best.gate, max(best.activate, round(room, 2)))
+
+
+def _place(cut: float | None) -> float:
+    """Where a cut stands on the scale; “never” is at its end."""
+    return 1.0 if cut is None else cut
+
+
+def _distances(cuts: Sequence[float | None]) -> Numbers:
+    """How far each cut is from the first, which is today's."""
+    import numpy as np  # noqa: PLC0415 — as above
+
+    places = np.array([_place(cut) for cut in cuts])
+    distances: Numbers = np.abs(places - places[0])
+    return distances

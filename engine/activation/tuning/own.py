@@ -1,0 +1,92 @@
+"""A pair of cuts as a topic's file would name it, and back (spec 5.4 and 5.5).
+
+Which score activates, asks or drops is settled by ``engine.activation.policy`` alone. To see what other cuts
+would have done, tuning asks it about the same topic with other numbers in its file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engine.activation.policy import Cuts, cuts_of
+
+if TYPE_CHECKING:
+    from engine.config import WatcherSettings
+    from engine.topics.model import Topic
+
+_DIGITS = (2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCuts:
+    """What a topic's file says about its cuts.
+
+    Attributes:
+        similarity_threshold: Its lower cut; ``None``: the file names none, so the table's counts.
+        activation_threshold: Its upper cut; ``None`` likewise.
+    """
+
+    similarity_threshold: float | None = None
+    activation_threshold: float | None = None
+
+    @classmethod
+    def of(cls, topic: Topic) -> OwnCuts:
+        """What the file of a topic says."""
+        return cls(topic.similarity_threshold, topic.activation_threshold)
+
+    def on(self, topic: Topic) -> Topic:
+        """The topic with these cuts in its file."""
+        return replace(
+            topic,
+            similarity_threshold=self.similarity_threshold,
+            activation_threshold=self.activation_threshold,
+        )
+
+
+def today(topic: Topic, settings: WatcherSettings) -> Cuts:
+    """The two cuts that hold for a topic and that its file can move.
+
+    With the ``calibrated`` preset they are those of a message without a match. With ``spec`` the lower one is
+    about messages without a match, and about matched ones as far as it raises their row's; the upper one is
+    about matched ones only, and “never” where a match needs no score at all.
+    """
+    cuts = cuts_of(topic, settings, matched=False)
+    if settings.preset == "calibrated":
+        return cuts
+    if topic.activation_threshold is not None:
+        return Cuts(cuts.gate, topic.activation_threshold)
+    activate = settings.row(topic.priority).activate
+    above = activate is not None and (cuts.gate is None or activate > cuts.gate)
+    return Cuts(cuts.gate, activate if above else None)
+
+
+def own_cuts(topic: Topic, settings: WatcherSettings, cuts: Cuts) -> OwnCuts:
+    """What a topic's file has to say so that ``cuts`` hold.
+
+    A cut that holds already stays as it is written, and one that the table gives by itself needs no line. A
+    file cannot say “never” where the table has a number: it says 1 then, which only a score of 1 reaches; and
+    “never asked” is a lower cut at the upper one, which leaves nothing to ask about.
+    """
+    now, table = today(topic, settings), today(OwnCuts().on(topic), settings)
+    upper = cuts.activate
+    if upper == now.activate:
+        own_upper = topic.activation_threshold
+    else:
+        own_upper = None if upper == table.activate else 1.0 if upper is None else upper
+    lower = cuts.gate
+    if lower == now.gate:
+        own_lower = topic.similarity_threshold
+    elif lower == table.gate:
+        own_lower = None
+    else:
+        own_lower = lower if lower is not None else 1.0 if upper is None else upper
+    return OwnCuts(own_lower, own_upper)
+
+
+def rounded(value: float | None) -> float | None:
+    """A cut with as many digits as a file gets: two, or up to four where two would be another cut."""
+    if value is None:
+        return None
+    wanted = round(value, _DIGITS[-1])
+    return next(short for digits in _DIGITS if (short := round(value, digits)) == wanted)

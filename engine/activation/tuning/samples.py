@@ -1,0 +1,110 @@
+"""A topic's labelled decisions: what cuts are fitted to, in folds that share no message (spec 5.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engine.activation.tuning.table import DecisionTable
+
+    Numbers = NDArray[np.float64]
+    Truths = NDArray[np.bool_]
+
+Kind = Literal["both", "noise", "useful"]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Labelled decisions of one topic, by match and score.
+
+    Attributes:
+        scores: The deciding score; −∞ for what no cut activates, ∞ for what none holds back.
+        useful: Whether it was; noise otherwise.
+        yes: The probability that the gate says yes, 0 to 1.
+        answered: Whether it did say something.
+        matched: Whether a trigger had fired.
+        messages: sha256 of the message.
+    """
+
+    scores: Numbers
+    useful: Truths
+    yes: Numbers
+    answered: Truths
+    matched: Truths
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: DecisionTable, topic: str) -> Samples:
+        """The labelled decisions of a topic."""
+        import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
+
+        rows, scores = table.rows(topic), table.moved_scores(topic)
+        matched = np.zeros(rows.size, dtype=bool)
+        for part in table.segments(topic):
+            if part.matched:
+                matched[rows.size - (part.end - part.start) :] = True
+        labelled = table.labels[rows] >= 0
+        chosen = rows[labelled]
+        return cls(
+            scores=scores[labelled],
+            useful=table.labels[chosen] == 1,
+            yes=table.yes_of(topic)[labelled],
+            answered=table.answers[chosen] >= 0,
+            matched=matched[labelled],
+            messages=tuple(table.decision(row).message_hash for row in chosen.tolist()),
+        )
+
+    def __len__(self) -> int:
+        return int(self.scores.size)
+
+    @property
+    def moved(self) -> Truths:
+        """Which of them cuts decide about."""
+        import numpy as np  # noqa: PLC0415 — as above
+
+        return np.isfinite(self.scores)
+
+    @property
+    def kind(self) -> Kind:
+        """Which labels those have that cuts decide about."""
+        useful = self.useful[self.moved]
+        return "noise" if not useful.any() else "useful" if useful.all() else "both"
+
+    def where(self, chosen: Truths) -> Samples:
+        """Some of them."""
+        return Samples(
+            scores=self.scores[chosen],
+            useful=self.useful[chosen],
+            yes=self.yes[chosen],
+            answered=self.answered[chosen],
+            matched=self.matched[chosen],
+            messages=tuple(
+                name for name, wanted in zip(self.messages, chosen.tolist(), strict=True) if wanted
+            ),
+        )
+
+    def messages_of(self, *, useful: bool) -> int:
+        """How many different messages the useful ones, or the noise, are about, where cuts decide."""
+        chosen = (self.moved & (self.useful == useful)).tolist()
+        return len({name for name, wanted in zip(self.messages, chosen, strict=True) if wanted})
+
+    def folds(self, count: int) -> list[Truths]:
+        """Deals them into parts: equal messages into the same one, useful ones and noise evenly.
+
+        The parts depend on the messages alone: they are dealt out in the order of their sha256.
+
+        Args:
+            count: How many parts, at least 2; some may be empty when there are fewer messages.
+        """
+        import numpy as np  # noqa: PLC0415 — as above
+
+        kinds: dict[str, int] = {}
+        for name, useful in zip(self.messages, self.useful.tolist(), strict=True):
+            kinds[name] = kinds.get(name, 0) | (2 if useful else 1)
+        dealt = {name: place % count for place, name in enumerate(sorted(kinds, key=lambda n: (kinds[n], n)))}
+        part = np.array([dealt[name] for name in self.messages], dtype=np.intp)
+        return [part == number for number in range(count)]

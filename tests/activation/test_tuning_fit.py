@@ -1,0 +1,284 @@
+"""Cuts fitted to labels: what they rest on, what they gain elsewhere, and when there are none (spec 5.5)."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from engine.activation.decision import Decision
+from engine.activation.policy import Cuts
+from engine.activation.tuning import grid
+from engine.activation.tuning.fit import Proposal, propose
+from engine.activation.tuning.replay import figures
+from engine.activation.tuning.samples import Samples
+from engine.topics.model import Topic
+from tests.activation.support import topic
+from tests.activation.tuning_cases import SPEC, decision, forced, series, table_of
+
+
+def spread(low: float, high: float, count: int) -> list[float]:
+    return [round(low + (high - low) * place / (count - 1), 6) for place in range(count)]
+
+
+def mixed(seed: int, count: int, *, useful_at: float = 0.8, noise_at: float = 0.62) -> list[Decision]:
+    """Labelled decisions whose noise lies above today's upper cut."""
+    chance = random.Random(seed)
+    labels = [chance.random() < 0.4 for _ in range(count)]
+    return [
+        decision(n, min(1.0, max(0.0, chance.gauss(useful_at if useful else noise_at, 0.06))), useful)
+        for n, useful in enumerate(labels)
+    ]
+
+
+def test_noise_alone_raises_both_cuts_just_above_it() -> None:
+    table = table_of(series(spread(0.62, 0.71, 20), False))
+    proposal = propose(table, "t")
+    assert proposal.cuts is not None and proposal.held_out is not None
+    assert proposal.cuts.gate == 0.72
+    assert proposal.cuts.activate is not None and proposal.cuts.activate > 0.72
+    assert (proposal.today, proposal.refused) == (Cuts(0.25, 0.6), "")
+    assert (proposal.before.noise_active, proposal.after and proposal.after.noise_active) == (20, 0)
+    held = proposal.held_out
+    assert (held.kind, held.folds, held.noise, held.today_noise_kept_out) == ("noise", 5, 20, 0)
+    assert held.noise_kept_out >= 18
+    assert "of 20 noise decisions kept out, today 0" in str(held)
+
+
+def test_noise_that_the_gate_rejects_is_not_asked_about_any_more() -> None:
+    asked = [decision(n, score, False, gate=("no", "local")) for n, score in enumerate(spread(0.3, 0.4, 20))]
+    proposal = propose(table_of(asked), "t")
+    assert proposal.cuts == Cuts(0.41, 0.6)
+    assert proposal.held_out is not None
+    assert (proposal.held_out.gate_calls, proposal.held_out.today_gate_calls) == (0, 20)
+
+
+def test_noise_that_is_dropped_already_leaves_the_cuts_alone() -> None:
+    proposal = propose(table_of(series(spread(0.13, 0.2, 20), False)), "t")
+    assert proposal.cuts is None
+    assert proposal.refused == "today's cuts are the best for its 20 labelled decisions"
+
+
+def test_useful_ones_alone_lower_the_cut_to_the_gate_and_only_that() -> None:
+    proposal = propose(table_of(series(spread(0.14, 0.2, 16), True)), "t")
+    assert proposal.cuts == Cuts(0.13, 0.6)
+    held = proposal.held_out
+    assert held is not None and held.kind == "useful"
+    assert (held.today_recall, held.gate_calls) == (0, 16)
+    assert held.recall == pytest.approx(0.95)
+    assert str(held).startswith("held out, 5 folds: recall .95, today .00")
+
+
+def test_labels_of_both_kinds_put_the_cuts_where_they_part() -> None:
+    decisions = [*series(spread(0.5, 0.69, 25), False), *series(spread(0.75, 0.95, 25), True, 25)]
+    proposal = propose(table_of(decisions), "t")
+    assert proposal.cuts == Cuts(0.72, 0.72)
+    held = proposal.held_out
+    assert held is not None and proposal.after is not None
+    assert proposal.after.f1 == 1
+    assert held.kind == "both" and held.f1 == pytest.approx(1, abs=0.05) and held.f1 > held.today_f1
+    assert held.f1_spread >= 0 and held.precision > held.today_precision
+
+
+def test_what_overlaps_is_asked_about() -> None:
+    low, both, high = spread(0.3, 0.5, 20), spread(0.55, 0.75, 30), spread(0.8, 0.95, 20)
+    decisions = [
+        *series(low, False),
+        *[decision(20 + n, score, n % 2 == 0) for n, score in enumerate(both)],
+        *series(high, True, 50),
+    ]
+    proposal = propose(table_of(decisions), "t")
+    assert proposal.cuts is not None and proposal.cuts.gate is not None and proposal.cuts.activate is not None
+    assert 0.5 < proposal.cuts.gate <= 0.56
+    assert 0.74 < proposal.cuts.activate <= 0.8
+
+
+def test_questions_have_their_price() -> None:
+    decisions = [
+        *series(spread(0.3, 0.5, 30), False),
+        *series(spread(0.7, 0.9, 30), True, 30),
+    ]
+    before = propose(table_of(decisions), "t")
+    assert before.cuts is not None and before.cuts.gate == before.cuts.activate
+    assert before.after is not None and before.after.gate_calls == 0
+
+
+def test_one_label_does_not_move_a_cut_across_the_scale_and_several_do() -> None:
+    known = topic("t", activation_threshold=0.4)
+    few = propose(table_of(series([*spread(0.3, 0.34, 11), 0.93], False), known), "t").cuts
+    many = propose(table_of(series([*spread(0.3, 0.34, 11), *[0.93] * 8], False), known), "t").cuts
+    assert few == Cuts(0.35, 0.4)
+    assert many is not None and many.activate is not None and many.activate > 0.93
+
+
+@pytest.mark.parametrize(
+    ("decisions", "why"),
+    [
+        ([], "0 decisions are labelled, and at least 10 are needed"),
+        (series([0.9], False), "1 decision is labelled, and at least 10 are needed"),
+        (series([0.9] * 9, False), "9 decisions are labelled, and at least 10 are needed"),
+        (
+            [*series(spread(0.6, 0.9, 9), False), *series([0.95, 0.96], True, 9)],
+            "2 useful and 9 noise are too few to tell them apart, and at least 3 of each are needed",
+        ),
+        (
+            [decision(n, 0.9, False, message="the same") for n in range(20)],
+            "all labelled decisions are about one and the same message, and at least two are needed",
+        ),
+        (
+            [decision(n, 0.9, False, hits=("webhook",)) for n in range(20)],
+            "cuts decide about 0 of 20 labelled decisions, and at least 10 are needed; a trigger settles the "
+            "others",
+        ),
+        (
+            [*series([0.9], True), *(decision(9 + n, 0.9, True, signal="tfidf") for n in range(31))],
+            "1 decision is labelled, and at least 10 are needed; 31 logged under another preset do not count",
+        ),
+    ],
+)
+def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[Decision], why: str) -> None:
+    proposal = propose(table_of(decisions), "t")
+    assert (proposal.refused, proposal.cuts, proposal.after, proposal.held_out) == (why, None, None, None)
+    assert proposal.before == figures(table_of(decisions), "t")
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        (topic("t", activation="manual"), "is activated by hand only"),
+        (forced("t", True), "is switched on by hand"),
+        (forced("t", False), "is switched off by hand"),
+        (replace(topic("t"), path=""), "has no file any more"),
+    ],
+)
+def test_topics_whose_cuts_decide_nothing_are_refused(known: Topic, why: str) -> None:
+    proposal = propose(table_of(series(spread(0.62, 0.7, 20), False), known), "t")
+    assert why in proposal.refused and proposal.cuts is None
+
+
+def test_noise_that_a_trigger_lets_in_is_not_the_cuts_business() -> None:
+    noise = [decision(n, score, False, hits=("keywords",)) for n, score in enumerate(spread(0.6, 0.7, 20))]
+    assert "a trigger settles" in propose(table_of(noise, topic("t", priority="critical")), "t").refused
+    assert propose(table_of(noise), "t").cuts is not None
+
+
+def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
+    chance = random.Random(3)
+    decisions = [decision(n, round(chance.random(), 3), n % 2 == 0) for n in range(60)]
+    everything = topic("t", similarity_threshold=0.1, activation_threshold=0.1)
+    table = table_of([one._replace(gate_answer="no", gate_provider="local") for one in decisions], everything)
+    proposal = propose(table, "t")
+    assert proposal.cuts is None and proposal.held_out is not None
+    assert proposal.refused.startswith("fitted cuts do no better than today's on decisions left out: F1 ")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_proposed_does_better_on_decisions_nobody_has_seen(seed: int) -> None:
+    proposal = propose(table_of(mixed(seed, 120)), "t")
+    assert proposal.cuts is not None
+    unseen = table_of(mixed(1000 + seed, 2000))
+    then, today = figures(unseen, "t", proposal.cuts), figures(unseen, "t")
+    assert then.f1 is not None and today.f1 is not None
+    assert then.f1 > today.f1 + 0.05
+    assert proposal.held_out is not None and proposal.held_out.f1 == pytest.approx(then.f1, abs=0.12)
+
+
+def test_with_the_specs_preset_the_cuts_are_those_of_matched_messages() -> None:
+    noise = [
+        decision(n, score, False, hits=("pattern",), signal="tfidf")
+        for n, score in enumerate(spread(0.31, 0.36, 20))
+    ]
+    proposal = propose(table_of(noise, topic("t", priority="high"), settings=SPEC), "t")
+    assert proposal.today == Cuts(0.15, 0.3)
+    assert proposal.cuts is not None and proposal.cuts.gate == 0.37
+    assert proposal.after is not None and proposal.after.noise_active == 0
+
+
+def test_equal_messages_are_in_the_same_fold_and_kinds_are_spread_evenly() -> None:
+    decisions = [
+        decision(n, round(0.3 + n / 200, 4), n % 3 == 0, message=f"message {n // 2}") for n in range(80)
+    ]
+    samples = Samples.of(table_of(decisions), "t")
+    folds = samples.folds(5)
+    assert [sum(bool(fold[n]) for fold in folds) for n in range(80)] == [1] * 80
+    for message in set(samples.messages):
+        at = [n for n, name in enumerate(samples.messages) if name == message]
+        assert len({next(f for f, fold in enumerate(folds) if fold[n]) for n in at}) == 1
+    assert all(4 <= int(samples.useful[fold].sum()) <= 7 for fold in folds)
+    assert all(14 <= int(fold.sum()) <= 18 for fold in folds)
+
+
+def test_fewer_messages_are_dealt_into_fewer_folds() -> None:
+    few = [decision(n, score, False, message=f"{n % 3}") for n, score in enumerate(spread(0.6, 0.7, 12))]
+    proposal = propose(table_of(few), "t")
+    assert proposal.held_out is not None and proposal.held_out.folds == 3
+    many = propose(table_of(series(spread(0.6, 0.7, 30), False)), "t", folds=4)
+    assert many.held_out is not None and many.held_out.folds == 4
+
+
+def test_the_same_log_gives_the_same_proposal_in_every_process() -> None:
+    code = (
+        "from engine.activation.tuning.fit import propose\n"
+        "from tests.activation.test_tuning_fit import mixed\n"
+        "from tests.activation.tuning_cases import table_of\n"
+        "print(propose(table_of(mixed(1, 90)), 't'))\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert said == {f"{propose(table_of(mixed(1, 90)), 't')}\n"}
+
+
+def _brute_force(table_decisions: list[Decision]) -> float:
+    """The best worth any pair of two-digit cuts has, prices of questions and moves included."""
+    table = table_of(table_decisions)
+    samples = Samples.of(table, "t")
+    today = table.today("t")
+    best = -1.0
+    for gate in range(0, 101, 2):
+        for active in range(gate, 101, 2):
+            cuts = Cuts(gate / 100, active / 100)
+            found = grid.outcome(table, "t", samples, cuts)
+            assert today.gate is not None and today.activate is not None
+            moved = abs(gate / 100 - today.gate) + abs(active / 100 - today.activate)
+            weight = found.useful + found.useful_active + found.noise_active
+            best = max(best, found.worth - grid.MOVE_PRICE * moved / weight)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_other_pair_of_cuts_is_worth_more(seed: int) -> None:
+    decisions = mixed(seed, 40)
+    table = table_of(decisions)
+    cuts = grid.best_cuts(table, "t", Samples.of(table, "t"))
+    found = grid.outcome(table, "t", Samples.of(table, "t"), cuts)
+    assert cuts.gate is not None and cuts.activate is not None
+    moved = abs(cuts.gate - 0.25) + abs(cuts.activate - 0.6)
+    weight = found.useful + found.useful_active + found.noise_active
+    assert found.worth - grid.MOVE_PRICE * moved / weight >= _brute_force(decisions) - 0.01
+
+
+def test_answers_that_nobody_gave_yet_are_told_apart() -> None:
+    decisions = [
+        *series(spread(0.3, 0.5, 20), False),
+        *[decision(20 + n, score, n % 2 == 0) for n, score in enumerate(spread(0.62, 0.75, 30))],
+    ]
+    held = propose(table_of(decisions), "t").held_out
+    assert held is not None and held.unanswered == held.gate_calls > 20
+    assert f"{held.gate_calls} gate calls ({held.gate_calls} never asked before), today" in str(held)
+
+
+def test_a_proposal_is_a_value() -> None:
+    proposal = propose(table_of(series([0.5], True)), "t")
+    assert isinstance(proposal, Proposal) and proposal == propose(table_of(series([0.5], True)), "t")

@@ -1,0 +1,194 @@
+"""Cuts as a topic's file names them, their rounding, and the file and journal they are written to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.activation.policy import Cuts, cuts_of
+from engine.activation.tuning.journal import JOURNAL_FOLDER, TuningJournal
+from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
+from engine.activation.tuning.topicfile import cuts_in, header_of, with_cuts
+from engine.config import WatcherSettings
+from engine.errors import DocumentError, TopicError
+from engine.topics.model import PRIORITY_ORDER, Topic
+from tests.activation.support import topic, workspace_files
+from tests.activation.tuning_cases import CALIBRATED, SPEC
+
+PRIORITIES = [topic("t", priority=priority) for priority in PRIORITY_ORDER]
+cuts = st.integers(0, 100).map(lambda cut: cut / 100)
+
+
+@pytest.mark.parametrize("known", PRIORITIES, ids=lambda known: known.priority)
+@pytest.mark.parametrize("watchers", [CALIBRATED, SPEC], ids=["calibrated", "spec"])
+@settings(max_examples=30, deadline=None)
+@given(pair=st.tuples(cuts, cuts).map(sorted))
+def test_cuts_in_a_file_are_the_cuts_that_hold(
+    known: Topic, watchers: WatcherSettings, pair: list[float]
+) -> None:
+    wanted = Cuts(*pair)
+    written = own_cuts(known, watchers, wanted).on(known)
+    assert today(written, watchers) == wanted
+    assert own_cuts(written, watchers, wanted).on(known) == written
+
+
+@pytest.mark.parametrize("known", PRIORITIES, ids=lambda known: known.priority)
+@pytest.mark.parametrize("watchers", [CALIBRATED, SPEC], ids=["calibrated", "spec"])
+def test_what_the_table_gives_needs_no_line(known: Topic, watchers: WatcherSettings) -> None:
+    assert own_cuts(known, watchers, today(known, watchers)) == OwnCuts()
+    cut = replace(known, similarity_threshold=0.33, activation_threshold=0.77)
+    assert own_cuts(cut, watchers, today(known, watchers)) == OwnCuts()
+
+
+def test_a_line_that_says_what_the_table_says_stays_while_its_cut_does() -> None:
+    known = topic("t", priority="high", similarity_threshold=0.15)
+    now = today(known, SPEC)
+    assert own_cuts(known, SPEC, now) == OwnCuts(0.15, None)
+    assert cuts_of(known, SPEC, matched=True) != cuts_of(topic("t", priority="high"), SPEC, matched=True)
+    assert own_cuts(known, SPEC, Cuts(0.15, 0.8)) == OwnCuts(0.15, 0.8)
+    assert own_cuts(known, SPEC, Cuts(0.2, 0.8)) == OwnCuts(0.2, 0.8)
+
+
+def test_never_is_written_as_far_as_a_file_can_say_it() -> None:
+    known = topic("t")
+    assert own_cuts(known, CALIBRATED, Cuts(0.25, None)) == OwnCuts(None, 1.0)
+    assert own_cuts(known, CALIBRATED, Cuts(None, 0.5)) == OwnCuts(0.5, 0.5)
+    assert own_cuts(known, CALIBRATED, Cuts(None, None)) == OwnCuts(1.0, 1.0)
+    assert own_cuts(known, SPEC, Cuts(0.15, None)) == OwnCuts()
+
+
+def test_with_the_calibrated_preset_today_is_what_the_policy_says_of_an_unmatched_message() -> None:
+    for known in PRIORITIES:
+        assert today(known, CALIBRATED) == cuts_of(known, CALIBRATED, matched=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "short"),
+    [
+        (0.34, 0.34),
+        (0.1 + 0.2, 0.3),
+        (0.3333333, 0.3333),
+        (0.3330001, 0.333),
+        (0.34004, 0.34),
+        (0.99996, 1.0),
+        (None, None),
+        (0.0, 0.0),
+    ],
+)
+def test_numbers_get_as_many_digits_as_they_need(value: float | None, short: float | None) -> None:
+    assert rounded(value) == short
+
+
+FILE = b"""---
+type: topic   # a playbook
+priority: high
+similarity_threshold: 0.2   # after the flood
+triggers:
+  - {type: keywords, words: [menu]}
+# the end
+---
+
+# Lunch
+
+## Instructions
+
+Book a table.
+"""
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_only_the_cuts_change_in_a_file(newline: bytes, bom: bytes) -> None:
+    data = bom + FILE.replace(b"\n", newline)
+    known = topic("lunch")
+    new = with_cuts(data, known, OwnCuts(0.34, 0.62))
+    assert cuts_in(new, known.path) == OwnCuts(0.34, 0.62)
+    kept = [line for line in new.split(newline) if b"_threshold" not in line]
+    assert kept == [line for line in data.split(newline) if b"_threshold" not in line]
+    assert b"similarity_threshold: 0.34   # after the flood" in new
+    assert with_cuts(new, known, OwnCuts(0.2, None)) == data
+
+
+def test_the_header_ends_where_the_body_begins() -> None:
+    assert header_of(FILE, "t.md") + b"\n# Lunch\n\n## Instructions\n\nBook a table.\n" == FILE
+    odd = FILE.replace(b"after", b"\r\x0c after").replace(b"# Lunch", b"# Lu\rnch")
+    assert header_of(odd, "t.md") in (b"", odd[: odd.index(b"\n# Lu")])
+
+
+def test_a_broken_header_is_never_rewritten() -> None:
+    broken = FILE.replace(b"[menu]", b"[menu")
+    with pytest.raises((DocumentError, TopicError)) as caught:
+        with_cuts(broken, topic("lunch"), OwnCuts(0.3, 0.6))
+    assert "topics/lunch.md" in str(caught.value)
+
+
+def test_a_cut_that_stands_somewhere_else_is_not_lost_from_sight() -> None:
+    nested = b"---\ntype: topic\ntriggers:\n  similarity_threshold: 0.4\n  patterns: [menu]\n---\n# Lunch\n"
+    known = topic("lunch", similarity_threshold=0.4)
+    assert cuts_in(nested, known.path) == OwnCuts(0.4, None)
+    assert cuts_in(with_cuts(nested, known, OwnCuts(0.5, None)), known.path) == OwnCuts(0.5, None)
+    with pytest.raises((TopicError, DocumentError)):
+        with_cuts(nested, known, OwnCuts(None, None))
+
+
+def test_the_journal_gives_the_last_change_that_stands(tmp_path: Path) -> None:
+    now = [datetime(2026, 2, 27, 8, tzinfo=UTC)]
+    files = workspace_files(tmp_path)
+
+    def journal() -> TuningJournal:
+        return TuningJournal(files, lambda: now[0])
+
+    assert journal().last() is None
+    header = b"---\nt: \xff\n---\n"
+    before, after = OwnCuts(), OwnCuts(0.25, 1.0)
+    first = journal().record("a", "topics/a.md", before, after, header=header, digest="d")
+    now[0] = datetime(2026, 3, 1, 8, tzinfo=UTC)
+    second = journal().record("b", "topics/b.md", before, after, header=b"", digest="d")
+    last = journal().last()
+    assert last is not None and (last.id, last.topic, last.after) == (second, "b", after)
+    journal().close(second)
+    last = journal().last()
+    assert last is not None and last.id == first
+    assert last.header.encode("latin-1") == header
+    journal().close(first)
+    assert journal().last() is None
+    assert sorted(path.name for path in (tmp_path / JOURNAL_FOLDER).iterdir()) == [
+        "2026-02.jsonl",
+        "2026-03.jsonl",
+    ]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"{\n",
+        b"[]\n",
+        b"\xff\n",
+        b'{"id": "x"}\n',
+        b'{"closed": 7}\n',
+        json.dumps(
+            {"id": "x", "topic": "t", "path": 7, "header": "", "digest": "", "before": {}, "after": {}}
+        ).encode(),
+        json.dumps(
+            {
+                **dict.fromkeys(("id", "topic", "path", "header", "digest"), "x"),
+                "before": {"similarity_threshold": "x", "activation_threshold": 1},
+                "after": {"similarity_threshold": 1, "activation_threshold": 1},
+            }
+        ).encode(),
+    ],
+)
+def test_a_broken_line_of_the_journal_is_passed_over(tmp_path: Path, damage: bytes) -> None:
+    files = workspace_files(tmp_path)
+    journal = TuningJournal(files, lambda: datetime(2026, 2, 27, tzinfo=UTC))
+    first = journal.record("a", "topics/a.md", OwnCuts(), OwnCuts(0.1, 0.2), header=b"", digest="d")
+    with (tmp_path / JOURNAL_FOLDER / "2026-02.jsonl").open("ab") as file:
+        file.write(damage)
+    last = journal.last()
+    assert last is not None and last.id == first

@@ -1,0 +1,280 @@
+"""``tune``: the decision log under other cuts, what its labels speak for, and cuts in topics' files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import (
+    directory_option,
+    emit,
+    emit_json,
+    example,
+    invocation,
+    json_option,
+    table,
+)
+from tui.cli.tuned import (
+    BINS,
+    OVERVIEW_HEADS,
+    badness,
+    cut_text,
+    flips_tree,
+    labels_line,
+    overview_row,
+    picture,
+    proposed,
+    said,
+    say_applied,
+    say_figures,
+    say_flips,
+    say_left_out,
+    tree,
+)
+
+if TYPE_CHECKING:
+    from engine.activation.policy import Cuts
+    from engine.activation.tuning.table import DecisionTable
+    from engine.engine import Engine
+
+
+def _cut_value(text: str) -> float | str:
+    """A number from 0 to 1; ``never`` stays as it is."""
+    if text == "never":
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise click.BadParameter(f"{text!r} is neither a number from 0 to 1 nor `never`")
+    return found
+
+
+@click.command(
+    epilog=example(
+        "autopoiesis tune                                    # every topic, the worst first",
+        "autopoiesis tune release --gate .34 --activate .62  # what would change",
+        "autopoiesis tune release --fit --apply              # write what the labels speak for",
+        "autopoiesis tune --undo",
+    )
+)
+@directory_option
+@click.argument("topic", required=False)
+@click.option("--fit", is_flag=True, help="Propose cuts from the labels, measured on decisions left out.")
+@click.option("--gate", type=_cut_value, metavar="SCORE", help="Ask the gate from this score, or `never`.")
+@click.option(
+    "--activate",
+    type=_cut_value,
+    metavar="SCORE",
+    help="Be active from this score without the gate, or `never`.",
+)
+@click.option("--apply", "write", is_flag=True, help="Write the cuts into the topic's file and commit it.")
+@click.option("--undo", is_flag=True, help="Take the last change back that --apply made.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Decisions to list.")
+@json_option
+def tune(
+    topic: str | None,
+    fit: bool,
+    gate: float | str | None,
+    activate: float | str | None,
+    write: bool,
+    undo: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show how well topics fire by the labels of their decisions, and move their cuts.
+
+    A topic has two cuts: from the lower one the gate is asked, from the upper one it is active without it.
+    Nothing is written without --apply.
+    """
+    tried = gate is not None or activate is not None
+    _refuse_odd(topic, fit=fit, tried=tried, write=write, undo=undo)
+    with invocation().engine() as engine:
+        if undo:
+            say_applied(engine.tuning.undo(), as_json)
+        elif topic is None:
+            _every_topic(engine, fit=fit, write=write, as_json=as_json)
+        elif fit:
+            _fit_one(engine, topic, write=write, as_json=as_json)
+        else:
+            _one_topic(engine, topic, gate, activate, write=write, limit=limit, as_json=as_json)
+
+
+def _refuse_odd(topic: str | None, *, fit: bool, tried: bool, write: bool, undo: bool) -> None:
+    """Raises for options that do not go together."""
+    if undo and (topic or fit or tried or write):
+        raise click.UsageError("--undo stands alone: it takes the last change back, whichever topic's it was")
+    if fit and tried:
+        raise click.UsageError("--fit proposes cuts, --gate and --activate name them: use one or the other")
+    if tried and topic is None:
+        raise click.UsageError("--gate and --activate need a TOPIC")
+    if write and not (fit or tried):
+        raise click.UsageError("--apply needs cuts to write: --fit, or --gate and --activate")
+
+
+def _every_topic(engine: Engine, *, fit: bool, write: bool, as_json: bool) -> None:
+    """The table of all topics, or a proposal for each."""
+    from engine.activation.tuning.replay import overview, total  # noqa: PLC0415 — brings numpy
+
+    log = engine.tuning.table()
+    if fit:
+        _fit_all(engine, log, write=write, as_json=as_json)
+        return
+    figures = overview(log)
+    worst_first = sorted(figures, key=lambda name: badness(name, figures[name]))
+    everything = total(figures.values())
+    if as_json:
+        emit_json(
+            {
+                "topics": [
+                    {"topic": name, "today": log.today(name), **tree(figures[name])} for name in worst_first
+                ],
+                "total": everything,
+                "decisions": log.size,
+                "left_out": log.left_out,
+                "days": log.days,
+                "gate": log.gate,
+            }
+        )
+        return
+    if not log.size:
+        emit("no decisions yet: they are logged as transcripts grow, or by `autopoiesis trace --log TEXT`")
+    else:
+        rows = [overview_row(name, figures[name], log.today(name)) for name in worst_first]
+        table([*rows, [*overview_row(f"all {len(rows)}", everything)]], OVERVIEW_HEADS)
+        emit(labels_line(everything))
+    say_left_out(log.left_out)
+
+
+def _one_topic(
+    engine: Engine,
+    topic: str,
+    gate: float | str | None,
+    activate: float | str | None,
+    *,
+    write: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Figures, cuts and scores of a topic; with other cuts, what they would change."""
+    from engine.activation.tuning.replay import figures, flips, histogram  # noqa: PLC0415 — brings numpy
+
+    log = _log_with(engine, topic)
+    today, before = log.today(topic), figures(log, topic)
+    wanted = _wanted(today, gate, activate)
+    after = None if wanted is None else figures(log, topic, wanted)
+    turned = None if wanted is None else flips(log, topic, today, wanted, limit=limit)
+    scores = histogram(log, topic, BINS)
+    applied = engine.tuning.apply(topic, wanted) if write and wanted is not None else None
+    if as_json:
+        emit_json(
+            {
+                "topic": topic,
+                "today": today,
+                "figures": before,
+                "left_out": log.left_out_of(topic),
+                "histogram": scores,
+                "cuts": wanted,
+                "after": after,
+                "flips": None if turned is None else flips_tree(log, turned),
+                "applied": applied,
+            }
+        )
+        return
+    emit(f"{topic}: {said(today)}")
+    say_figures(before, after)
+    for line in picture(scores, today, wanted):
+        emit(line)
+    say_left_out(log.left_out_of(topic))
+    if wanted is not None and turned is not None:
+        emit(f"with {said(wanted)}: {turned.fixed} fixed, {turned.lost} lost, {turned.changed} changed")
+        say_flips(log, turned)
+    if applied is not None:
+        say_applied(applied, as_json)
+    elif wanted is not None:
+        emit("nothing was written: add --apply")
+
+
+def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
+    """A proposal for a topic; written on request."""
+    from engine.errors import TopicError  # noqa: PLC0415 — only where a proposal is refused
+
+    log = _log_with(engine, topic)
+    proposal = engine.tuning.propose(topic)
+    if write and proposal.cuts is None:
+        raise TopicError(f"nothing to apply: {proposal.refused}", where=topic)
+    applied = engine.tuning.apply(topic, proposal.cuts) if write and proposal.cuts is not None else None
+    if as_json:
+        emit_json({**tree(proposal), "applied": applied})
+        return
+    emit(f"{topic}: {said(proposal.today)}")
+    say_figures(proposal.before, proposal.after)
+    if proposal.cuts is None:
+        emit(f"no proposal: {proposal.refused}")
+        return
+    emit(f"proposed {said(proposal.cuts)}")
+    emit(str(proposal.held_out))
+    if applied is None:
+        gate, activate = (cut_text(cut) for cut in (proposal.cuts.gate, proposal.cuts.activate))
+        emit(
+            f"what flips: autopoiesis tune {topic} --gate {gate} --activate {activate}; to write it: --apply"
+        )
+    else:
+        say_applied(applied, as_json)
+    say_left_out(log.left_out_of(topic))
+
+
+def _fit_all(engine: Engine, log: DecisionTable, *, write: bool, as_json: bool) -> None:
+    """A proposal for every topic, one line each; written on request."""
+    proposals = [engine.tuning.propose(name) for name in log.topics]
+    applied = [
+        engine.tuning.apply(proposal.topic, proposal.cuts)
+        for proposal in proposals
+        if write and proposal.cuts is not None
+    ]
+    if as_json:
+        emit_json({"proposals": proposals, "applied": applied})
+        return
+    proposals.sort(key=lambda proposal: (proposal.cuts is None, proposal.topic))
+    table(
+        [[proposal.topic, said(proposal.today), *proposed(proposal)] for proposal in proposals],
+        ["topic", "today", "proposed", "why"],
+    )
+    for done in applied:
+        say_applied(done, as_json)
+    if not write and any(proposal.cuts is not None for proposal in proposals):
+        emit("nothing was written: add --apply")
+    say_left_out(log.left_out)
+
+
+def _log_with(engine: Engine, topic: str) -> DecisionTable:
+    """The log, which knows the topic.
+
+    Raises:
+        TopicError: It does not, and there is no such topic.
+    """
+    log = engine.tuning.table()
+    if topic not in log.topics:
+        engine.topic(topic)
+    return log
+
+
+def _wanted(today: Cuts, gate: float | str | None, activate: float | str | None) -> Cuts | None:
+    """The cuts that were asked for; one alone takes the other along where they would cross."""
+    from engine.activation.policy import Cuts  # noqa: PLC0415 — `--help` must not load the engine
+
+    if gate is None and activate is None:
+        return None
+    lower = today.gate if gate is None else _place(gate)
+    upper = today.activate if activate is None else _place(activate)
+    if lower is not None and upper is not None and lower > upper:
+        if gate is not None and activate is not None:
+            raise click.UsageError(f"--gate {gate} lies above --activate {activate}")
+        lower, upper = (lower, lower) if activate is None else (upper, upper)
+    return Cuts(lower, upper)
+
+
+def _place(cut: float | str) -> float | None:
+    return None if cut == "never" else float(cut)
