@@ -13,8 +13,8 @@ from engine.activation.gate import Gate, GateProvider
 from engine.activation.gate_cache import GateCache
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.similarity import TfidfScorer
-from engine.config import Config, GateSettings, SearchSettings
+from engine.activation.similarity import Scorer, TfidfScorer
+from engine.config import Config, GateSettings, SearchSettings, WatcherSettings
 from engine.errors import GateError
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -50,11 +50,44 @@ def assemble_pipeline(
     return WatcherPipeline(
         library,
         PatternMatcher(settings=config.watchers),
-        TfidfScorer(),
+        scorer_for(config.watchers, files, decisions),
         Gate(gate_provider(config.gate, files, asker), config.gate, GateCache(files, on_problem=on_problem)),
         config.watchers,
         config.gate,
         decisions,
+    )
+
+
+def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
+    """Tier 2 of a preset.
+
+    Args:
+        settings: Which preset, and with which embedding.
+        files: The workspace's write path.
+        decisions: The log, whose labels count as examples.
+
+    Raises:
+        AutopoiesisError: The embedding is not installed.
+    """
+    if settings.preset == "spec":
+        return TfidfScorer()
+    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — brings json
+    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.texts import headings_of  # noqa: PLC0415 — likewise
+    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+
+    vectors, combiner = None, None
+    if settings.embedding == "minilm":
+        from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — an extra
+
+        vectors, combiner = JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
+    return CalibratedScorer(
+        vectors=vectors,
+        combiner=combiner,
+        store=FitStore(files),
+        labelled=LabelledMessages(decisions, files),
+        headings=lambda topic: headings_of(topic, files),
     )
 
 
@@ -68,12 +101,17 @@ def gate_provider(settings: GateSettings, files: Files, asker: Asker) -> GatePro
         from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — see above
 
         return LocalGate(load_model(files), min_labels=settings.local_min_labels)
-    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
     from engine.providers.select import completer_for  # noqa: PLC0415 — see above
 
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
+    if settings.mode == "list":
+        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — see above
+
+        return ListGate(completer, max_tokens=settings.max_tokens)
+    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
+
     return ModelGate(completer, max_tokens=settings.max_tokens)
 
 

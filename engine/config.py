@@ -101,10 +101,10 @@ Preset = Literal["calibrated", "spec"]
 
 _TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
     "calibrated": {
-        "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
-        "high": PolicyRow(activate=0.55, gate=0.2),
-        "medium": PolicyRow(activate=0.6, gate=0.25),
-        "low": PolicyRow(activate=0.7, gate=0.3),
+        "critical": PolicyRow(activate=0.4, gate=0.05, matched=0.0),
+        "high": PolicyRow(activate=0.45, gate=0.1),
+        "medium": PolicyRow(activate=0.5, gate=0.12),
+        "low": PolicyRow(activate=0.6, gate=0.2),
     },
     "spec": {
         "critical": PolicyRow(activate=0.0),
@@ -123,9 +123,12 @@ _SPEC_THRESHOLD = 0.15
 class WatcherSettings(Settings):
     """How topics are nominated."""
 
-    preset: Preset = "spec"
+    preset: Preset = "calibrated"
     """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and the
     trigger hits together. ``spec``: TF-IDF cosine over the instructions, beside the trigger hits."""
+    embedding: Literal["shipped", "minilm"] = "shipped"
+    """Vectors of the ``calibrated`` preset: those that ship, or these and the transformer of the ``minilm``
+    extra, which is better and takes two seconds to load in every process."""
     nominate: Literal["either", "pattern"] = "either"
     """``pattern``: only a tier-1 hit makes a candidate. ``either``: a tier-2 score at or above the topic's
     threshold does as well; with the ``spec`` preset such a candidate always goes to the gate."""
@@ -156,19 +159,31 @@ class WatcherSettings(Settings):
 class GateSettings(Settings):
     """Tier 3: who says yes or no."""
 
-    provider: Literal["local", "ask", "anthropic", "openai"] = "local"
-    """``local`` needs nothing; ``ask`` asks the person; ``anthropic`` and ``openai`` (or any compatible
-    server) are asked over the network with the key from the environment."""
+    provider: Literal["local", "ask", "anthropic", "openai", "gemini", "claude-code"] = "local"
+    """``local`` needs nothing; ``ask`` asks the person; ``anthropic``, ``openai`` (or any compatible server)
+    and ``gemini`` are asked over the network with the key from the environment; ``claude-code`` runs the
+    ``claude`` command with whatever login that has."""
+    mode: Literal["each", "list"] = "each"
+    """``each``: one question per topic. ``list``: one question about up to ten topics at once, which costs
+    one call and shows the model what the topics are to be told apart from. ``local`` and ``ask`` always
+    answer one by one."""
     model: str = ""
     """Model of the provider; empty: the provider's cheapest known one."""
     base_url: str = ""
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: the provider's own."""
     max_tokens: Annotated[int, Limits(ge=1, le=64)] = 1
-    """Longest answer asked for; raised where a model refuses so few."""
+    """Longest answer asked for, in tokens; raised where a model refuses so few or a list needs more."""
+    max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = 2
+    """Calls that one message may cost; the least certain topics are asked about, the others are decided by
+    their score. Remembered answers and ``local`` cost none. Between the cuts of the ``calibrated`` preset lie
+    .2 to .35 topics a message and hardly ever more than two, so 2 leaves next to nothing unasked, and bounds
+    what a message costs that is like everything."""
     deadline_s: Annotated[float, Limits(gt=0, le=600)] = 4.0
     """Total time for all questions of one message, seconds."""
     ask_deadline_s: Annotated[float, Limits(gt=0, le=3600)] = 30.0
     """The same where a person answers."""
+    claude_code_deadline_s: Annotated[float, Limits(gt=0, le=600)] = 30.0
+    """The same where ``claude`` is started for a question, which alone takes seconds."""
     concurrency: Annotated[int, Limits(ge=1, le=64)] = 8
     """Questions under way at once."""
     on_failure: Literal["skip", "activate"] = "skip"

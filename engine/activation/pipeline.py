@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation import explain
+from engine.activation import explain, gate_limit
+from engine.activation.case import Case
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate, GateQuestion, profile_of
-from engine.activation.policy import Step, decide
-from engine.activation.signals import Signals, content_words, measure
+from engine.activation.policy import Step, decide, far_step
+from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Explanation, Scorer, deciding_value
 from engine.activation.trace import (
     Correction,
@@ -135,6 +136,7 @@ class WatcherPipeline:
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
         self._profiles: dict[str, tuple[Topic, str, frozenset[str]]] = {}
+        self._far: dict[bool, dict[str, tuple[float, Step]]] = {}
         self._guard = threading.Lock()
 
     def process(
@@ -154,7 +156,7 @@ class WatcherPipeline:
         """
         nominated = self._nominate(_message(message, direction))
         started = time.perf_counter()
-        outcomes: Sequence[GateOutcome] = ()
+        outcomes: Sequence[GateOutcome | None] = ()
         if nominated.questions:
             wait = self.gate.ask_and_wait if ask else self.gate.known
             outcomes = wait(nominated.questions)
@@ -166,7 +168,7 @@ class WatcherPipeline:
         """As ``process``; the gate is asked on the running event loop, and cancelling gives up at once."""
         nominated = self._nominate(_message(message, direction))
         started = time.perf_counter()
-        outcomes: Sequence[GateOutcome] = ()
+        outcomes: Sequence[GateOutcome | None] = ()
         if nominated.questions:
             questions = nominated.questions
             outcomes = await self.gate.ask(questions) if ask else self.gate.known(questions)
@@ -176,6 +178,11 @@ class WatcherPipeline:
         from asyncio import to_thread  # noqa: PLC0415 — 25 ms that the hook path, which is not async, never pays
 
         return await to_thread(self._finish, nominated, outcomes, gate_ms, record)
+
+    def relearn(self) -> bool:
+        """Lets tier 2 take over labels given since; whether it scores differently from now on."""
+        with self._guard:
+            return self._scorer.relearn()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -202,12 +209,15 @@ class WatcherPipeline:
             counted = _counted_hits(topics, hits_of, message.direction)
             scores_of = self._scorer.score(scored, counted)
             deciding = self._scorer.deciding
+            unmatched = self._unmatched(topics, is_input)
             candidates = []
             for topic in topics:
                 hits = counted.get(topic.name, ())
                 scores = scores_of.get(topic.name, ())
                 score = deciding_value(scores, deciding)
-                step = decide(topic, hits, score, self._watchers, similarity_nominates=is_input)
+                mark, step = unmatched[topic.name]
+                if hits or score >= mark:
+                    step = decide(topic, hits, score, self._watchers, similarity_nominates=is_input)
                 candidates.append(_Candidate(topic, hits, scores, score, step))
             asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
             near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
@@ -215,7 +225,7 @@ class WatcherPipeline:
             telling += [c.topic.name for c in near[:EXPLAINED_ROWS]]
             explained = self._scorer.explain(scored, counted, telling)
             tier2_ms = _ms_since(started)
-            signals = self._signals(message, asked)
+            signals = self._signals(message, asked, deciding)
             questions = tuple(
                 GateQuestion(
                     message=message.text,
@@ -223,6 +233,8 @@ class WatcherPipeline:
                     description=candidate.topic.description,
                     profile=self._profile(candidate.topic)[0],
                     signals=signals[candidate.topic.name],
+                    probability=candidate.score if deciding == CALIBRATED else None,
+                    distance=gate_limit.distance(candidate.step, candidate.score),
                 )
                 for candidate in asked
             )
@@ -241,12 +253,13 @@ class WatcherPipeline:
         )
 
     def _finish(
-        self, nominated: _Nominated, outcomes: Sequence[GateOutcome], gate_ms: float, record: bool
+        self, nominated: _Nominated, outcomes: Sequence[GateOutcome | None], gate_ms: float, record: bool
     ) -> Trace:
         message, candidates = nominated.message, nominated.candidates
         outcome_of = {c.topic.name: outcome for c, outcome in zip(nominated.asked, outcomes, strict=True)}
+        told = [outcome for outcome in outcomes if outcome is not None]
         around = explain.Circumstances(
-            message.direction, nominated.similarity_nominates, self._gate_settings.on_failure
+            message.direction, nominated.similarity_nominates, self._gate_settings.on_failure, self._watchers
         )
         rows = [
             _row(
@@ -254,6 +267,7 @@ class WatcherPipeline:
                 outcome_of.get(candidate.topic.name),
                 around,
                 nominated.explained.get(candidate.topic.name, _UNEXPLAINED),
+                self._gate_settings.max_calls_per_message,
             )
             for candidate in _shown(candidates)
         ]
@@ -262,7 +276,7 @@ class WatcherPipeline:
             topics=len(candidates),
             tier1=sum(1 for c in candidates if c.hits),
             tier2=sum(1 for c in candidates if c.hits or (message.direction == "input" and _similar(c))),
-            asked=len(nominated.asked),
+            asked=len(told),
             active=sum(1 for row in rows if row.active),
         )
         trace = Trace(
@@ -272,15 +286,16 @@ class WatcherPipeline:
             corrections=_standing(nominated.corrections, rows),
             tier1_ms=nominated.tier1_ms,
             tier2_ms=nominated.tier2_ms,
-            gate_ms=gate_ms if nominated.asked else 0.0,
-            cost_usd=sum(outcome.cost_usd for outcome in outcomes),
+            gate_ms=gate_ms if told else 0.0,
+            cost_usd=sum(outcome.cost_usd for outcome in told),
             why=explain.summary(rows, funnel, message.direction, empty=_is_empty(message)),
             deciding=nominated.deciding,
         )
         if record and self._decisions is not None:
             logged = {row.topic for row in worth_logging(trace)}
+            worth = [candidate for candidate in candidates if candidate.topic.name in logged]
             with self._guard:
-                signals = self._signals(message, [c for c in candidates if c.topic.name in logged])
+                signals = self._signals(message, worth, nominated.deciding)
             self._decisions.record(trace, signals)
         return trace
 
@@ -292,7 +307,20 @@ class WatcherPipeline:
             self._scorer.update(topics)
             self._profiles = {name: known for name, known in self._profiles.items() if name in names}
             self._topics = topics
+            self._far = {}
         return topics
+
+    def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> dict[str, tuple[float, Step]]:
+        """What becomes of each topic without a hit, and the score below which that holds.
+
+        Of thousands of topics nearly all are far from a message; they need no decision of their own.
+        """
+        known = self._far.get(is_input)
+        if known is None:
+            known = self._far[is_input] = {
+                topic.name: far_step(topic, self._watchers, similarity_nominates=is_input) for topic in topics
+            }
+        return known
 
     def _profile(self, topic: Topic) -> tuple[str, frozenset[str]]:
         known = self._profiles.get(topic.name)
@@ -301,7 +329,9 @@ class WatcherPipeline:
             known = self._profiles[topic.name] = (topic, profile, content_words(profile))
         return known[1], known[2]
 
-    def _signals(self, message: Message, candidates: Sequence[_Candidate]) -> dict[str, Signals]:
+    def _signals(
+        self, message: Message, candidates: Sequence[_Candidate], deciding: str
+    ) -> dict[str, Signals]:
         if not candidates:
             return {}
         words = content_words(message.text)
@@ -314,6 +344,7 @@ class WatcherPipeline:
                 words,
                 self._profile(c.topic)[1],
                 message.direction,
+                calibrated=deciding == CALIBRATED,
             )
             for c in candidates
         }
@@ -377,12 +408,17 @@ def _row(
     gate: GateOutcome | None,
     around: explain.Circumstances,
     explanation: Explanation,
+    calls: int,
 ) -> TopicTrace:
     topic, step = candidate.topic, candidate.step
+    unasked = step.kind == "ask" and gate is None
+    if unasked:
+        step = gate_limit.unasked(step, candidate.score)
     verdict = _verdict(step, gate, around.on_failure)
     # Behind the middle of a message that was cut, places in what was scored are not places in the message.
     readable = SCORED_CHARS // 2
-    told = (topic, candidate.hits, candidate.score, step, gate, verdict, around)
+    told = (topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions)
+    case = Case(*told)
     return TopicTrace(
         topic=topic.name,
         priority=topic.priority,
@@ -396,8 +432,8 @@ def _row(
         rule=step.rule,
         gate=gate,
         verdict=verdict,
-        why=explain.why(*told),
-        flip=explain.flip(*told),
+        why=gate_limit.why(case, calls) if unasked else explain.why(*told),
+        flip=gate_limit.flip(case) if unasked else explain.flip(*told),
         contributions=explanation.contributions,
         words=tuple(span for span in explanation.words if span.end <= readable),
     )

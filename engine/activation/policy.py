@@ -22,6 +22,7 @@ topic would have been active or asked about.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -132,6 +133,23 @@ def decide(
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
+
+
+def far_step(
+    topic: Topic, settings: WatcherSettings, *, similarity_nominates: bool = True
+) -> tuple[float, Step]:
+    """What ``decide`` says of a topic without a hit, and the score from which it may say something else.
+
+    Args:
+        topic: The topic.
+        settings: The table.
+        similarity_nominates: As in ``decide``.
+    """
+    step = decide(topic, (), 0.0, settings, similarity_nominates=similarity_nominates)
+    if topic.forced is not None or not similarity_nominates or settings.nominate == "pattern":
+        return math.inf, step
+    cuts = cuts_of(topic, settings, matched=False)
+    return min((mark for mark in (cuts.gate, cuts.activate) if mark is not None), default=math.inf), step
 
 
 def _judge(

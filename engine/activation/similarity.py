@@ -48,6 +48,10 @@ class Scorer(Protocol):
         """Prepare for these topics; cheap where little changed. Safe while another thread scores."""
         ...
 
+    def relearn(self) -> bool:
+        """Takes over what people have said of decisions since ``update``; whether scores change by it."""
+        ...
+
     def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
         """Every signal of every topic by topic name, each 0 to 1, always in the same order.
 
@@ -64,6 +68,8 @@ class Scorer(Protocol):
 
 def deciding_value(scores: Sequence[Score], name: str) -> float:
     """The value of one signal, 0 where it is missing."""
+    if scores and scores[0].name == name:
+        return scores[0].value
     return next((score.value for score in scores if score.name == name), 0.0)
 
 
@@ -110,6 +116,10 @@ class TfidfScorer:
         postings = _postings([counts[text] for text in texts], self._max_features)
         self._counts = counts
         self._fit = _Fit(names, texts, postings)
+
+    def relearn(self) -> bool:
+        """Nothing: the specification's tier 2 does not learn."""
+        return False
 
     def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, tuple[Score, ...]]:
         """The cosine of every topic with the message, under the name ``tfidf``; hits play no part in it."""

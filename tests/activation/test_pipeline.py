@@ -324,7 +324,7 @@ def test_decisions_are_logged_with_their_signals(tmp_path: Path) -> None:
     watching.process("review this too", record=False)
     (decision,) = [d for d in log.read().decisions if d.topic == "github-pr-review"]
     assert decision.session_id == "s1" and decision.hits[0][2] == "review" and decision.verdict == "active"
-    assert decision.signals[0] == 1.0 and len(decision.signals) == 7
+    assert decision.signals[0] == 1.0 and len(decision.signals) == 8
 
 
 def test_a_disk_that_cannot_be_written_does_not_stop_the_work(tmp_path: Path) -> None:
@@ -389,11 +389,13 @@ async def test_cancelling_gives_up_the_questions() -> None:
 
 
 def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:
-    heavy = "{'asyncio', 'sklearn', 'numpy', 'scipy', 'anthropic', 'openai', 'textual', 'engine.providers'}"
+    services = {"anthropic", "openai", "httpx2", "engine.providers"}
+    heavy = services | {"asyncio", "sklearn", "numpy", "scipy", "textual"}
     code = (
         "import sys\n"
         "import engine.activation.pipeline, engine.activation.decisions, engine.activation.gate_local\n"
         "import engine.activation.gate_cache, engine.activation.gate_model, engine.activation.gate_ask\n"
+        "import engine.activation.gate_list\n"
         f"print(sorted({heavy} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.activation.policy import Step, decide
+from engine.activation.policy import Cuts, Step, cuts_of, decide, far_step, threshold_of
 from engine.activation.trace import TriggerHit
-from engine.config import PolicyRow, WatcherSettings
+from engine.config import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
 
 HIT = (TriggerHit(0, "pattern", "review", 0, 6),)
@@ -163,3 +163,182 @@ def test_a_table_without_the_row_lets_nothing_through() -> None:
         decide(topic(), HIT, 1.0, WatcherSettings(preset="spec", policy={"medium": PolicyRow()})).rule
         == "medium never"
     )
+
+
+# The preset `calibrated`: the score is a probability that includes the hits
+
+
+TABLE: dict[Priority, PolicyRow] = {
+    "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
+    "high": PolicyRow(activate=0.55, gate=0.2),
+    "medium": PolicyRow(activate=0.6, gate=0.25),
+    "low": PolicyRow(activate=0.7, gate=0.3),
+}
+
+
+def calibrated(
+    hits: tuple[TriggerHit, ...], score: float, settings: dict[str, Any] | None = None, **of: Any
+) -> Step:
+    watchers = WatcherSettings(**{"preset": "calibrated", "policy": TABLE, **(settings or {})})
+    return decide(topic(**of), hits, score, watchers)
+
+
+@pytest.mark.parametrize("hits", [(), HIT])
+@pytest.mark.parametrize(
+    ("priority", "gate_at", "activate_at"), [("high", 0.2, 0.55), ("medium", 0.25, 0.6), ("low", 0.3, 0.7)]
+)
+def test_both_cuts_apply_to_matched_and_unmatched_topics_alike(
+    hits: tuple[TriggerHit, ...], priority: str, gate_at: float, activate_at: float
+) -> None:
+    def at(score: float) -> tuple[str, str]:
+        got = calibrated(hits, score, priority=priority)
+        assert (got.gate_at, got.activate_at, got.threshold) == (gate_at, activate_at, gate_at)
+        return got.kind, got.rule
+
+    lower, upper = f"{gate_at:.2f}"[1:], f"{activate_at:.2f}"[1:]
+    assert at(gate_at - 1e-9) == ("drop", f"{priority} <{lower}")
+    assert at(gate_at) == ("ask", f"{priority} <{upper}")
+    assert at(activate_at - 1e-9) == ("ask", f"{priority} <{upper}")
+    assert at(activate_at) == ("activate", f"{priority} ≥{upper}")
+    assert at(1.0)[0] == "activate" and at(0.0)[0] == "drop"
+
+
+def test_a_critical_topic_needs_only_a_match_and_without_one_a_probability() -> None:
+    assert calibrated(HIT, 0.0, priority="critical").rule == "critical"
+    assert [calibrated((), score, priority="critical").kind for score in (0.09, 0.1, 0.5)] == [
+        "drop",
+        "ask",
+        "activate",
+    ]
+
+
+def test_an_auto_topic_is_judged_by_its_probability_where_nothing_matched() -> None:
+    assert calibrated(HIT, 0.0, activation="auto").rule == "auto"
+    assert [calibrated((), score, activation="auto").kind for score in (0.1, 0.4, 0.7)] == [
+        "drop",
+        "ask",
+        "activate",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["webhook", "cron"])
+def test_an_event_needs_no_probability(kind: str) -> None:
+    got = calibrated((TriggerHit(0, kind, "x"),), 0.0, priority="low")
+    assert (got.kind, got.rule) == ("activate", "event")
+
+
+def test_a_manual_topic_waits_for_its_person_from_the_lower_cut_on() -> None:
+    assert [calibrated((), score, activation="manual").kind for score in (0.24, 0.25, 0.9)] == [
+        "drop",
+        "manual",
+        "manual",
+    ]
+    assert calibrated(HIT, 0.1, activation="manual").kind == "drop"
+
+
+def test_where_only_a_match_nominates_the_probability_still_decides_about_it() -> None:
+    strict = {"nominate": "pattern"}
+    assert calibrated((), 0.99, strict) == Step("drop", "no match", 0.25)
+    assert [calibrated(HIT, score, strict).kind for score in (0.1, 0.4, 0.7)] == ["drop", "ask", "activate"]
+
+
+def test_own_thresholds_are_the_two_cuts() -> None:
+    own = {"similarity_threshold": 0.4, "activation_threshold": 0.8}
+    for hits in ((), HIT):
+        assert calibrated(hits, 0.39, None, **own) == Step("drop", "own <.40", 0.4, 0.8, 0.4)
+        assert calibrated(hits, 0.4, None, **own) == Step("ask", "own <.80", 0.4, 0.8, 0.4)
+        assert calibrated(hits, 0.8, None, **own) == Step("activate", "own ≥.80", 0.4, 0.8, 0.4)
+
+
+def test_an_own_lower_cut_may_lie_below_the_rows() -> None:
+    assert calibrated(HIT, 0.1, similarity_threshold=0.05).kind == "ask"
+    assert calibrated((), 0.1, similarity_threshold=0.05).rule == "medium <.60"
+
+
+def test_an_own_upper_cut_leaves_the_lower_one_to_the_row() -> None:
+    assert calibrated((), 0.5, activation_threshold=0.45).rule == "own ≥.45"
+    assert calibrated((), 0.3, activation_threshold=0.45).rule == "own <.45"
+    assert calibrated((), 0.2, activation_threshold=0.45).rule == "medium <.25"
+
+
+def test_a_match_that_is_enough_goes_before_an_own_upper_cut() -> None:
+    assert calibrated(HIT, 0.0, priority="critical", activation_threshold=0.9).kind == "activate"
+    assert calibrated((), 0.8, priority="critical", activation_threshold=0.9).kind == "ask"
+
+
+def test_cuts_that_meet_leave_nothing_to_ask() -> None:
+    kinds = [calibrated((), score, similarity_threshold=0.7).kind for score in (0.59, 0.6, 0.69, 0.7)]
+    assert kinds == ["drop", "activate", "activate", "activate"]
+
+
+def test_a_threshold_of_the_settings_is_everybodys_lower_cut_but_for_own_ones() -> None:
+    settings = {"similarity_threshold": 0.35}
+    assert calibrated((), 0.34, settings).rule == "medium <.35"
+    assert calibrated((), 0.34, settings, priority="high").kind == "drop"
+    assert calibrated((), 0.34, settings, similarity_threshold=0.3).kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("row", "score", "kind", "rule"),
+    [
+        ({"activate": 0.5}, 0.49, "drop", "medium <.50"),
+        ({"activate": 0.5}, 0.5, "activate", "medium ≥.50"),
+        ({"gate": 0.3}, 0.99, "ask", "medium ≥.30"),
+        ({"gate": 0.0}, 0.0, "ask", "medium"),
+        ({"activate": 0.0}, 0.0, "activate", "medium"),
+        ({}, 1.0, "drop", "medium never"),
+    ],
+)
+def test_a_row_of_ones_own_replaces_the_presets(
+    row: dict[str, float], score: float, kind: str, rule: str
+) -> None:
+    got = calibrated((), score, {"policy": {"medium": PolicyRow(**row)}})
+    assert (got.kind, got.rule) == (kind, rule)
+
+
+@pytest.mark.parametrize("hits", [(), HIT, EVENT])
+def test_the_hand_of_a_person_goes_before_any_probability(hits: tuple[TriggerHit, ...]) -> None:
+    assert calibrated(hits, 0.0, forced=True).rule == "forced on"
+    assert calibrated(hits, 1.0, forced=False).rule == "forced off"
+
+
+def test_the_cuts_that_hold_for_a_topic() -> None:
+    settings, spec = WatcherSettings(preset="calibrated", policy=TABLE), WatcherSettings(preset="spec")
+    assert cuts_of(topic(), settings, matched=False) == Cuts(0.25, 0.6)
+    assert cuts_of(topic(priority="critical"), settings, matched=True) == Cuts(0.1, 0.0)
+    own = topic(similarity_threshold=0.3, activation_threshold=0.9)
+    assert cuts_of(own, settings, matched=True) == Cuts(0.3, 0.9)
+    assert cuts_of(own, spec, matched=False) == Cuts(0.3, None)
+    assert cuts_of(own, spec, matched=True) == Cuts(0.3, 0.9)
+    assert cuts_of(topic(priority="high"), spec, matched=True) == Cuts(0.0, 0.3)
+    assert threshold_of(topic(priority="low"), settings) == 0.3
+
+
+@pytest.mark.parametrize("preset", ["spec", "calibrated"])
+@pytest.mark.parametrize("nominate", ["either", "pattern"])
+@pytest.mark.parametrize("is_input", [True, False])
+@pytest.mark.parametrize(
+    "of",
+    [
+        {},
+        {"priority": "critical"},
+        {"priority": "low", "similarity_threshold": 0.05},
+        {"priority": "high", "activation_threshold": 0.1, "similarity_threshold": 0.4},
+        {"activation": "manual"},
+        {"activation": "auto", "similarity_threshold": 0.0},
+        {"forced": True},
+        {"forced": False},
+    ],
+)
+def test_a_topic_below_its_far_mark_is_decided_as_ever(
+    preset: str, nominate: str, is_input: bool, of: dict[str, Any]
+) -> None:
+    settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
+    known = topic(**of)
+    mark, far = far_step(known, settings, similarity_nominates=is_input)
+    scores = [number / 50 for number in range(51)]
+    below = [score for score in scores if score < mark]
+    for score in below:
+        assert decide(known, (), score, settings, similarity_nominates=is_input) == far
+    changed = [s for s in scores if decide(known, (), s, settings, similarity_nominates=is_input) != far]
+    assert len(below) < len(scores) or not changed

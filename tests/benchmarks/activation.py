@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
+from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner
+from engine.activation.fusion.minilm import JoinedVectors
+from engine.activation.fusion.scorer import CalibratedScorer
 from engine.activation.similarity import Scorer, TfidfScorer, deciding_value
 from engine.topics.model import Topic
 
@@ -21,15 +24,16 @@ class Profile(TypedDict):
 
 
 class ActivationScorer:
-    """The product's topics and its scorer of the ``spec`` preset.
+    """The product's topics and one of its scorers.
 
     Attributes:
         topics: In the order of the score columns: sorted by name.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
-        self.topics = [_topic(name, profiles[name]) for name in sorted(profiles)]
-        self._scorer: Scorer = TfidfScorer(self.topics)
+    def __init__(self, topics: Sequence[Topic], scorer: Scorer) -> None:
+        self.topics = topics
+        self._scorer = scorer
+        scorer.update(topics)
 
     def score_batch(self, messages: Sequence[str]) -> NDArray[float64]:
         """The deciding score of every topic, float64 ``[len(messages), len(topics)]``, each 0 to 1."""
@@ -44,16 +48,40 @@ class ActivationScorer:
 
 
 def make(profiles: Mapping[str, Profile]) -> ActivationScorer:
-    """A scorer for topics known by key, name and example messages."""
-    return ActivationScorer(profiles)
+    """The ``calibrated`` preset with what ships."""
+    return ActivationScorer(_topics(profiles), CalibratedScorer())
 
 
-def _topic(key: str, profile: Profile) -> Topic:
-    lines = (profile["name"], *profile["utterances"])
-    return Topic(
-        name=key,
-        path=f"topics/{key}.md",
-        title=profile["name"],
-        description=profile["name"],
-        instructions="\n".join(lines),
-    )
+def make_minilm(profiles: Mapping[str, Profile]) -> ActivationScorer:
+    """The ``calibrated`` preset with the transformer of the ``minilm`` extra."""
+    scorer = CalibratedScorer(vectors=JoinedVectors(), combiner=Combiner.load(MINILM_WEIGHTS))
+    return ActivationScorer(_topics(profiles), scorer)
+
+
+def make_spec(profiles: Mapping[str, Profile]) -> ActivationScorer:
+    """The ``spec`` preset, which knows instructions only: name and examples stand there."""
+    topics = [
+        Topic(
+            name=topic.name,
+            path=topic.path,
+            title=topic.title,
+            description=topic.description,
+            instructions="\n".join((topic.title, *topic.examples)),
+        )
+        for topic in _topics(profiles)
+    ]
+    return ActivationScorer(topics, TfidfScorer())
+
+
+def _topics(profiles: Mapping[str, Profile]) -> list[Topic]:
+    return [
+        Topic(
+            name=key,
+            path=f"topics/{key}.md",
+            title=profiles[key]["name"],
+            description=profiles[key]["name"],
+            instructions="",
+            examples=tuple(profiles[key]["utterances"]),
+        )
+        for key in sorted(profiles)
+    ]

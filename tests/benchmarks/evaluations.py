@@ -10,10 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.activation.fusion import minilm
+
 PROJECT = Path(__file__).parents[2]
 ACTIVATION = "bench_activation.py"
 RETRIEVAL = "bench_retrieval.py"
-SCORER = "tests.benchmarks.activation:make"
+SCORERS = "tests.benchmarks.activation"
+EXAMINED = "clinc150"
+"""The set that is measured with several numbers of examples and with every scorer."""
+EXAMPLES = ("20", "5", "0")
+"""Examples of each topic."""
 SEARCH = "tests.benchmarks.retrieval:make"
 COMPILER = "tests.benchmarks.retrieval:compiler"
 BUDGETS = (2_048, 8_192)
@@ -42,15 +48,24 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
     scripts = data.resolve().parent / "bench"
     activation, retrieval = scripts / ACTIVATION, scripts / RETRIEVAL
     if activation.is_file():
-        for dataset in ("clinc150", "banking77"):
-            arguments = ("--dataset", dataset, "--k", "20", "--split", "val", "--scorer", SCORER)
-            yield Evaluation("activation", dataset, activation, arguments)
+        for dataset in sorted(path.stem for path in (data / "activation").glob("*.json")):
+            for examples in EXAMPLES if dataset == EXAMINED else EXAMPLES[:1]:
+                yield _activation(activation, dataset, examples, "make")
+            if dataset == EXAMINED:
+                yield _activation(activation, dataset, EXAMPLES[0], "make_spec")
+                if minilm.is_installed():
+                    yield _activation(activation, dataset, EXAMPLES[0], "make_minilm")
     if retrieval.is_file():
         place = ("--data", str(data.resolve() / "retrieval"), "--max-queries", QUERIES)
         yield Evaluation("retrieval", "search", retrieval, (SEARCH, *place))
         for budget in BUDGETS:
             target = (COMPILER, "--compile", str(budget))
             yield Evaluation("retrieval", f"compile, {budget:,} tokens", retrieval, (*target, *place))
+
+
+def _activation(script: Path, dataset: str, examples: str, scorer: str) -> Evaluation:
+    arguments = ("--dataset", dataset, "--k", examples, "--split", "val", "--scorer", f"{SCORERS}:{scorer}")
+    return Evaluation("activation", f"{dataset}, {examples} examples, {scorer}", script, arguments)
 
 
 @dataclass(frozen=True, slots=True)

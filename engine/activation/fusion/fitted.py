@@ -1,0 +1,214 @@
+"""What tier 2 knows of a set of topics, as arrays: made when topics change, read when a message comes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol
+
+from engine.activation.fusion.likeness import own_likeness, train_classifiers
+from engine.activation.fusion.postings import index_grams, index_words
+from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+    Integers = NDArray[numpy.int32]
+
+_HAPPY = (
+    "great thanks perfect love wonderful nice happy excellent awesome glad good pleased brilliant works well "
+    "amazing fantastic enjoy beautiful appreciate delighted"
+)
+_UNHAPPY = (
+    "terrible angry hate broken awful annoying wrong fail urgent worst bad furious useless horrible sucks "
+    "disappointed frustrated stupid crash unacceptable"
+)
+
+
+class Embedding(Protocol):
+    """Gives texts vectors; ``TokenVectors`` is one."""
+
+    version: str
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTexts:
+    """The texts by which a topic is known.
+
+    Attributes:
+        name: The topic's name.
+        label: Title and description as one text.
+        about: Everything else written in the topic's file that says what it is for.
+        examples: Messages that should activate it.
+        against: Messages that should not, though they look like it.
+    """
+
+    name: str
+    label: str
+    about: str = ""
+    examples: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The arrays; ``T`` topics, ``N`` entries.
+
+    An entry is an example of a topic, or its label where it has no examples. Entries of a topic follow one
+    another. Behind them stand one row per topic for everything written about it.
+
+    Attributes:
+        names: The topics in order.
+        starts: int32 ``[T + 1]``: the first entry of each topic.
+        grams: uint32, sorted: the CRC-32 of each known n-gram.
+        idf: float32, per n-gram.
+        offsets: int32 ``[len(grams) + 1]``: where each n-gram's postings begin.
+        rows: int32: the entries and topic rows in which it occurs.
+        weights: float32: its weight there, of rows of length 1.
+        words: uint32, sorted: the CRC-32 of each known word.
+        word_idf: float32, per word, BM25's.
+        word_offsets: int32: where each word's postings begin.
+        word_topics: int32: the topics in whose text it occurs.
+        word_weights: float32: its BM25 weight there.
+        entry_words: int32 ``[N]``: how many different words each entry has.
+        word_entry_offsets: int32: where each word's entries begin.
+        word_entries: int32: the entries in which it occurs.
+        entry_vectors: float32 ``[N, D]``.
+        label_vectors: float32 ``[T, D]``.
+        centroids: float32 ``[T, D]``: the mean of the entries' vectors, of length 1.
+        signatures: uint32 ``[N, SIGNATURE_LENGTH]``.
+        mood_axis: float32 ``[D]``: the direction from unhappy to happy words; see ``mood_of``.
+        moods: float32 ``[T]``: mean mood of the entries, −1 to 1.
+        own_vectors: float32 ``[T]``: how alike the topic's own entries are, as the mean over entries of the
+            likeness to the three nearest others; −1 where there is one entry.
+        own_grams: The same by n-grams.
+        classifiers: float32 ``[N, T]``: what each entry's likeness adds to each topic's classifier; of shape
+            ``[0, 0]`` when there are too many entries.
+        against_vectors: float32 ``[A, D]``.
+        against_topics: int32 ``[A]``: whose counter-example each of them is.
+    """
+
+    names: tuple[str, ...]
+    starts: Integers
+    grams: NDArray[numpy.uint32]
+    idf: Floats
+    offsets: Integers
+    rows: Integers
+    weights: Floats
+    words: NDArray[numpy.uint32]
+    word_idf: Floats
+    word_offsets: Integers
+    word_topics: Integers
+    word_weights: Floats
+    entry_words: Integers
+    word_entry_offsets: Integers
+    word_entries: Integers
+    entry_vectors: Floats
+    label_vectors: Floats
+    centroids: Floats
+    signatures: NDArray[numpy.uint32]
+    mood_axis: Floats
+    moods: Floats
+    own_vectors: Floats
+    own_grams: Floats
+    classifiers: Floats
+    against_vectors: Floats
+    against_topics: Integers
+
+    @classmethod
+    def array_names(cls) -> tuple[str, ...]:
+        """The fields that are arrays."""
+        return tuple(item.name for item in fields(cls) if item.name != "names")
+
+
+def mood_of(vectors: Floats, axis: Floats) -> Floats:
+    """How happy texts sound, −1 to 1, one number per row of ``vectors``."""
+    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+
+    moods: Floats = numpy.clip(3 * (vectors @ axis), -1, 1)
+    return moods
+
+
+def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
+    """Everything that can be prepared for these topics.
+
+    Args:
+        topics: The topics, in an order that stays.
+        vectors: The embedding.
+
+    Returns:
+        The arrays. Equal topics give equal arrays, in every process.
+    """
+    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+
+    entries = [topic.examples or (topic.label,) for topic in topics]
+    starts = numpy.cumsum([0, *map(len, entries)]).astype(numpy.int32)
+    texts = [text for of_topic in entries for text in of_topic]
+    words = [words_of(text) for text in texts]
+    abouts = [words_of(f"{topic.label}\n{topic.about}") for topic in topics]
+    index = index_grams([*words, *abouts])
+    entry_vectors = vectors.embed(texts)
+    own_vectors, own_grams = own_likeness(starts, index, entry_vectors)
+    axis = vectors.embed([_HAPPY])[0] - vectors.embed([_UNHAPPY])[0]
+    against = [(text, place) for place, topic in enumerate(topics) for text in topic.against]
+    return Fitted(
+        names=tuple(topic.name for topic in topics),
+        starts=starts,
+        **index,
+        **index_words(_documents(topics, abouts, words), words),
+        entry_vectors=entry_vectors,
+        label_vectors=vectors.embed([topic.label for topic in topics]),
+        centroids=_centroids(entry_vectors, starts),
+        signatures=numpy.array([signature_of(of) for of in words], dtype=numpy.uint32).reshape(
+            len(texts), SIGNATURE_LENGTH
+        ),
+        mood_axis=axis,
+        moods=_means(mood_of(entry_vectors, axis), starts),
+        own_vectors=own_vectors,
+        own_grams=own_grams,
+        classifiers=train_classifiers(starts, index, entry_vectors),
+        against_vectors=vectors.embed([text for text, _ in against]),
+        against_topics=numpy.array([place for _, place in against], dtype=numpy.int32),
+    )
+
+
+def _documents(
+    topics: Sequence[TopicTexts], abouts: Sequence[Sequence[str]], words: Sequence[Sequence[str]]
+) -> list[Counter[str]]:
+    """How often each word occurs in what is written about each topic and in its examples."""
+    documents = [Counter(about) for about in abouts]
+    entries = iter(words)
+    for topic, document in zip(topics, documents, strict=True):
+        for _ in topic.examples:
+            document.update(next(entries))
+        if not topic.examples:
+            next(entries)  # the label, which stands in what is written about the topic
+    return documents
+
+
+def _centroids(vectors: Floats, starts: Integers) -> Floats:
+    import numpy  # noqa: PLC0415 — as above
+
+    if len(starts) < 2:
+        return numpy.zeros((0, vectors.shape[1]), dtype=numpy.float32)
+    sums = numpy.add.reduceat(vectors, starts[:-1], axis=0)
+    lengths = numpy.linalg.norm(sums, axis=1, keepdims=True)
+    means: Floats = (sums / numpy.maximum(lengths, 1e-9)).astype(numpy.float32)
+    return means
+
+
+def _means(values: Floats, starts: Integers) -> Floats:
+    import numpy  # noqa: PLC0415 — as above
+
+    if len(starts) < 2:
+        return numpy.zeros(0, dtype=numpy.float32)
+    means: Floats = (numpy.add.reduceat(values, starts[:-1]) / numpy.diff(starts)).astype(numpy.float32)
+    return means

@@ -1,0 +1,84 @@
+"""Which words of a message speak for a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.activation.fusion.fitted import Fitted
+from engine.activation.fusion.postings import codes_in, gathered, places_in
+from engine.activation.fusion.words import places_of
+from engine.activation.signals import content_words
+from engine.activation.similarity import spans
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Span
+
+LEAST = 0.2
+"""Part of the strongest word's weight below which a word is not shown."""
+
+
+def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
+    """The content words that topics' texts share, whole or in part, with their part in the likeness.
+
+    Args:
+        text: The message.
+        fitted: The topics.
+        topics: Which of them, by their indices.
+
+    Returns:
+        For each of ``topics`` the words, in order and not overlapping.
+    """
+    places = places_of(text)
+    telling = {word for word, _, _ in places if content_words(word)}
+    places = [place for place in places if place[0] in telling]
+    if not places or not topics:
+        return [()] * len(topics)
+    words = list(dict.fromkeys(word for word, _, _ in places))
+    found: list[tuple[Span, ...]] = []
+    for weights in _weights(words, fitted, topics):
+        weight_of = dict(zip(words, weights, strict=True))
+        least = LEAST * max(weights)
+        parts = [(start, end, weight_of[word]) for word, start, end in places if weight_of[word] > least]
+        found.append(spans(_joined(parts)))
+    return found
+
+
+def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Iterable[list[float]]:
+    """For each topic, what each word and its parts add to the likeness."""
+    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+
+    parts = [codes_in(word) for word in words]
+    places, is_known = places_in(fitted.grams, numpy.concatenate(parts))
+    owners = numpy.repeat(numpy.arange(len(words)), [len(part) for part in parts])[is_known]
+    different, term_of = numpy.unique(places, return_inverse=True)
+    sizes, (rows, weights) = gathered(fitted.offsets, different, fitted.rows, fitted.weights)
+    terms = numpy.repeat(numpy.arange(len(different)), sizes)
+    weights *= fitted.idf[different][terms]
+    topic_of = _topics_of_rows(fitted)[rows]
+    order = numpy.argsort(topic_of, kind="stable")
+    bounds = numpy.searchsorted(topic_of[order], [(topic, topic + 1) for topic in topics])
+    for first, last in bounds.tolist():
+        mine = order[first:last]
+        by_term = numpy.bincount(terms[mine], weights=weights[mine], minlength=len(different))
+        yield numpy.bincount(owners, weights=by_term[term_of], minlength=len(words)).tolist()
+
+
+def _topics_of_rows(fitted: Fitted) -> Any:
+    """The topic of each entry and of each topic's own text: int ``[N + T]``."""
+    import numpy  # noqa: PLC0415 — as above
+
+    topics = numpy.arange(len(fitted.names))
+    return numpy.concatenate([numpy.repeat(topics, numpy.diff(fitted.starts)), topics])
+
+
+def _joined(parts: Sequence[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """Parts in order, those that overlap as one: words of a text without spaces do."""
+    joined: list[tuple[int, int, float]] = []
+    for start, end, weight in parts:
+        if joined and start < joined[-1][1]:
+            first, before, strongest = joined[-1]
+            joined[-1] = (first, max(before, end), max(strongest, weight))
+        else:
+            joined.append((start, end, weight))
+    return joined

@@ -1,0 +1,213 @@
+"""Tier 2 of the ``calibrated`` preset: every signal, and the probability that a topic applies (design 4)."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
+from engine.activation.fusion.evidence import held_against, with_hits
+from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
+from engine.activation.fusion.highlight import telling_words
+from engine.activation.fusion.measures import RAW, measure
+from engine.activation.fusion.store import FitStore, fingerprint
+from engine.activation.fusion.texts import texts_of
+from engine.activation.fusion.vectors import TokenVectors
+from engine.activation.signals import content_words
+from engine.activation.similarity import Explanation, Hits
+from engine.activation.trace import Contribution, Score, Span
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from engine.activation.labelled import Labelled
+    from engine.topics.model import Topic
+
+    Floats = NDArray[numpy.float32]
+
+SHOWN = {
+    "words": "words_top",
+    "bm25": "bm25",
+    "jaccard": "jaccard",
+    "minhash": "minhash",
+    "sentiment": "sentiment",
+    "vectors": "vectors_top",
+    "classifier": "classifier",
+}
+"""The raw signals that a trace shows beside the probability, and the column of ``RAW`` that each is."""
+DETAILED = 60
+"""Topics of a message whose raw signals are given: the most probable. The others show their probability."""
+SMALLEST = 0.05
+"""Log-odds below which a contribution is not worth a line."""
+FAR = Score("probability", 0.0)
+
+
+_COLUMNS = tuple(RAW.index(column) for column in SHOWN.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The topics, and what was made of their texts."""
+
+    topics: Mapping[str, Topic]
+    texts: tuple[TopicTexts, ...]
+    fitted: Fitted
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """What was found for the last message, which is asked about twice: scores, then reasons.
+
+    ``topics`` are the indices of the topics measured, in the order of the rows; ``places`` tells the row of
+    each by its name.
+    """
+
+    text: str
+    fitted: Fitted
+    topics: Any
+    values: Floats
+    rows: Floats
+    taken: Floats
+    logits: Floats
+    places: Mapping[str, int]
+
+
+class CalibratedScorer:
+    """Fuses n-gram TF-IDF, BM25, Jaccard, MinHash, sentiment, local embeddings and per-topic classifiers.
+
+    Safe to use from several threads.
+
+    Args:
+        vectors: The embedding; the shipped one when left out.
+        combiner: The weights; the shipped ones when left out.
+        store: Where a fit is kept between processes; ``None`` keeps none.
+        labelled: Gives the messages that people labelled, by topic; they count as examples.
+        headings: Gives the headings of what a topic subscribes to.
+    """
+
+    deciding = "probability"
+
+    def __init__(
+        self,
+        *,
+        vectors: Embedding | None = None,
+        combiner: Combiner | None = None,
+        store: FitStore | None = None,
+        labelled: Callable[[], Mapping[str, Labelled]] | None = None,
+        headings: Callable[[Topic], Sequence[str]] | None = None,
+    ) -> None:
+        self._vectors: Embedding = vectors or TokenVectors()
+        self._combiner = combiner or Combiner.load()
+        self._store = store
+        self._labelled = labelled
+        self._headings = headings
+        self._known: _Known | None = None
+        self._last: _Last | None = None
+        self._updating = threading.Lock()
+
+    def update(self, topics: Sequence[Topic]) -> None:
+        """Fits what is known of the topics, unless a fit for exactly these texts is at hand or kept.
+
+        Messages are scored by what was known before until it is done.
+        """
+        with self._updating:
+            labelled = self._labelled() if self._labelled is not None else {}
+            headings = self._headings or (lambda _: ())
+            by_name = {topic.name: topic for topic in topics}
+            texts = tuple(
+                texts_of(topic, labelled.get(name), headings(topic)) for name, topic in by_name.items()
+            )
+            known = self._known
+            fitted = known.fitted if known is not None and known.texts == texts else self._fit(texts)
+            self._known = _Known(by_name, texts, fitted)
+
+    def relearn(self) -> bool:
+        """Takes over labels that were given or taken back; whether there were any."""
+        known = self._known
+        if known is None:
+            return False
+        self.update(tuple(known.topics.values()))
+        return self._known is not None and self._known.texts != known.texts
+
+    def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
+        """The probability of every topic, first, and behind it the raw signals of the most probable ones."""
+        known = self._known
+        if known is None:
+            return {}
+        found = self._find(text, known.fitted)
+        logits = {} if found is None else dict(zip(found.places, found.logits.tolist(), strict=True))
+        words = content_words(text) if hits else frozenset()
+        for name, of_topic in hits.items():
+            if name in known.topics:
+                logits[name] = with_hits(logits.get(name, -MOST_LOGIT), known.topics[name], of_topic, words)
+        scores: dict[str, tuple[Score, ...]] = dict.fromkeys(known.fitted.names, (FAR,))
+        for name, logit in logits.items():
+            scores[name] = (Score("probability", probability_of(logit)),)
+        if found is not None:
+            nearest = heapq.nlargest(DETAILED, found.places, key=lambda name: logits[name])
+            values = found.values[[found.places[name] for name in nearest]][:, _COLUMNS]
+            for name, shown in zip(nearest, values.clip(0, 1).tolist(), strict=True):
+                scores[name] += tuple(map(Score, SHOWN, shown))
+        return scores
+
+    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
+        """What each signal did to the probability, and the words that speak for the topic."""
+        known = self._known
+        if known is None:
+            return {}
+        found = self._find(text, known.fitted)
+        parts: dict[str, dict[str, float]] = {}
+        telling: dict[str, tuple[Span, ...]] = {}
+        logits: dict[str, float] = {}
+        if found is not None:
+            measured = [name for name in dict.fromkeys(names) if name in found.places]
+            places = [found.places[name] for name in measured]
+            logits = dict(zip(measured, found.logits[places].tolist(), strict=True))
+            parts = dict(zip(measured, self._combiner.contributions(found.rows[places]), strict=True))
+            for name, taken in zip(measured, found.taken[places].tolist(), strict=True):
+                parts[name]["counter-examples"] += taken
+            telling = dict(
+                zip(measured, telling_words(text, known.fitted, found.topics[places].tolist()), strict=True)
+            )
+        words = content_words(text) if hits else frozenset()
+        for name in names:
+            if name in hits and name in known.topics:
+                logit = logits.get(name, -MOST_LOGIT)
+                lifted = with_hits(logit, known.topics[name], hits[name], words)
+                parts.setdefault(name, {})["trigger"] = lifted - logit
+        return {name: Explanation(_told(of), telling.get(name, ())) for name, of in parts.items()}
+
+    def _fit(self, texts: Sequence[TopicTexts]) -> Fitted:
+        name = fingerprint(texts, self._vectors.version)
+        kept = self._store.load(name, self._vectors.dimensions) if self._store is not None else None
+        if kept is not None:
+            return kept
+        fitted = fit(texts, self._vectors)
+        if self._store is not None:
+            self._store.save(name, fitted)
+        return fitted
+
+    def _find(self, text: str, fitted: Fitted) -> _Last | None:
+        last = self._last
+        if last is not None and last.text == text and last.fitted is fitted:
+            return last
+        measured = measure(text, fitted, self._vectors)
+        if measured is None:
+            return None
+        rows = features(measured, fitted)
+        places = {fitted.names[topic]: place for place, topic in enumerate(measured.topics.tolist())}
+        values = measured.values
+        taken = held_against(values[:, RAW.index("against")], values[:, RAW.index("vectors_max")])
+        logits = (self._combiner.logits(rows) + taken).clip(-MOST_LOGIT, MOST_LOGIT)
+        self._last = last = _Last(text, fitted, measured.topics, values, rows, taken, logits, places)
+        return last
+
+
+def _told(parts: Mapping[str, float]) -> tuple[Contribution, ...]:
+    """The contributions that are worth a line, strongest first."""
+    told = [Contribution(signal, weight) for signal, weight in parts.items() if abs(weight) >= SMALLEST]
+    return tuple(sorted(told, key=lambda part: (-abs(part.weight), part.signal)))

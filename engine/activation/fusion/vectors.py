@@ -1,0 +1,155 @@
+"""Meaning without a network: static vectors of word pieces and word pairs that ship with the product.
+
+They were distilled from a sentence transformer (see ``data/README.md``): a text's vector is the sum of the
+vectors of its pieces and pairs, which comes close to what the transformer says and costs microseconds. The
+table is mapped into memory, so that a process that scores one message reads only the rows it needs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.activation.fusion.words import ends_of, normalised
+from engine.errors import AutopoiesisError
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+
+DATA = Path(__file__).parent / "data"
+TOKENS_READ = 256
+"""Tokens of a text that count: of more, the first and the last half of that."""
+
+_LONGEST = 100
+_LONGEST_PIECE = 20
+_TOKEN = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
+
+
+class TokenVectors:
+    """The shipped vectors.
+
+    Args:
+        folder: Where ``vectors.npy`` (int8 ``[rows, dimensions]``), ``scales.npy`` (float16 ``[rows]``) and
+            ``pieces.txt`` lie. Row ``i`` is the piece on line ``i``; the rows behind are for pairs of words,
+            found by their hash.
+
+    Attributes:
+        version: Other vectors have another one.
+
+    Raises:
+        AutopoiesisError: The files cannot be read, or do not belong together.
+    """
+
+    def __init__(self, folder: Path = DATA) -> None:
+        import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+
+        try:
+            self._rows = numpy.load(folder / "vectors.npy", mmap_mode="r").view(numpy.ndarray)
+            self._scales = numpy.load(folder / "scales.npy")
+            pieces = (folder / "pieces.txt").read_bytes().decode().split("\n")
+            if (
+                self._rows.ndim != 2
+                or self._scales.shape != self._rows.shape[:1]
+                or len(pieces) > len(self._rows)
+            ):
+                raise ValueError("they do not belong together")
+        except (OSError, EOFError, ValueError) as error:
+            raise AutopoiesisError(
+                f"the vectors of tier 2 cannot be read ({error})",
+                where=str(folder),
+                cure="reinstall autopoiesis",
+            ) from error
+        # Vectors that were trained anew have other scales. To read all vectors takes longer than to score.
+        self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"
+        self._pieces = dict(zip(pieces, range(len(pieces)), strict=True))
+        self._pieces.pop("", None)
+        self._first_pair = len(pieces)
+        self._pairs = len(self._rows) - len(pieces)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self._rows.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """float32 ``[len(texts), dimensions]``, rows of length 1, or of zeros for a text without words."""
+        import numpy  # noqa: PLC0415 — as above
+
+        vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
+        for index, text in enumerate(texts):
+            rows = rows_of(tokens_of(text), self._pieces, self._first_pair, self._pairs)
+            if rows:
+                total = self._sum(rows)
+                length = float(numpy.sqrt(total @ total))
+                if length > 0:
+                    vectors[index] = total / length
+        return vectors
+
+    def _sum(self, rows: Sequence[int]) -> Floats:
+        import numpy  # noqa: PLC0415 — as above
+
+        scales = self._scales[rows].astype(numpy.float32)
+        total: Floats = scales @ self._rows[rows].astype(numpy.float32)
+        return total
+
+
+def rows_of(tokens: Sequence[str], pieces: Mapping[str, int], first_pair: int, pairs: int) -> list[int]:
+    """The rows of a text's pieces and of its pairs of neighbouring words.
+
+    Args:
+        tokens: Its tokens.
+        pieces: The row of each piece.
+        first_pair: The first row for pairs.
+        pairs: How many rows there are for them.
+    """
+    rows = [row for token in tokens for row in _split(token, pieces)]
+    plain = ["^", *(token for token in tokens if token.isalnum()), "$"]
+    if pairs and len(plain) > 2:
+        rows += [first_pair + _hash(f"{first} {second}") % pairs for first, second in pairwise(plain)]
+    return rows
+
+
+def _split(token: str, pieces: Mapping[str, int]) -> list[int]:
+    """The longest known pieces of a word from left to right; none when a part of it is unknown."""
+    rows: list[int] = []
+    start = 0
+    while start < len(token):
+        for end in range(min(len(token), start + _LONGEST_PIECE), start, -1):
+            row = pieces.get(token[start:end] if start == 0 else f"##{token[start:end]}")
+            if row is not None:
+                rows.append(row)
+                start = end
+                break
+        else:
+            return []
+    return rows
+
+
+def tokens_of(text: str) -> list[str]:
+    """The tokens of a text: lower case without accents; runs of letters, runs of digits, single signs."""
+    plain = normalised("NFD", ends_of(text).lower())
+    if not plain.isascii():
+        plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    found = _TOKEN.findall(plain)
+    if len(found) > TOKENS_READ:
+        half = TOKENS_READ // 2
+        found = found[:half] + found[-half:]
+    return [token[:_LONGEST] for token in found]
+
+
+@lru_cache(maxsize=10_000)
+def _hash(text: str) -> int:
+    """FNV-1a, 32 bits: the same in every process."""
+    value = 2166136261
+    for byte in text.encode("utf-8", "surrogatepass"):
+        value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+    return value

@@ -1,0 +1,187 @@
+"""The messages that people labelled, by topic: what tier 2 learns from (design 4).
+
+The decision log grows with every message, and a process that scores one message must not read all of it. So
+what was found is kept under ``scratch/`` together with how far the log had been read, and the log is only
+read again when a label stands behind that place, or when it is not the log that was read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.activation.decision_reading import LogStamp, log_stamp, open_month
+from engine.errors import AutopoiesisError
+
+if TYPE_CHECKING:
+    from engine.activation.decisions import DecisionLog
+    from engine.store.files import Files
+
+LABELLED_PATH = "scratch/labelled.json"
+MESSAGES_LIMIT = 64
+"""Messages kept of each kind and topic: the latest."""
+
+_FORM = 1
+_LIMIT = 64 * 1024 * 1024
+_LOCK_WAIT_S = 1.0
+_UNREAD_LIMIT = 1024 * 1024
+"""Bytes of the log behind the last look at it from which the place is moved on."""
+_TAIL = 1024
+_LONGEST_LINE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The messages of one topic that a person labelled, oldest first; as the log holds them, cut to 500
+    characters.
+
+    Attributes:
+        useful: Where the topic was right.
+        noise: Where it was not.
+    """
+
+    useful: tuple[str, ...] = ()
+    noise: tuple[str, ...] = ()
+
+
+class _Mark(NamedTuple):
+    """How far a month's file was read: to ``end``, behind a whole line, whose last bytes have the checksum
+    ``tail``; ``size`` and time of change are what the file had then.
+    """
+
+    end: int
+    tail: int
+    size: int
+    changed: int
+
+
+class LabelledMessages:
+    """Gathers them, once per change.
+
+    Args:
+        log: The decision log.
+        files: The workspace's write path.
+    """
+
+    def __init__(self, log: DecisionLog, files: Files) -> None:
+        self._log = log
+        self._files = files
+
+    def __call__(self) -> dict[str, Labelled]:
+        """The labelled messages by topic. A label of a gate or from use does not count: what tier 2 finds
+        would come back to it as proof.
+
+        Where the log cannot be read, those that were found before.
+        """
+        marks, found = self._kept() or ({}, {})
+        try:
+            stamp = log_stamp(self._files)
+            if not stamp:
+                return {}
+            if not marks or not self._holds(marks, stamp):
+                found = self._gather()
+            elif (
+                sum(size for _, _, size, _ in stamp) - sum(mark.end for mark in marks.values())
+                < _UNREAD_LIMIT
+            ):
+                return found
+            self._keep(stamp, found)
+        except (OSError, AutopoiesisError):
+            pass
+        return found
+
+    def _holds(self, marks: Mapping[str, _Mark], stamp: LogStamp) -> bool:
+        """Whether the log begins with what was read of it, and no label stands behind that."""
+        if marks.keys() - {name for name, *_ in stamp}:
+            return False
+        for name, _, size, changed in stamp:
+            mark = marks.get(name)
+            if mark is None and name < max(marks):
+                return False
+            if mark is not None and mark.size == size:
+                if mark.changed != changed:
+                    return False
+                continue
+            with os.fdopen(open_month(self._files, name), "rb") as file:
+                if mark is not None:
+                    if size < mark.end or _tail(file.fileno(), mark.end) != mark.tail:
+                        return False
+                    file.seek(mark.end)
+                if any(b'"label"' in line for line in file):
+                    return False
+        return True
+
+    def _gather(self) -> dict[str, Labelled]:
+        useful: dict[str, list[str]] = {}
+        noise: dict[str, list[str]] = {}
+        for decision in self._log.read().decisions:
+            if decision.useful is None or decision.labelled_by != "person" or decision.direction != "input":
+                continue
+            if decision.message.strip():
+                (useful if decision.useful else noise).setdefault(decision.topic, []).append(decision.message)
+        return {
+            topic: Labelled(_latest(useful.get(topic, ())), _latest(noise.get(topic, ())))
+            for topic in sorted({*useful, *noise})
+        }
+
+    def _kept(self) -> tuple[dict[str, _Mark], dict[str, Labelled]] | None:
+        """What was found the last time; ``None`` when there is nothing, or it is damaged."""
+        try:
+            tree = json.loads(self._files.read(LABELLED_PATH, limit=_LIMIT))
+            if tree["form"] != _FORM:
+                return None
+            marks = {name: _Mark(*(_number(value) for value in mark)) for name, mark in tree["read"].items()}
+            found = {
+                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]))
+                for topic, of in tree["topics"].items()
+            }
+        except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        return marks, found
+
+    def _keep(self, stamp: LogStamp, found: Mapping[str, Labelled]) -> None:
+        if self._files.read_only:
+            return
+        tree = {
+            "form": _FORM,
+            "read": {name: self._mark(name, size, changed) for name, _, size, changed in stamp},
+            "topics": {topic: asdict(of) for topic, of in found.items()},
+        }
+        with self._files.lock(timeout=_LOCK_WAIT_S):
+            self._files.replace(LABELLED_PATH, json.dumps(tree).encode())
+
+    def _mark(self, name: str, size: int, changed: int) -> _Mark:
+        descriptor = open_month(self._files, name)
+        try:
+            start = max(0, size - _LONGEST_LINE)
+            # A line may be half written; what follows it would not be read as one.
+            end = start + os.pread(descriptor, size - start, start).rfind(b"\n") + 1
+            return _Mark(end, _tail(descriptor, end), size, changed)
+        finally:
+            os.close(descriptor)
+
+
+def _tail(descriptor: int, end: int) -> int:
+    start = max(0, end - _TAIL)
+    return zlib.crc32(os.pread(descriptor, end - start, start))
+
+
+def _latest(messages: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    latest = list(dict.fromkeys(reversed(messages)))[:MESSAGES_LIMIT]
+    return tuple(reversed(latest))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise ValueError
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ValueError
+    return tuple(value)

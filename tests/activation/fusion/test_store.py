@@ -1,0 +1,254 @@
+"""A kept fit is used as it was made, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
+from engine.activation.fusion.measures import measure
+from engine.activation.fusion.store import FIT_PATH, FitStore, fingerprint
+from engine.store.faults import fail, trip
+from tests.activation.fusion.support import MadeVectors, three_texts
+from tests.activation.fusion.test_fitted import sets_of_topics
+from tests.activation.support import workspace_files
+
+NAME = "0" * 64
+SIZE = MadeVectors.dimensions
+
+
+def same(left: Fitted, right: Fitted) -> bool:
+    names = Fitted.array_names()
+    return left.names == right.names and all(
+        getattr(left, name).dtype == getattr(right, name).dtype
+        and numpy.array_equal(getattr(left, name), getattr(right, name))
+        for name in names
+    )
+
+
+def kept(root: Path) -> tuple[FitStore, Path, Fitted]:
+    """A store with a fit of three topics, the file, and the fit."""
+    store = FitStore(workspace_files(root))
+    fitted = fit(three_texts(against=("never mind",)), MadeVectors())
+    store.save(NAME, fitted)
+    return store, root / FIT_PATH, fitted
+
+
+@pytest.mark.parametrize("name", sets_of_topics())
+def test_a_fit_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
+    store = FitStore(workspace_files(tmp_path))
+    fitted = fit(sets_of_topics()[name], MadeVectors())
+    store.save(NAME, fitted)
+    loaded = FitStore(workspace_files(tmp_path)).load(NAME, SIZE)
+    assert loaded is not None
+    assert same(loaded, fitted)
+
+
+def test_a_loaded_fit_measures_alike(tmp_path: Path) -> None:
+    store, _, fitted = kept(tmp_path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    first, second = (measure("a refund please", each, MadeVectors()) for each in (fitted, loaded))
+    assert first is not None
+    assert second is not None
+    assert numpy.array_equal(first.values, second.values)
+
+
+def test_numbers_are_used_where_they_were_read_to(tmp_path: Path) -> None:
+    store, _, _ = kept(tmp_path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    for name in Fitted.array_names():
+        array = getattr(loaded, name)
+        assert array.flags.aligned
+        assert not array.flags.owndata
+
+
+def test_another_fit_is_not_taken(tmp_path: Path) -> None:
+    store, _, _ = kept(tmp_path)
+    assert store.load("1" * 64, SIZE) is None
+    assert store.load(NAME, SIZE + 1) is None
+    (tmp_path / "empty").mkdir()
+    assert FitStore(workspace_files(tmp_path / "empty")).load(NAME, SIZE) is None
+
+
+def test_a_file_cut_anywhere_is_no_fit(tmp_path: Path) -> None:
+    store, path, _ = kept(tmp_path)
+    data = path.read_bytes()
+    head = data.index(b"\n", 9)
+    for length in (*range(head + 40), *range(head, len(data), 997), len(data) - 1):
+        path.write_bytes(data[:length])
+        assert store.load(NAME, SIZE) is None
+    path.write_bytes(data + b"\0")
+    assert store.load(NAME, SIZE) is None
+    path.write_bytes(data)
+    assert store.load(NAME, SIZE) is not None
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
+def test_a_damaged_byte_anywhere_is_no_fit(place: float, bit: int, in_head: bool, tmp_path: Path) -> None:
+    if not (tmp_path / FIT_PATH).exists():
+        kept(tmp_path)
+        (tmp_path / "whole").write_bytes((tmp_path / FIT_PATH).read_bytes())
+    data = bytearray((tmp_path / "whole").read_bytes())
+    end = data.index(b"\n", 9) if in_head else len(data)
+    data[int(place * end)] ^= 1 << bit
+    (tmp_path / FIT_PATH).write_bytes(data)
+    assert FitStore(workspace_files(tmp_path)).load(NAME, SIZE) is None
+
+
+def rewritten(path: Path, change: Any = None, **head: Any) -> None:
+    """Puts other numbers into the file, with a checksum that fits."""
+    data = path.read_bytes()
+    body = data.index(b"\n", 9) + 1
+    tree = {**json.loads(data[9:body]), **head}
+    arrays = bytearray(data[body:])
+    if change is not None:
+        change(arrays)
+    text = json.dumps(tree, separators=(",", ":")).encode()
+    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + arrays
+    path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
+
+
+def test_rewriting_nothing_changes_nothing(tmp_path: Path) -> None:
+    store, path, fitted = kept(tmp_path)
+    rewritten(path)
+    loaded = store.load(NAME, SIZE)
+    assert loaded is not None
+    assert same(loaded, fitted)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"names": ["refund", "deploy"]},
+        {"names": ["refund", "deploy", 3]},
+        {"names": "abc"},
+        {"names": None},
+        {"names": ["x"] * 10_000},
+        {"entries": 10**12},
+        {"entries": -1},
+        {"entries": 9.0},
+        {"entries": True},
+        {"grams": None},
+        {"classified": 8},
+        {"classified": 0},
+        {"against": 1},
+        {"rows": [1]},
+    ],
+    ids=str,
+)
+def test_a_head_that_does_not_fit_its_arrays_is_no_fit(head: dict[str, Any], tmp_path: Path) -> None:
+    store, path, _ = kept(tmp_path)
+    rewritten(path, **head)
+    assert store.load(NAME, SIZE) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("starts", "offsets", "rows", "word_offsets", "word_topics"),
+        *("word_entry_offsets", "word_entries", "against_topics"),
+    ],
+)
+@pytest.mark.parametrize("value", [-1, 2**31 - 1, 60_000])
+@pytest.mark.parametrize("place", [0, -1])
+def test_numbers_that_lead_out_of_an_array_are_no_fit(
+    name: str, value: int, place: int, tmp_path: Path
+) -> None:
+    store = FitStore(workspace_files(tmp_path))
+    topics = (*three_texts(), TopicTexts("more", "more", "", ("more",), ("less",)))
+    fitted = fit(topics, MadeVectors())
+    changed = getattr(fitted, name).copy()
+    changed[place] = value
+    values = {field: getattr(fitted, field) for field in Fitted.array_names()}
+    store.save(NAME, Fitted(names=fitted.names, **{**values, name: changed}))
+    assert store.load(NAME, SIZE) is None
+
+
+def test_a_topic_without_an_entry_is_no_fit(tmp_path: Path) -> None:
+    store, path, _ = kept(tmp_path)
+
+    def change(arrays: bytearray) -> None:
+        arrays[4:8] = arrays[8:12]
+
+    rewritten(path, change)
+    assert store.load(NAME, SIZE) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\0" * 5_000, b"PK\3\4" + b"\0" * 500, b"00000000\n{}"])
+def test_a_foreign_file_is_no_fit(content: bytes, tmp_path: Path) -> None:
+    store, path, _ = kept(tmp_path)
+    path.write_bytes(content)
+    assert store.load(NAME, SIZE) is None
+
+
+def test_what_is_no_regular_file_is_no_fit(tmp_path: Path) -> None:
+    store, path, _ = kept(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    assert store.load(NAME, SIZE) is None
+    path.unlink()
+    path.mkdir()
+    assert store.load(NAME, SIZE) is None
+
+
+def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
+    store = FitStore(workspace_files(tmp_path, read_only=True))
+    store.save(NAME, fit(three_texts(), MadeVectors()))
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_a_disk_that_cannot_be_written_costs_the_kept_fit_only(tmp_path: Path) -> None:
+    store, _, fitted = kept(tmp_path)
+    with trip("replace:rename", fail(errno.ENOSPC)):
+        store.save("1" * 64, fitted)
+    assert store.load("1" * 64, SIZE) is None
+    assert store.load(NAME, SIZE) is not None
+
+
+def test_a_fingerprint_tells_every_part() -> None:
+    first, *rest = three_texts()
+    whole = (replace(first, about="about", against=("no", "never")), *rest)
+    name = fingerprint(whole, "v1")
+    others = [
+        fingerprint(whole, "v2"),
+        fingerprint(whole[:2], "v1"),
+        fingerprint((whole[1], whole[0], whole[2]), "v1"),
+        *(
+            fingerprint((replace(whole[0], **change), *rest), "v1")
+            for change in (
+                {"name": "other"},
+                {"label": "other"},
+                {"about": "other"},
+                {"examples": whole[0].examples[:2]},
+                {"examples": whole[0].examples[::-1]},
+                {"against": ("no",)},
+                {"against": ("never", "no")},
+                {"examples": (*whole[0].examples, "no"), "against": ("never",)},
+                {"label": whole[0].label + "about", "about": ""},
+            )
+        ),
+    ]
+    assert len({name, *others}) == 1 + len(others)
+    assert fingerprint(whole, "v1") == name
+    # Nothing in a text can pass for what stands between texts.
+    odd = [
+        TopicTexts("a", "b", "", ("x", "\0"), ("y",)),
+        TopicTexts("a", "b", "", ("x",), ("\0", "y")),
+        TopicTexts("a", "b", "", ("x", "\0", "y")),
+        TopicTexts("a", "b", "", ("x 1:\0",), ("y",)),
+        TopicTexts("a", "b", "\ud800", ("x",)),
+    ]
+    assert len({fingerprint((topic,), "v1") for topic in odd}) == len(odd)

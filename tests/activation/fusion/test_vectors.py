@@ -1,0 +1,166 @@
+"""The static vectors: tokens, pieces, pairs, and files that cannot be used."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from engine.activation.fusion import vectors, words
+from engine.activation.fusion.vectors import (
+    DATA,
+    TOKENS_READ,
+    TokenVectors,
+    rows_of,
+    tokens_of,
+)
+from engine.errors import AutopoiesisError
+
+PIECES = ("[UNK]", "deploy", "##ment", "##ing", "re", "##fund", "退", "!", "")
+
+
+def folder_with(folder: Path, *, pairs: int = 4, pieces: tuple[str, ...] = PIECES, seed: int = 0) -> Path:
+    """Made vectors, two-dimensional for pieces and pairs."""
+    random = numpy.random.RandomState(seed)
+    rows = len(pieces) + pairs
+    folder.mkdir(exist_ok=True)
+    numpy.save(folder / "vectors.npy", random.randint(-127, 128, size=(rows, 2)).astype(numpy.int8))
+    numpy.save(folder / "scales.npy", random.uniform(0.1, 1, size=rows).astype(numpy.float16))
+    (folder / "pieces.txt").write_text("\n".join(pieces))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Deploy v2!", ["deploy", "v", "2", "!"]),
+        ("Café  ÀÉ", ["cafe", "ae"]),
+        ("退款", ["退", "款"]),
+        ("\ud800", ["\ud800"]),
+        ("", []),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens_of(text) == expected
+
+
+def test_tokens_are_few_and_short() -> None:
+    found = tokens_of(" ".join(f"{letter}{'x' * 300}" for letter in "abcdefghij" * 100))
+    assert len(found) <= TOKENS_READ
+    assert max(map(len, found)) == 100
+    found = tokens_of("start " + "word " * 100_000 + "end")
+    assert (found[0], found[-1], len(found)) == ("start", "end", TOKENS_READ)
+
+
+def test_tokens_of_a_run_of_marks_take_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    original = unicodedata.normalize
+
+    def counting(form: Any, text: str) -> str:
+        sizes.append(len(text))
+        return original(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", counting)
+    assert tokens_of("e\u0301\u0323" * 70_000)[0] == "e" * 100
+    assert max(sizes) <= 1_000
+    assert sum(sizes) <= words.CHARACTERS_READ + 1
+
+
+class Counting(dict[str, int]):
+    """Pieces that count how often one is looked for."""
+
+    asked = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.asked += 1
+        return super().get(key, default)
+
+
+def test_words_are_split_into_the_longest_pieces_they_begin_with() -> None:
+    pieces = {piece: row for row, piece in enumerate(PIECES) if piece}
+    assert rows_of(["deployment"], pieces, 9, 0) == [1, 2]
+    assert rows_of(["refund", "!"], pieces, 9, 0) == [4, 5, 7]
+    assert rows_of(["refunded", "deploy"], pieces, 9, 0) == [1]
+    assert rows_of(["款"], pieces, 9, 0) == []
+
+
+def test_splitting_a_long_word_takes_bounded_work() -> None:
+    pieces = Counting({"x": 0, "##x": 1})
+    assert len(rows_of(["x" * 100], pieces, 2, 0)) == 100
+    assert pieces.asked <= 100 * 20
+
+
+def test_pairs_of_words_have_rows_of_their_own() -> None:
+    pieces = {"a": 0, "b": 1, "!": 2}
+    rows = rows_of(["a", "!", "b"], pieces, 3, 1_000)
+    assert rows[:3] == [0, 2, 1]
+    assert len(rows) == 6  # begin–a, a–b, b–end: signs do not count
+    assert all(3 <= row < 1_003 for row in rows[3:])
+    assert rows_of(["a", "b"], pieces, 3, 1_000)[2:] == rows[3:]
+    assert len(rows_of(["a"], pieces, 3, 1_000)) == 3
+    assert rows_of(["!"], pieces, 3, 1_000) == [2]
+    assert rows_of(["b", "a"], pieces, 3, 1_000)[2:] != rows[3:]
+
+
+def test_a_text_is_the_sum_of_its_pieces_and_pairs(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "made")
+    found = TokenVectors(folder)
+    table = numpy.load(folder / "vectors.npy") * numpy.load(folder / "scales.npy").astype(float)[:, None]
+    pieces = {piece: row for row, piece in enumerate(PIECES) if piece}
+    rows = rows_of(["deployment", "refund"], pieces, len(PIECES), 4)
+    assert len(rows) == 7
+    total = table[rows].sum(axis=0)
+    (vector, nothing) = found.embed(["Deployment refund", "…"])
+    assert vector == pytest.approx(total / numpy.linalg.norm(total), abs=1e-5)
+    assert nothing.tolist() == [0, 0]
+    assert found.embed([]).shape == (0, 2)
+    assert found.embed(["deploy"]).dtype == "float32"
+    assert found.dimensions == 2
+
+
+def test_other_vectors_of_the_same_shape_are_another_version(tmp_path: Path) -> None:
+    first, again, other = (
+        TokenVectors(folder_with(tmp_path / str(number), seed=seed)).version
+        for number, seed in enumerate((0, 0, 1))
+    )
+    assert first == again != other
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    def unusable(folder: Path) -> None:
+        with pytest.raises(AutopoiesisError) as raised:
+            TokenVectors(folder)
+        assert raised.value.where == str(folder)
+        assert "reinstall" in raised.value.cure
+
+    unusable(tmp_path / "missing")
+    for name in ("vectors.npy", "scales.npy", "pieces.txt"):
+        folder = folder_with(tmp_path / f"without {name}")
+        (folder / name).unlink()
+        unusable(folder)
+    for name in ("vectors.npy", "scales.npy"):
+        for length in (0, 20, -1):
+            folder = folder_with(tmp_path / f"cut {name} {length}")
+            (folder / name).write_bytes((folder / name).read_bytes()[:length])
+            unusable(folder)
+    folder = folder_with(tmp_path / "not text")
+    (folder / "pieces.txt").write_bytes(b"\xff\xfe")
+    unusable(folder)
+    folder = folder_with(tmp_path / "too few")
+    numpy.save(folder / "scales.npy", numpy.ones(3, dtype=numpy.float16))
+    unusable(folder)
+    folder = folder_with(tmp_path / "too many pieces")
+    (folder / "pieces.txt").write_text("\n".join(map(str, range(100))))
+    unusable(folder)
+
+
+def test_the_vectors_that_ship() -> None:
+    pieces = (DATA / "pieces.txt").read_text("utf-8").split("\n")
+    assert max(len(piece.removeprefix("##")) for piece in pieces) <= vectors._LONGEST_PIECE
+    shipped = TokenVectors()
+    near, same, far = shipped.embed(["where is my parcel", "has my package shipped", "play some jazz music"])
+    assert float(near @ same) > float(near @ far) + 0.2
+    assert numpy.allclose(numpy.linalg.norm([near, same, far], axis=1), 1, atol=1e-4)

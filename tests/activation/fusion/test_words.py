@@ -1,0 +1,137 @@
+"""Texts become words in every script, with the places where they stand, in bounded time."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.activation.fusion.words import (
+    CHARACTERS_READ,
+    SIGNATURE_LENGTH,
+    WORDS_READ,
+    places_of,
+    signature_of,
+    words_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("😀 🎉 … !", []),
+        ("Can't STOP snake_case x2", ["can't", "stop", "snake", "case", "x2"]),
+        ("don’t", ["don't"]),
+        ("ﬁne ｆｕｌｌ ②", ["fine", "full", "2"]),
+        ("cafe\u0301 café", ["café", "café"]),
+        ("İstanbul STRASSE straße", ["istanbul", "strasse", "straße"]),
+        ("Верните ДЕНЬГИ", ["верните", "деньги"]),
+        ("أريد استرداد المبلغ", ["أريد", "استرداد", "المبلغ"]),
+        ("환불을 원합니다", ["환불을", "원합니다"]),
+        ("我想申请退款", ["我想", "想申", "申请", "请退", "退款"]),
+        ("退款？好", ["退款", "好"]),
+        ("返金してください", ["返金", "金し", "して", "てく", "くだ", "ださ", "さい"]),
+        ("ﾃﾞﾌﾟﾛｲ", ["デプ", "プロ", "ロイ"]),
+        ("iPhoneを買う v2", ["iphone", "を買", "買う", "v2"]),
+        ("\ud800 lone \udfff", ["lone"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words_of(text) == expected
+
+
+def test_of_a_long_word_its_beginning_counts() -> None:
+    assert words_of("a" * 500 + " b") == ["a" * 40, "b"]
+
+
+def test_of_many_words_the_first_and_the_last_count() -> None:
+    text = " ".join(f"w{number}" for number in range(2_000))
+    found = words_of(text)
+    assert len(found) == WORDS_READ
+    assert (found[0], found[499], found[500], found[-1]) == ("w0", "w499", "w1500", "w1999")
+
+
+def test_of_a_huge_text_both_ends_are_read() -> None:
+    text = "begin " + "x" * 200_000 + " end"
+    assert words_of(text) == ["begin", "x" * 40, "x" * 40, "end"]
+    assert [text[start:end] for _, start, end in places_of(text)][::3] == ["begin", "end"]
+
+
+@pytest.mark.parametrize("fill", ["e\u0301\u0323", "\u0323\u0301", "ﷺ", "退款", "é"])
+def test_what_is_normalised_is_bounded(fill: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unicode's normal forms take time that grows with the square of a run of marks."""
+    sizes: list[int] = []
+    original = unicodedata.normalize
+
+    def counting(form: Any, text: str) -> str:
+        sizes.append(len(text))
+        return original(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", counting)
+    found = words_of(fill * (200_000 // len(fill)))
+    assert max(sizes) <= 1_000
+    assert sum(sizes) <= CHARACTERS_READ + 1
+    assert len(found) <= WORDS_READ
+
+
+SCRIPTS = "abc XYZ 012 '’ -_./ äéß Жщ αΩ عرب 가나 退款办理 かなカナ ｶﾞ ﬁ ½ İ 😀 e\u0301 \u3099 \ud800 \n"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=SCRIPTS, max_size=60))
+def test_places_lie_in_the_text_in_order(text: str) -> None:
+    before = 0
+    for word, start, end in places_of(text):
+        assert word
+        assert before <= start < end <= len(text)
+        before = start
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(alphabet="abc XYZ 012 ' -_./ äéß Жщ αΩ عرب 가나 退款办理 かなカナ ﬁ İ 😀 \ud800\n", max_size=60)
+)
+def test_places_are_those_of_the_words(text: str) -> None:
+    assert [word for word, _, _ in places_of(text)] == words_of(text)
+
+
+def test_places_of_words_that_folding_lengthens() -> None:
+    text = "İzmir ﬁne cafe\u0301 ½"
+    assert [(word, text[start:end]) for word, start, end in places_of(text)] == [
+        ("izmir", "İzmir"),
+        ("fine", "ﬁne"),
+        ("café", "cafe\u0301"),
+        ("1", "½"),
+        ("2", "½"),
+    ]
+
+
+def test_places_of_a_run_without_spaces() -> None:
+    text = "请问退款"
+    assert places_of(text) == [("请问", 0, 2), ("问退", 1, 3), ("退款", 2, 4)]
+
+
+def agreement(left: str, right: str) -> float:
+    return float((signature_of(words_of(left)) == signature_of(words_of(right))).mean())
+
+
+def test_fingerprints_agree_as_far_as_texts_do() -> None:
+    assert agreement("roll out the release", "the release, roll OUT") == 1.0
+    assert agreement("roll out the release", "quite different matters") < 0.2
+    near = agreement("please roll out the new release today", "please roll out the new release tomorrow")
+    assert 0.4 < near < 1.0
+
+
+def test_a_fingerprint_of_nothing() -> None:
+    assert signature_of([]).shape == (SIGNATURE_LENGTH,)
+    assert not numpy.any(signature_of([]) == signature_of(["word"]))
+
+
+def test_fingerprints_are_fixed() -> None:
+    """They are kept on disk, so another process, or another numpy, must make the same."""
+    assert signature_of(["deploy"])[:3].tolist() == [641252026, 500681784, 344654770]

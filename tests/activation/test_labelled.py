@@ -1,0 +1,361 @@
+"""Messages that people labelled are gathered from the decision log, once per change."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.activation import labelled
+from engine.activation.decisions import LOG_FOLDER, DecisionLog
+from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, Labelled, LabelledMessages
+from engine.activation.trace import Direction, Funnel, Message, Score, TopicTrace, Trace
+from engine.errors import DocumentError
+from engine.store.faults import fail, trip
+from tests.activation.support import workspace_files
+
+FEBRUARY = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
+MARCH = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = FEBRUARY
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Workspace:
+    """A decision log that knows how often it was read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = Clock()
+        self.files = workspace_files(root)
+        self.log = DecisionLog(self.files, clock=self.clock)
+        self.reads = 0
+        self._count = 0
+
+    def decide(self, text: str, topic: str = "refund", direction: Direction = "input") -> str:
+        """Logs a decision, as a message does; gives its id."""
+        self._count += 1
+        row = TopicTrace(
+            topic=topic,
+            priority="medium",
+            activation="gated",
+            hits=(),
+            scores=(Score("probability", 0.4),),
+            score=0.4,
+            threshold=0.25,
+            activate_at=0.6,
+            gate_at=0.25,
+            rule="medium <.60",
+            gate=None,
+            verdict="active",
+            why="",
+        )
+        at = self.clock.now + timedelta(seconds=self._count)
+        trace = Trace(Message(text, direction, at=at), (row,), Funnel(1, 0, 1, 0, 1), deciding="probability")
+        return self.log.ensure(trace, topic)
+
+    def label(self, text: str, useful: bool | None = True, topic: str = "refund") -> str:
+        name = self.decide(text, topic)
+        self.log.label(name, useful)
+        return name
+
+    def gather(self) -> dict[str, Labelled]:
+        """What a process that has just started finds."""
+        log = DecisionLog(self.files, clock=self.clock)
+        original = log.read
+
+        def read() -> Any:
+            self.reads += 1
+            return original()
+
+        log.read = read  # type: ignore[method-assign]
+        return LabelledMessages(log, self.files)()
+
+    def month(self, name: str = "2026-02") -> Path:
+        return self.root / LOG_FOLDER / f"{name}.jsonl"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def test_without_a_log_there_is_nothing(workspace: Workspace) -> None:
+    assert workspace.gather() == {}
+    assert not (workspace.root / LABELLED_PATH).exists()
+
+
+def test_labels_of_a_person_are_gathered_by_topic(workspace: Workspace) -> None:
+    workspace.label("money back please")
+    workspace.label("never mind", useful=False)
+    workspace.label("ship it", topic="deploy")
+    workspace.decide("not labelled")
+    assert workspace.gather() == {
+        "refund": Labelled(("money back please",), ("never mind",)),
+        "deploy": Labelled(("ship it",)),
+    }
+
+
+def test_other_labels_and_the_agents_own_output_do_not_count(workspace: Workspace) -> None:
+    workspace.log.label(workspace.decide("from use"), True, "use")
+    workspace.log.label(workspace.decide("from a gate"), False, "gate")
+    workspace.log.label(workspace.decide("said by the agent", direction="output"), True)
+    workspace.log.label(workspace.decide("   "), True)
+    assert workspace.gather() == {}
+
+
+def test_a_label_taken_back_or_changed_is_followed(workspace: Workspace) -> None:
+    first, second = workspace.label("money back"), workspace.label("a refund")
+    assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
+    workspace.log.label(first, None)
+    assert workspace.gather() == {"refund": Labelled(("a refund",))}
+    workspace.log.label(second, False)
+    assert workspace.gather() == {"refund": Labelled((), ("a refund",))}
+    workspace.log.label(second, None)
+    assert workspace.gather() == {}
+
+
+def test_of_many_the_latest_count_once(workspace: Workspace) -> None:
+    for number in range(MESSAGES_LIMIT + 6):
+        workspace.label(f"message {number}")
+    workspace.label("message 10")
+    (found,) = workspace.gather().values()
+    assert len(found.useful) == MESSAGES_LIMIT
+    assert found.useful[-2:] == (f"message {MESSAGES_LIMIT + 5}", "message 10")
+    assert found.useful.count("message 10") == 1
+
+
+def test_the_log_is_read_again_only_for_a_label(workspace: Workspace) -> None:
+    workspace.label("money back")
+    expected = workspace.gather()
+    assert workspace.reads == 1
+    for number in range(5):
+        workspace.decide(f'the word "label" {number}')
+        assert workspace.gather() == expected
+    assert workspace.reads == 1
+    workspace.label("another")
+    assert workspace.gather() != expected
+    assert workspace.reads == 2
+    workspace.gather()
+    assert workspace.reads == 2
+
+
+def test_a_log_without_labels_is_read_once(workspace: Workspace) -> None:
+    workspace.decide("not labelled")
+    assert workspace.gather() == workspace.gather() == {}
+    assert workspace.reads == 1
+
+
+def test_a_new_month_goes_on_where_the_last_ended(workspace: Workspace) -> None:
+    first = workspace.label("in february")
+    workspace.gather()
+    workspace.clock.now = MARCH
+    workspace.decide("in march, not labelled")
+    assert workspace.gather() == {"refund": Labelled(("in february",))}
+    assert workspace.reads == 1
+    workspace.log.label(first, False)
+    assert workspace.month("2026-03").exists()
+    assert workspace.gather() == {"refund": Labelled((), ("in february",))}
+    assert workspace.reads == 2
+
+
+def test_the_place_moves_on_when_much_was_added(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labelled, "_UNREAD_LIMIT", 3_000)
+    workspace.label("money back")
+    workspace.gather()
+
+    def ends() -> int:
+        tree = json.loads((workspace.root / LABELLED_PATH).read_bytes())
+        return sum(mark[0] for mark in tree["read"].values())
+
+    before = ends()
+    workspace.decide("x")
+    workspace.gather()
+    assert ends() == before
+    for _ in range(10):
+        workspace.decide("x" * 400)
+    assert workspace.gather() == {"refund": Labelled(("money back",))}
+    assert ends() == workspace.month().stat().st_size
+    assert workspace.reads == 1
+
+
+def test_a_label_that_was_half_written_is_found_when_it_is_whole(workspace: Workspace) -> None:
+    workspace.label("money back")
+    name = workspace.decide("a refund")
+    whole = workspace.month().read_bytes()
+    workspace.log.label(name, True)
+    line = workspace.month().read_bytes()[len(whole) :]
+    for cut in (1, len(line) // 2, len(line) - 2):
+        workspace.month().write_bytes(whole + line[:cut])
+        assert workspace.gather() == {"refund": Labelled(("money back",))}
+        with workspace.month().open("ab") as file:
+            file.write(line[cut:])
+        assert workspace.gather() == {"refund": Labelled(("money back", "a refund"))}
+
+
+def test_an_unfinished_last_line_does_not_make_every_process_read_the_log(workspace: Workspace) -> None:
+    workspace.label("money back")
+    with workspace.month().open("ab") as file:
+        file.write(b'{"id": "cut off')
+    workspace.gather()
+    workspace.clock.now = MARCH
+    workspace.decide("in march")
+    workspace.gather()
+    assert workspace.reads == 1
+
+
+@contextmanager
+def other_log(workspace: Workspace) -> Iterator[Workspace]:
+    """Another log in place of this one's february."""
+    other = workspace.root / "other"
+    other.mkdir()
+    yield Workspace(other)
+    shutil.copyfile(other / LOG_FOLDER / "2026-02.jsonl", workspace.month())
+    shutil.rmtree(other)
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_another_log_in_its_place_is_read(workspace: Workspace, count: int) -> None:
+    """Shorter, as long, or longer; in the same inode, as file systems reuse them."""
+    for number in range(3):
+        workspace.label(f"message {number}")
+    workspace.gather()
+    with other_log(workspace) as other:
+        for number in range(count):
+            other.label(f"another {number}", useful=False)
+    expected = tuple(f"another {number}" for number in range(count))
+    assert workspace.gather() == {"refund": Labelled((), expected)}
+
+
+def test_a_longer_log_without_a_label_behind_the_place_is_another_log_all_the_same(
+    workspace: Workspace,
+) -> None:
+    for number in range(3):
+        workspace.label(f"message {number}")
+    workspace.gather()
+    with other_log(workspace) as other:
+        other.label("another")
+        for number in range(30):
+            other.decide(f"not labelled {number}")
+    assert workspace.gather() == {"refund": Labelled(("another",))}
+
+
+def test_a_line_changed_in_place_is_seen(workspace: Workspace) -> None:
+    workspace.label("money back")
+    workspace.gather()
+    data = workspace.month().read_bytes()
+    workspace.month().write_bytes(data.replace(b"money back", b"yenom kcab"))
+    os.utime(workspace.month(), ns=(1, 1))
+    assert workspace.gather() == {"refund": Labelled(("yenom kcab",))}
+
+
+def test_a_month_that_is_gone_or_comes_back_is_seen(workspace: Workspace) -> None:
+    """Though the label of a decision may stand in another month's file."""
+    name = workspace.decide("in february")
+    workspace.clock.now = MARCH
+    workspace.label("in march")
+    workspace.log.label(name, False)
+    both = {"refund": Labelled(("in march",), ("in february",))}
+    assert workspace.gather() == both
+    elsewhere = workspace.root / "elsewhere.jsonl"
+    workspace.month().rename(elsewhere)
+    assert workspace.gather() == {"refund": Labelled(("in march",))}
+    elsewhere.rename(workspace.month())
+    assert workspace.gather() == both
+    shutil.rmtree(workspace.root / LOG_FOLDER)
+    assert workspace.gather() == {}
+
+
+DAMAGES: tuple[bytes, ...] = (
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"form": 0, "read": {}, "topics": {}}',
+    b'{"form": 1, "read": [], "topics": {}}',
+    b'{"form": 1, "read": {}, "topics": []}',
+    b'{"form": 1, "read": {}, "topics": {"refund": {"useful": ["x"], "noise": []}}}',
+    b'{"form": 1, "read": {"logs/decisions/2026-02.jsonl": [1]}, "topics": {}}',
+    b'{"form": 1, "read": {"logs/decisions/2026-02.jsonl": [-1, 0, 0, 0]}, "topics": {}}',
+    b'{"form": 1, "read": {"logs/decisions/2026-02.jsonl": [1e999, 0, 0, 0]}, "topics": {}}',
+    b'{"form": 1, "read": {"logs/decisions/2026-02.jsonl": [%d, 0, 0, 0]}, "topics": {}}' % 10**30,
+    b'{"form": 1, "read": {"logs/decisions/2026-02.jsonl": [5, 0, 0, 0]}, "topics": {}}',
+    b'{"form": 1, "read": {}, "topics": {"refund": {"useful": "abc", "noise": []}}}',
+    b'{"form": 1, "read": {}, "topics": {"refund": {"useful": [3], "noise": []}}}',
+    b'{"form": 1, "read": {}, "topics": {"refund": {"useful": []}}}',
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
+def test_a_damaged_memory_is_gathered_again(workspace: Workspace, damage: bytes) -> None:
+    workspace.label("money back")
+    expected = workspace.gather()
+    (workspace.root / LABELLED_PATH).write_bytes(damage)
+    assert workspace.gather() == expected
+    assert workspace.gather() == expected
+    assert workspace.reads == 2
+
+
+def test_a_read_only_workspace_is_read_and_not_written(workspace: Workspace) -> None:
+    workspace.label("money back")
+    files = workspace_files(workspace.root, read_only=True)
+    expected = {"refund": Labelled(("money back",))}
+    assert LabelledMessages(DecisionLog(files), files)() == expected
+    assert not (workspace.root / LABELLED_PATH).exists()
+
+
+def test_what_cannot_be_kept_is_gathered_again(workspace: Workspace) -> None:
+    workspace.label("money back")
+    with trip("replace:rename", fail(errno.ENOSPC)):
+        assert workspace.gather() == workspace.gather() == {"refund": Labelled(("money back",))}
+    assert workspace.reads == 2
+
+
+def test_a_log_that_cannot_be_read_leaves_what_was_found_before(workspace: Workspace) -> None:
+    workspace.label("money back")
+    expected = workspace.gather()
+    workspace.month("2026-03").mkdir()
+    assert workspace.gather() == expected
+    workspace.month("2026-03").rmdir()
+    os.mkfifo(workspace.month("2026-03"))
+    assert workspace.gather() == expected
+    (workspace.root / LABELLED_PATH).unlink()
+    assert workspace.gather() == {}
+
+
+def test_a_reading_that_fails_is_no_answer_for_later(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.label("money back")
+
+    def broken(self: DecisionLog) -> Any:
+        raise DocumentError("cannot be read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DecisionLog, "read", broken)
+        assert LabelledMessages(workspace.log, workspace.files)() == {}
+    assert workspace.gather() == {"refund": Labelled(("money back",))}
+
+
+def test_lone_surrogates_and_other_scripts_come_through(workspace: Workspace) -> None:
+    workspace.label("退款 \ud800 возврат")
+    assert workspace.gather() == workspace.gather() == {"refund": Labelled(("退款 ? возврат",))}
