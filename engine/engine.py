@@ -277,6 +277,14 @@ class Engine(Parts):
         """Reads topics again after their files changed."""
         return self.library.refresh(paths)
 
+    def edited(self, path: str) -> None:
+        """Reads a topic's file again that the engine itself has written, and tells every face."""
+        from engine.events import TopicsReloaded  # noqa: PLC0415 — most commands end without one
+
+        delta = self.reload_topics([path])
+        changed = (*delta.changed, *delta.removed)
+        self._publish(TopicsReloaded(self.clock(), changed, len(self.library.topics), delta.problems))
+
     def reload_config(self) -> None:
         """Reads memory-config.yaml again. A broken file leaves the settings as they were, and says so.
 
@@ -348,8 +356,8 @@ class Engine(Parts):
 
     # Labels.
 
-    def label(self, trace_key: str, topic: str, useful: bool) -> None:
-        """Records a person's judgement on one row of a trace.
+    def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
+        """Records a person's judgement on one row of a trace; ``None`` takes it back.
 
         Raises:
             AutopoiesisError: There is no such trace or row.
@@ -361,22 +369,48 @@ class Engine(Parts):
         self.decision_log.label(self.decision_log.ensure(trace, topic), useful)
         self.learn()
 
-    def label_decision(self, decision_id: str, useful: bool) -> Decision:
-        """Labels a logged decision by its id, or a unique start of it. Raises as ``DecisionLog.label``."""
+    def label_decision(self, decision_id: str, useful: bool | None) -> Decision:
+        """Labels a logged decision by its id, or a unique start of it; ``None`` takes the label back.
+
+        Raises as ``DecisionLog.label``.
+        """
         decision = self.decision_log.label(decision_id, useful)
         self.learn()
         return decision
 
-    def learn(self) -> bool:
-        """Fits the local gate to the labels, once there are enough and they have changed.
+    def learn_from_use(self, path: str, first: int) -> int:
+        """Labels decisions about a conversation's messages by what the agent made of them since a turn.
+
+        A label that somebody gave already stays, and so does the person's own answer to the gate.
+
+        Args:
+            path: The conversation.
+            first: The number of its first new turn.
 
         Returns:
-            Whether a new model answers from now on.
+            How many were labelled.
+
+        Raises:
+            WriteFailed: A label was not recorded.
+        """
+        if self.files.read_only:
+            return 0
+        from engine.usage import label_by_use  # noqa: PLC0415 — only while a conversation grows
+
+        return label_by_use(self.turns.exchanges(path, first), self.library.topics, self.decision_log)
+
+    def learn(self) -> bool:
+        """Takes over labels given since: tier 2 as examples, the local gate once there are enough of them.
+
+        Returns:
+            Whether anything is judged differently from now on.
         """
         from engine.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
 
-        if not refit_local_gate(self.decision_log, self.files, self.config.gate):
-            return False
-        self.drop("pipeline")
-        self.turns.forget()
-        return True
+        relearned = self.has("pipeline") and self.pipeline.relearn()
+        refitted = refit_local_gate(self.decision_log, self.files, self.config.gate)
+        if refitted:
+            self.drop("pipeline")
+        if relearned or refitted:
+            self.turns.forget()
+        return relearned or refitted

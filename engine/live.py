@@ -85,6 +85,8 @@ class Worked(Protocol):
 
     def compile_of(self, key: str) -> Compiled | None: ...
 
+    def learn_from_use(self, path: str, first: int) -> int: ...
+
     def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta: ...
 
     def reload_config(self) -> None: ...
@@ -94,6 +96,10 @@ class Worked(Protocol):
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
     ) -> object: ...
+
+
+class _Stopped(Exception):
+    """The work in hand is given up: nobody is there any more."""
 
 
 class Live:
@@ -299,6 +305,8 @@ class Live:
         compiled = self._engine.compile_of(last_input) if last_input else None
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
+        if first < end:
+            self._engine.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
 
     def _tell_problems(self) -> None:
         """Tells of patterns that only a message showed to be unusable; the others are known from loading."""
@@ -356,16 +364,21 @@ class Live:
             if self._stop.is_set():
                 return
             # A burst of saves is one refresh.
-            time.sleep(0.3)
+            if self._stop.wait(0.3):
+                return
             paths, self._to_index = self._to_index, set()
             wanted = None if everything else sorted(paths)
             everything = False
             self._guarded(lambda wanted=wanted: self._refresh(wanted))  # type: ignore[misc]
 
     def _refresh(self, paths: list[str] | None) -> None:
-        self._engine.refresh_index(self._progress, paths=paths)
+        # What is not indexed yet is found missing the next time.
+        with contextlib.suppress(_Stopped):
+            self._engine.refresh_index(self._progress, paths=paths)
 
     def _progress(self, done: int, total: int) -> None:
+        if self._stop.is_set():
+            raise _Stopped
         if total >= 50 and (done == total or done % 25 == 0):
             self._publish(IndexProgress(done, total))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.search.index import SearchIndex
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
+    from engine.tuning import Tuning
     from engine.turns import Turns
 
 Clock = Callable[[], datetime]
@@ -87,6 +88,10 @@ class Parts:
     def trouble(self, text: str) -> None:
         """Tells of something that failed without stopping the work."""
         raise RuntimeError(text)
+
+    def edited(self, path: str) -> None:
+        """Takes over a topic's file that the engine itself has written."""
+        self.library.refresh([path])
 
     def has(self, name: str) -> bool:
         """Whether a part has been made."""
@@ -153,6 +158,21 @@ class Parts:
         from engine.activation.decisions import DecisionLog  # noqa: PLC0415 — only where decisions are kept
 
         return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
+
+    @part
+    def tuning(self) -> Tuning:
+        """Tunes topics by what was decided."""
+        from engine.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
+
+        return Tuning(
+            self.files,
+            self.decision_log,
+            self.library,
+            self.repository,
+            lambda: self.config,
+            clock=self.clock,
+            edited=self.edited,
+        )
 
     @part
     def pipeline(self) -> WatcherPipeline:

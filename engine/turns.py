@@ -6,13 +6,14 @@ the gate already knows, because nobody is to be asked again for looking back.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.conversations import Conversation, Conversations, TurnKey
+from engine.conversations import Conversation, Conversations, TurnKey, tool_paths
 
 if TYPE_CHECKING:
     from engine.activation.trace import Correction, Message, Trace
@@ -41,6 +42,25 @@ class Before:
     session_id: str = ""
     steering: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A person's message and what the agent has written in answer.
+
+    Attributes:
+        key: The key of the message.
+        trace: What activation did with it.
+        reply: Everything the agent wrote since, up to the person's next turn.
+        paths: Files that its tool calls named.
+        finished: Whether the person has spoken again, so that nothing more will come.
+    """
+
+    key: str
+    trace: Trace
+    reply: str
+    paths: tuple[str, ...]
+    finished: bool
 
 
 class Turns:
@@ -126,6 +146,43 @@ class Turns:
         if turn is None or trace is None:
             return None
         return turn.text, trace, self.before(conversation, ordinal)
+
+    def exchanges(self, path: str, first: int) -> list[Exchange]:
+        """The exchanges of a conversation whose answers gained something from a turn on, oldest first.
+
+        Args:
+            path: The conversation.
+            first: The number of the first new turn. A person's turn ends the exchange before it.
+        """
+        conversation = self._conversations.read(path)
+        if conversation is None:
+            return []
+        asked = self._question(conversation, first - 1)
+        starts = [] if asked is None else [asked]
+        starts += [n for n in range(first, conversation.end) if self._is_question(conversation, n)]
+        found = []
+        for start, following in itertools.zip_longest(starts, starts[1:]):
+            answer = [
+                turn
+                for ordinal in range(start + 1, conversation.end if following is None else following)
+                if (turn := conversation.turn(ordinal)) is not None and turn.role == "agent" and not turn.kind
+            ]
+            key = str(TurnKey(path, start))
+            trace = self.trace_of(key) if answer else None
+            if trace is not None:
+                reply = "\n".join(turn.text for turn in answer)
+                found.append(Exchange(key, trace, reply, tool_paths(answer), following is not None))
+        return found
+
+    def _question(self, conversation: Conversation, ordinal: int) -> int | None:
+        """The last turn of a person at or before a number."""
+        numbers = range(ordinal, conversation.first - 1, -1)
+        return next((number for number in numbers if self._is_question(conversation, number)), None)
+
+    @staticmethod
+    def _is_question(conversation: Conversation, ordinal: int) -> bool:
+        turn = conversation.turn(ordinal)
+        return turn is not None and turn.role == "user" and not turn.kind
 
     def before(self, conversation: Conversation, ordinal: int | None = None) -> Before:
         """What stands before a turn, or, without ``ordinal``, before the next one."""

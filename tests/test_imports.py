@@ -39,7 +39,12 @@ def traced(root: Path) -> set[str]:
 
 
 def test_a_trace_loads_nothing_heavy(sample: Path) -> None:
-    assert not traced(sample) & (HEAVY | {"numpy", "apsw"})
+    assert not traced(sample) & (HEAVY | {"apsw", "torch"})
+
+
+def test_a_trace_with_the_preset_of_the_specification_does_without_numpy(sample: Path) -> None:
+    (sample / "memory-config.yaml").write_text("watchers:\n  preset: spec\n")
+    assert not traced(sample) & (HEAVY | {"apsw", "numpy"})
 
 
 def test_a_trace_loads_nothing_that_only_a_face_shows(sample: Path) -> None:

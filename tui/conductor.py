@@ -124,6 +124,10 @@ class Conductor:
         word = "useful" if useful else "noise"
         self._errands.ask((Errand(lambda: self._engine.label(key, topic, useful), f"{topic}: {word}"),))
 
+    def learn(self) -> None:
+        """Lets the engine learn from labels given since, and says so where it did."""
+        self._errands.ask((Errand(self._learn),))
+
     def answer(self, question_id: str, yes: bool) -> None:
         """Answers the gate."""
         self._errands.ask((Errand(lambda: self._engine.answer(question_id, yes)),))
@@ -131,6 +135,10 @@ class Conductor:
     def rescan(self, *, quietly: bool) -> None:
         """Looks at every file again."""
         self._errands.ask((Errand(self._engine.rescan, "" if quietly else "every file was looked at again"),))
+
+    def _learn(self) -> None:
+        if self._engine.learn():
+            self._post(Said("learned from the labels"))
 
     def _run_errands(self, errands: tuple[Errand, ...]) -> None:
         for errand in errands:

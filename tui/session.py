@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Trace
 from engine.config import Config
@@ -13,6 +13,12 @@ from engine.events import EngineEvent
 from engine.feed import FeedEntry
 from engine.views import DigestView, LedgerView, StatusView
 
+if TYPE_CHECKING:
+    from engine.activation.policy import Cuts
+    from engine.activation.tuning.fit import Proposal
+    from engine.activation.tuning.table import DecisionTable
+    from engine.tuning import Applied
+
 
 class HasRoot(Protocol):
     """A workspace, as far as the workbench looks at it."""
@@ -20,6 +26,30 @@ class HasRoot(Protocol):
     @property
     def root(self) -> Path:
         """Its absolute folder."""
+        ...
+
+
+class WorkbenchTuning(Protocol):
+    """What the tune screen needs of the engine (``engine.tuning.Tuning``); all of it may block."""
+
+    def table(self) -> DecisionTable:
+        """The decision log as it can be replayed; the same object until something changes."""
+        ...
+
+    def propose(self, topic: str) -> Proposal:
+        """Cuts that fit the labels, or why there are none."""
+        ...
+
+    def apply(self, topic: str, cuts: Cuts) -> Applied:
+        """Writes cuts into a topic's file and commits it."""
+        ...
+
+    def undo(self) -> Applied:
+        """Takes the last such change back."""
+        ...
+
+    def label(self, index: int, useful: bool | None) -> None:
+        """Labels a row of ``table()`` as a person, in the log and in the table; ``None`` takes it back."""
         ...
 
 
@@ -37,6 +67,11 @@ class WorkbenchEngine(Protocol):
     @property
     def config(self) -> Config:
         """Its settings."""
+        ...
+
+    @property
+    def tuning(self) -> WorkbenchTuning:
+        """What topics are tuned with; made when it is first asked for, so off the screen's thread."""
         ...
 
     def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
@@ -81,6 +116,10 @@ class WorkbenchEngine(Protocol):
 
     def label(self, trace_key: str, topic: str, useful: bool) -> None:
         """Records a person's judgement on a decision."""
+        ...
+
+    def learn(self) -> bool:
+        """Fits the local gate to labels that have changed; whether a new one answers from now on."""
         ...
 
     def answer(self, question_id: str, yes: bool) -> None:

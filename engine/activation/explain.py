@@ -1,36 +1,32 @@
-"""Why a topic is active or not, and what would have changed it: one sentence each, with the exact numbers."""
+"""Why a topic is active or not, and what would have changed it: one sentence each, with the exact numbers.
+
+With the ``spec`` preset a score is a similarity beside the trigger hits. With ``calibrated`` it is the
+probability that the topic applies, and the sentence names the signals that made it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.activation.case import NOT_ASKED, Case, Circumstances, below, matches, reaches
+from engine.activation.counterfactual import counterfactual
 from engine.activation.numbers import limit, written
-from engine.activation.policy import Step
-from engine.activation.trace import Direction, Funnel, GateOutcome, TopicTrace, TriggerHit, Verdict
+from engine.activation.policy import Cuts, Step, cuts_of
+from engine.activation.trace import (
+    Contribution,
+    Direction,
+    Funnel,
+    GateOutcome,
+    TopicTrace,
+    TriggerHit,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from engine.topics.model import Topic
 
-_SHOWN_MATCHES = 3
-_MATCH_LENGTH = 40
-_BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What besides the numbers decides how a row is explained.
-
-    Attributes:
-        direction: Where the message goes.
-        similarity_nominates: Whether similarity alone could make a candidate.
-        on_failure: The setting ``gate.on_failure``.
-    """
-
-    direction: Direction
-    similarity_nominates: bool
-    on_failure: str
+__all__ = ["Circumstances", "flip", "matches", "summary", "why"]
 
 
 def why(
@@ -41,24 +37,17 @@ def why(
     gate: GateOutcome | None,
     verdict: Verdict,
     around: Circumstances,
+    contributions: Sequence[Contribution] = (),
 ) -> str:
     """Why the verdict is what it is."""
-    matched = matches(hits)
+    case = Case(topic, hits, score, step, gate, verdict, around, contributions)
     if topic.forced is not None:
         return "switched on by hand" if topic.forced else "switched off by hand"
     if gate is not None:
-        found = f"matched {matched}; score {written(score)}" if hits else _similar(score, step)
-        if gate.answer == "failed":
-            outcome = (
-                f"the gate failed ({gate.reason or 'no answer'}) and gate.on_failure is {around.on_failure}"
-            )
-            return f"{'active, though ' if verdict == 'active' else ''}{outcome}: {found}"
-        return f"the gate ({_gate_name(gate)}) said {gate.answer}: {found}"
+        return _of_asked(case, gate)
     if verdict == "manual":
-        return f"only a person activates it; {f'matched {matched}' if hits else _similar(score, step)}"
-    if verdict == "active":
-        return _why_active(topic, matched, score, step)
-    return _why_dropped(topic, matched if hits else "", score, step, around)
+        return f"only a person activates it; {_found(case)}"
+    return _of_active(case) if verdict == "active" else _of_dropped(case)
 
 
 def flip(
@@ -69,31 +58,10 @@ def flip(
     gate: GateOutcome | None,
     verdict: Verdict,
     around: Circumstances,
+    contributions: Sequence[Contribution] = (),
 ) -> str:
     """What would have changed the verdict; empty where nothing short of another message would."""
-    if topic.forced is not None:
-        return "taking the switch back lets its triggers decide again"
-    if gate is not None:
-        return _flip_asked(score, step, gate, verdict)
-    if verdict == "manual":
-        return "switch it on by hand, or set activation: gated"
-    if verdict == "active":
-        if step.rule not in ("event", "auto") and step.activate_at:
-            asked = step.gate_at is not None and step.gate_at < step.activate_at
-            result = "the gate would be asked" if asked else "it would be dropped"
-            return f"below {limit(step.activate_at)} {result}"
-        return "without the match " + _unmatched(score, step, around)
-    if not hits:
-        return _flip_unmatched(score, step, around)
-    marks = [
-        (mark, outcome)
-        for mark, outcome in ((step.gate_at, "would reach the gate"), (step.activate_at, "would be active"))
-        if mark is not None and mark > score
-    ]
-    if not marks:
-        return f"a score to activate or to ask in watchers.policy.{topic.priority} would let it through"
-    mark, outcome = min(marks, key=lambda pair: pair[0])
-    return f"{outcome} at ≥ {limit(mark)}; now {written(score, mark)}"
+    return counterfactual(Case(topic, hits, score, step, gate, verdict, around, contributions))
 
 
 def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:
@@ -106,103 +74,112 @@ def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *,
         return "nothing active: the message is empty"
     if not funnel.topics:
         return "nothing active: there are no topics"
+    return f"nothing active: {_nothing(rows, funnel, direction)}"
+
+
+def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -> str:
     failed = [row for row in rows if row.verdict == "failed"]
     if failed:
-        reason = failed[0].gate.reason if failed[0].gate else ""
+        reason = (failed[0].gate.reason if failed[0].gate else "") or "no answer"
+        about = _counted(len(failed), "topic")
+        silent = reason.startswith(NOT_ASKED)
         return (
-            f"nothing active: the gate failed for {_counted(len(failed), 'topic')} ({reason or 'no answer'})"
+            f"the gate was not asked about {about}" if silent else f"the gate failed for {about} ({reason})"
         )
     rejected = [row for row in rows if row.verdict == "rejected"]
     if rejected:
-        return f"nothing active: the gate said no to {_counted(len(rejected), 'topic')}"
+        return f"the gate said no to {_counted(len(rejected), 'topic')}"
+    unasked = [row for row in rows if row.rule.startswith(NOT_ASKED)]
+    if unasked:
+        return f"the gate was not asked about {_counted(len(unasked), 'topic')} (gate.max_calls_per_message)"
     if funnel.tier1:
-        return f"nothing active: {_counted(funnel.tier1, 'topic')} matched, none passed its policy row"
-    nearest = max(rows, key=lambda row: row.score, default=None)
-    if direction == "output" or nearest is None or nearest.score <= 0 or nearest.score >= nearest.threshold:
-        return "nothing active: no trigger matched"
-    number = written(nearest.score, nearest.threshold)
-    return (
-        f"nothing active: no trigger matched, and the nearest topic, {nearest.topic}, scored "
-        f"{number} < {limit(nearest.threshold)}"
-    )
+        nearest = _nearest([row for row in rows if row.hits])
+        start = f"{_counted(funnel.tier1, 'topic')} matched, none passed its policy row"
+        return f"{start}; the nearest, {nearest}" if nearest else start
+    nearest = _nearest([row for row in rows if row.score > 0]) if direction == "input" else ""
+    return f"no trigger matched, and the nearest topic, {nearest}" if nearest else "no trigger matched"
 
 
-def matches(hits: Sequence[TriggerHit]) -> str:
-    """The matched texts, each once, the first three in full: ``“review”, “PR” and 2 more``."""
-    texts: dict[str, str] = {}
-    for hit in hits:
-        text = " ".join(hit.matched.split())
-        text = text if len(text) <= _MATCH_LENGTH else f"{text[: _MATCH_LENGTH - 1]}…"
-        shown = f"“{text}”" if hit.type in _BARE_TYPES else f"{hit.type} “{text}”" if text else hit.type
-        texts.setdefault(shown.lower(), shown)
-    shown_texts = list(texts.values())
-    more = len(shown_texts) - _SHOWN_MATCHES
-    return ", ".join(shown_texts[:_SHOWN_MATCHES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _why_active(topic: Topic, matched: str, score: float, step: Step) -> str:
-    start = f"active without the gate: matched {matched}"
-    if step.rule == "event":
-        return f"active without the gate: it waits for {matched}"
-    if step.rule == "auto":
-        return f"{start}; the topic is auto"
-    if not step.activate_at:
-        return f"{start}; {topic.priority} priority needs no score"
-    return f"{start}; score {written(score, step.activate_at)} ≥ {limit(step.activate_at)}"
-
-
-def _why_dropped(topic: Topic, matched: str, score: float, step: Step, around: Circumstances) -> str:
-    if not matched:
-        if around.direction == "output":
-            return "no trigger for the agent's output matched"
-        if not around.similarity_nominates:
-            return "no trigger matched, and only a match nominates"
-        return f"no trigger matched and {written(score, step.threshold)} < {limit(step.threshold)}"
-    if step.rule.startswith("own") and step.gate_at is not None:
-        bound = f"{written(score, step.gate_at)} < {limit(step.gate_at)}, the topic's own threshold"
-        return f"dropped: matched {matched}, but {bound}"
-    lowest = min((mark for mark in (step.gate_at, step.activate_at) if mark is not None), default=None)
-    if lowest is None:
-        return f"dropped: matched {matched}, but the policy row {topic.priority} lets nothing through"
-    bound = f"{written(score, lowest)} < {limit(lowest)} for {topic.priority} priority"
-    return f"dropped: matched {matched}, but {bound}"
-
-
-def _flip_asked(score: float, step: Step, gate: GateOutcome, verdict: Verdict) -> str:
-    if step.activate_at is not None and score < step.activate_at:
-        past = f"at ≥ {limit(step.activate_at)} it would be active without the gate; now " + written(
-            score, step.activate_at
-        )
+def _of_asked(case: Case, gate: GateOutcome) -> str:
+    found = _found(case)
+    if gate.answer != "failed":
+        return f"the gate ({_gate_name(gate)}) said {gate.answer}: {found}"
+    if gate.reason.startswith(NOT_ASKED):
+        reason = gate.reason[len(NOT_ASKED) :].lstrip(": ")
+        outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
     else:
-        past = ""
-    if gate.answer == "failed":
-        other = "skip" if verdict == "active" else "activate"
-        result = "leave it out" if verdict == "active" else "let it in"
-        return f"an answer would decide; gate.on_failure: {other} would {result}"
-    if gate.answer == "yes":
-        return "a no from the gate would have kept it out"
-    return past or "a yes from the gate would have activated it"
+        outcome = f"the gate failed ({gate.reason or 'no answer'})"
+    start = "active, though " if case.verdict == "active" else ""
+    return f"{start}{outcome} and gate.on_failure is {case.around.on_failure}: {found}"
 
 
-def _unmatched(score: float, step: Step, around: Circumstances) -> str:
-    if around.similarity_nominates and score >= step.threshold:
-        return f"the gate would be asked: {written(score, step.threshold)} ≥ {limit(step.threshold)}"
-    return "it would be dropped"
+def _of_active(case: Case) -> str:
+    step, priority = case.step, case.topic.priority
+    start = "active without the gate: "
+    if step.rule == "event":
+        return f"{start}it waits for {matches(case.hits)}"
+    start += f"{case.matched}; " if case.hits else ""
+    if step.rule == "auto":
+        return f"{start}the topic is auto"
+    if step.activate_at:
+        name = "" if case.calibrated else "score "
+        whose = case.whose(step.activate_at, otherwise="")
+        return f"{start}{name}{reaches(case.score, step.activate_at)}{whose}{case.made_of}"
+    if step.rule == "own":
+        return f"{start}its own threshold needs no score"
+    if case.hits and case.around.watchers.row(priority).matched == 0:
+        return f"{start}with {priority} priority a match is enough"
+    return f"{start}{priority} priority needs no score"
 
 
-def _flip_unmatched(score: float, step: Step, around: Circumstances) -> str:
-    if around.direction == "output":
-        return "a trigger with scope output or both would have to match"
-    if around.similarity_nominates:
-        return f"would reach the gate at ≥ {limit(step.threshold)}; now {written(score, step.threshold)}"
-    if score >= step.threshold:
-        number = f"{written(score, step.threshold)} ≥ {limit(step.threshold)}"
-        return f"watchers.nominate: either would ask the gate, as {number}"
-    return "a trigger would have to match"
+def _of_dropped(case: Case) -> str:
+    around, priority = case.around, case.topic.priority
+    if not case.hits and around.direction == "output":
+        return "no trigger for the agent's output matched"
+    if not case.hits and not around.similarity_nominates:
+        return "no trigger matched, and only a match nominates"
+    start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched and"
+    if case.lowest is None:
+        return f"{start} the policy row {priority} lets nothing through"
+    tabled = f" for {priority} priority" if case.hits or case.calibrated else ""
+    return f"{start} {below(case.score, case.lowest)}{case.whose(case.lowest, tabled)}{case.made_of}"
 
 
-def _similar(score: float, step: Step) -> str:
-    return f"no trigger matched, but {written(score, step.threshold)} ≥ {limit(step.threshold)}"
+def _found(case: Case) -> str:
+    """What spoke for a topic that is a candidate."""
+    score, step = case.score, case.step
+    if not case.calibrated:
+        if not case.hits:
+            return f"no trigger matched, but {reaches(score, step.threshold)}"
+        return case.matched if case.verdict == "manual" else f"{case.matched}; score {written(score)}"
+    cuts = Cuts(step.gate_at, step.activate_at)
+    if case.verdict == "manual":
+        cuts = cuts_of(case.topic, case.around.watchers, matched=bool(case.hits))
+    marks = [mark for mark in (cuts.gate, cuts.activate) if mark is not None and mark > 0]
+    reached = max((mark for mark in marks if mark <= score), default=None)
+    missed = min((mark for mark in marks if mark > score), default=None)
+    place = written(score, *marks)
+    if reached is not None and missed is not None:
+        place += f" lies between {limit(reached)} and {limit(missed)}"
+    elif reached is not None:
+        place += f" ≥ {limit(reached)}"
+    elif missed is not None:
+        place += f" < {limit(missed)}"
+    start = f"{case.matched}; " if case.hits else "no trigger matched, but "
+    return f"{start}{place}{case.made_of}"
+
+
+def _nearest(rows: Sequence[TopicTrace]) -> str:
+    """The row with the highest score below a cut of its own, and that cut; empty where no row has one."""
+    missed = [
+        (row, min(marks))
+        for row in rows
+        if (marks := [mark for mark in (row.gate_at, row.activate_at) if mark and mark > row.score])
+    ]
+    if not missed:
+        return ""
+    row, mark = max(missed, key=lambda pair: pair[0].score)
+    return f"{row.topic}, scored {below(row.score, mark)}"
 
 
 def _gate_name(gate: GateOutcome) -> str:

@@ -1,27 +1,42 @@
-"""How scores and thresholds are written everywhere: ``.31``, ``.05``, ``1.00``."""
+"""How scores, thresholds and weights are written everywhere: ``.31``, ``.05``, ``1.00``, ``+1.9``."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 
-def written(value: float, against: float | None = None) -> str:
+_MINUS = "−"
+
+
+def written(value: float, *against: float) -> str:
     """A score as text, without the leading zero.
 
-    Two digits, unless that would hide on which side of ``against`` the score lies: then as many as it takes,
-    so that nobody reads ``.30 < .30``.
+    Two digits, unless that would hide on which side of a value of ``against`` the score lies: then as many
+    as it takes, so that nobody reads ``.30 < .30``.
     """
-    if against is not None and value != against:
-        for digits in range(2, 17):
-            text = f"{value:.{digits}f}"
-            if text != f"{against:.{digits}f}":
-                return _bare(text)
+    for digits in range(2, 17):
+        text = f"{value:.{digits}f}"
+        for other in against:
+            if text == f"{other:.{digits}f}" and other != value:
+                break
+        else:
+            return _bare(text)
     return _bare(f"{value:.2f}")
 
 
+@lru_cache(maxsize=256)  # the same few thresholds for every topic of every message
 def limit(value: float) -> str:
     """A threshold as text: two digits, or as many as the setting has, up to four."""
     text = f"{value:.4f}".rstrip("0")
     whole, _, digits = text.partition(".")
     return _bare(f"{whole}.{digits.ljust(2, '0')}")
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A weight as text, always with its sign: ``+1.9``, ``−.4``; one that rounds to nothing is ``0``."""
+    text = f"{abs(value):.{digits}f}"
+    if not text.strip("0."):
+        return "0"
+    return (_MINUS if value < 0 else "+") + _bare(text)
 
 
 def _bare(text: str) -> str:

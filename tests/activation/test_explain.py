@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.activation import explain
-from engine.activation.numbers import limit, written
+from engine.activation.counterfactual import without
+from engine.activation.numbers import limit, signed, written
 from engine.activation.policy import decide
-from engine.activation.trace import Direction, GateOutcome, TriggerHit, Verdict
-from engine.config import PolicyRow, WatcherSettings
-from tests.activation.support import topic
+from engine.activation.trace import (
+    Contribution,
+    Direction,
+    Funnel,
+    GateOutcome,
+    TopicTrace,
+    TriggerHit,
+    Verdict,
+)
+from engine.config import PolicyRow, Priority, WatcherSettings
+from engine.topics.model import Topic
+from tests.activation.support import pattern, topic
 
 HITS = (TriggerHit(0, "pattern", "review", 0, 6), TriggerHit(0, "pattern", "PR", 9, 11))
+HIT = HITS[:1]
+EVENT = (TriggerHit(0, "webhook", "email new_message"),)
+FOR = (Contribution("vectors", 1.93), Contribution("words", 1.2), Contribution("message", -0.6))
+MATCHED = (Contribution("trigger", 2.4), *FOR)
+AGAINST = (Contribution("message", -1.21), Contribution("words", 0.4), Contribution("bm25", 0.01))
+TABLE: dict[Priority, PolicyRow] = {
+    "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
+    "medium": PolicyRow(activate=0.6, gate=0.25),
+}
+YES = GateOutcome("yes", "local", probability=0.81)
+NO = GateOutcome("no", "openai", cached=True)
+FAILED = GateOutcome("failed", "openai", reason="no answer within 4 s")
 
 
 def told(
     hits: tuple[TriggerHit, ...],
     score: float,
     gate: GateOutcome | None = None,
+    contributions: Sequence[Contribution] = (),
     *,
+    preset: str = "spec",
     verdict: Verdict | None = None,
     direction: Direction = "input",
     on_failure: str = "skip",
@@ -28,33 +57,50 @@ def told(
     **of: Any,
 ) -> tuple[str, str]:
     """The why and the flip of a row."""
-    known, settings = topic(**of), WatcherSettings(**{"preset": "spec", **(watchers or {})})
+    known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
     step = decide(known, hits, score, settings, similarity_nominates=direction == "input")
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])
     nominates = direction == "input" and settings.nominate == "either"
-    around = explain.Circumstances(direction, nominates, on_failure)
-    arguments = (known, hits, score, step, gate, reached, around)
+    around = explain.Circumstances(direction, nominates, on_failure, settings)
+    arguments = (known, hits, score, step, gate, reached, around, contributions)
     return explain.why(*arguments), explain.flip(*arguments)
+
+
+def likely(
+    hits: tuple[TriggerHit, ...],
+    score: float,
+    gate: GateOutcome | None = None,
+    contributions: Sequence[Contribution] = (),
+    **of: Any,
+) -> tuple[str, str]:
+    """The same where the score is a probability."""
+    watchers = {"policy": TABLE, **of.pop("watchers", {})}
+    return told(hits, score, gate, contributions, preset="calibrated", watchers=watchers, **of)
 
 
 @pytest.mark.parametrize(
     ("value", "against", "text"),
     [
-        (0.31, 0.3, ".31"),
-        (0.0, 0.15, ".00"),
-        (1.0, 0.3, "1.00"),
-        (0.2996, 0.3, ".2996"),
-        (0.3, 0.3, ".30"),
-        (0.1499999, 0.15, ".1499999"),
-        (0.149, 0.15, ".149"),
-        (0.2, None, ".20"),
-        (0.995, None, ".99"),
+        (0.31, (0.3,), ".31"),
+        (0.0, (0.15,), ".00"),
+        (1.0, (0.3,), "1.00"),
+        (0.2996, (0.3,), ".2996"),
+        (0.3, (0.3,), ".30"),
+        (0.1499999, (0.15,), ".1499999"),
+        (0.149, (0.15,), ".149"),
+        (0.2, (), ".20"),
+        (0.995, (), ".99"),
+        (0.5996, (0.25, 0.6), ".5996"),
+        (0.2501, (0.25, 0.6), ".2501"),
+        (0.6, (0.25, 0.6), ".60"),
     ],
 )
-def test_scores_are_written_so_that_their_side_shows(value: float, against: float | None, text: str) -> None:
-    assert written(value, against) == text
+def test_scores_are_written_so_that_their_side_shows(
+    value: float, against: tuple[float, ...], text: str
+) -> None:
+    assert written(value, *against) == text
 
 
 @pytest.mark.parametrize(
@@ -65,58 +111,93 @@ def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None
     assert limit(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1.93, 1, "+1.9"),
+        (-0.42, 1, "−.4"),
+        (-12.0, 1, "−12.0"),
+        (0.04, 1, "0"),
+        (-0.04, 2, "−.04"),
+        (0.0, 2, "0"),
+    ],
+)
+def test_weights_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
+    assert signed(value, digits) == text
+
+
+# The preset `spec`: a similarity beside the hits
+
+
 def test_active_by_its_row() -> None:
     assert told(HITS, 0.31, priority="high") == (
         "active without the gate: matched “review”, “PR”; score .31 ≥ .30",
         "below .30 the gate would be asked",
     )
-    alone = {"policy": {"medium": PolicyRow(activate=0.4)}}
+    alone: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.4)}}
     assert told(HITS, 0.5, watchers=alone)[1] == "below .40 it would be dropped"
+    assert told(HIT, 0.5, activation_threshold=0.4) == (
+        "active without the gate: matched “review”; score .50 ≥ .40, the topic's own threshold",
+        "below .40 the gate would be asked",
+    )
 
 
 def test_active_whatever_the_score() -> None:
-    assert told(HITS[:1], 0.0, priority="critical") == (
+    assert told(HIT, 0.0, priority="critical") == (
         "active without the gate: matched “review”; critical priority needs no score",
         "without the match it would be dropped",
     )
-    assert (
-        told(HITS[:1], 0.2, priority="critical")[1] == "without the match the gate would be asked: .20 ≥ .15"
+    assert told(HIT, 0.2, priority="critical")[1] == "without the match the gate would be asked: .20 ≥ .15"
+    assert told(HIT, 0.0, activation="auto")[0] == (
+        "active without the gate: matched “review”; the topic is auto"
     )
-    assert (
-        told(HITS[:1], 0.0, activation="auto")[0]
-        == "active without the gate: matched “review”; the topic is auto"
+    own: dict[str, Any] = {"priority": "critical", "similarity_threshold": 0.3}
+    assert told(HIT, 0.2, **own)[1] == "without the match it would be dropped"
+    strict: dict[str, Any] = {"nominate": "pattern"}
+    assert told(HIT, 0.9, priority="critical", watchers=strict)[1] == "without the match it would be dropped"
+    assert told(HIT, 0.9, priority="critical", direction="output")[1] == (
+        "without the match it would be dropped"
     )
 
 
-def test_active_by_an_event() -> None:
-    hits = (TriggerHit(0, "webhook", "email new_message"),)
-    assert told(hits, 0.0)[0] == "active without the gate: it waits for webhook “email new_message”"
-
-
-def test_switched_by_hand() -> None:
-    assert told(HITS, 0.5, forced=True)[0] == "switched on by hand"
-    assert told(HITS, 0.5, forced=False) == (
-        "switched off by hand",
-        "taking the switch back lets its triggers decide again",
+@pytest.mark.parametrize("preset", ["spec", "calibrated"])
+def test_active_by_an_event(preset: str) -> None:
+    assert told(EVENT, 0.0, preset=preset)[0] == (
+        "active without the gate: it waits for webhook “email new_message”"
     )
+    assert told(EVENT, 0.0)[1] == "without the event it would be dropped"
 
 
 def test_dropped_by_its_row() -> None:
-    assert told(HITS[:1], 0.12) == (
+    assert told(HIT, 0.12) == (
         "dropped: matched “review”, but .12 < .20 for medium priority",
         "would reach the gate at ≥ .20; now .12",
     )
-    assert told(HITS[:1], 0.12, similarity_threshold=0.4)[0] == (
+    assert told(HIT, 0.12, similarity_threshold=0.4)[0] == (
         "dropped: matched “review”, but .12 < .40, the topic's own threshold"
     )
-    assert (
-        told(HITS[:1], 0.12, priority="high", similarity_threshold=0.4)[1]
-        == "would be active at ≥ .30; now .12"
+    own: dict[str, Any] = {"priority": "high", "similarity_threshold": 0.4}
+    assert told(HIT, 0.12, **own)[1] == "would activate at ≥ .30; now .12"
+    both: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.5, gate=0.125)}}
+    assert told(HIT, 0.1249, watchers=both) == (
+        "dropped: matched “review”, but .1249 < .125 for medium priority",
+        "would reach the gate at ≥ .125 and activate at ≥ .50; now .1249",
     )
-    assert told(HITS[:1], 0.9, watchers={"policy": {"medium": PolicyRow()}}) == (
+
+
+@pytest.mark.parametrize("preset", ["spec", "calibrated"])
+def test_a_row_without_numbers_lets_nothing_through(preset: str) -> None:
+    nothing: dict[str, Any] = {"policy": {"medium": PolicyRow()}}
+    cure = "a score to activate or to ask in watchers.policy.medium would let it through"
+    assert told(HIT, 0.9, preset=preset, watchers=nothing) == (
         "dropped: matched “review”, but the policy row medium lets nothing through",
-        "a score to activate or to ask in watchers.policy.medium would let it through",
+        cure,
     )
+    if preset == "calibrated":
+        assert told((), 0.9, preset=preset, watchers=nothing) == (
+            "no trigger matched and the policy row medium lets nothing through",
+            cure,
+        )
 
 
 def test_dropped_for_want_of_a_match() -> None:
@@ -124,56 +205,356 @@ def test_dropped_for_want_of_a_match() -> None:
         "no trigger matched and .04 < .15",
         "would reach the gate at ≥ .15; now .04",
     )
-    strict = {"nominate": "pattern"}
-    assert told((), 0.2, watchers=strict) == (
-        "no trigger matched, and only a match nominates",
-        "watchers.nominate: either would ask the gate, as .20 ≥ .15",
+    assert told((), 0.2, similarity_threshold=0.25)[0] == (
+        "no trigger matched and .20 < .25, the topic's own threshold"
     )
-    assert told((), 0.04, watchers=strict)[1] == "a trigger would have to match"
+    assert told((), 0.0, watchers={"similarity_threshold": 0})[1] == (
+        "would reach the gate at any score above 0"
+    )
     assert told((), 0.9, direction="output") == (
         "no trigger for the agent's output matched",
         "a trigger with scope output or both would have to match",
     )
 
 
+def test_a_match_that_would_be_enough_is_named() -> None:
+    reach = "would reach the gate at ≥ .15; now .04"
+    triggers = (pattern("review"),)
+    enough = f"{reach}; a match would activate it"
+    assert told((), 0.04, activation="auto", triggers=triggers)[1] == enough
+    assert told((), 0.04, priority="critical", triggers=triggers)[1] == enough
+    assert told((), 0.04, triggers=triggers)[1] == reach
+    assert told((), 0.04, activation="auto")[1] == reach
+    assert told((), 0.04, activation="auto", triggers=(pattern("x", scope="output"),))[1] == reach
+
+
 def test_what_the_gate_said() -> None:
-    yes = GateOutcome("yes", "local", probability=0.81)
-    no = GateOutcome("no", "openai", cached=True)
-    assert told(HITS[:1], 0.28, yes, priority="high") == (
+    assert told(HIT, 0.28, YES, priority="high") == (
         "the gate (local, .81) said yes: matched “review”; score .28",
         "a no from the gate would have kept it out",
     )
-    assert told(HITS[:1], 0.28, no, priority="high") == (
+    assert told(HIT, 0.28, NO, priority="high") == (
         "the gate (openai, remembered) said no: matched “review”; score .28",
-        "at ≥ .30 it would be active without the gate; now .28",
+        "would activate without the gate at ≥ .30; now .28",
     )
-    assert told((), 0.2, no) == (
+    assert told((), 0.2, NO) == (
         "the gate (openai, remembered) said no: no trigger matched, but .20 ≥ .15",
         "a yes from the gate would have activated it",
     )
 
 
 def test_when_the_gate_failed() -> None:
-    failed = GateOutcome("failed", "openai", reason="no answer within 4 s")
-    assert told(HITS[:1], 0.2, failed) == (
+    assert told(HIT, 0.2, FAILED) == (
         "the gate failed (no answer within 4 s) and gate.on_failure is skip: matched “review”; score .20",
         "an answer would decide; gate.on_failure: activate would let it in",
     )
-    assert told(HITS[:1], 0.2, failed, verdict="active", on_failure="activate") == (
+    assert told(HIT, 0.2, FAILED, verdict="active", on_failure="activate") == (
         "active, though the gate failed (no answer within 4 s) and gate.on_failure is activate: "
         "matched “review”; score .20",
         "an answer would decide; gate.on_failure: skip would leave it out",
     )
+    unasked = GateOutcome("failed", "openai", reason="not asked: the message is not live")
+    assert told(HIT, 0.2, unasked)[0] == (
+        "the gate was not asked (the message is not live) and gate.on_failure is skip: "
+        "matched “review”; score .20"
+    )
 
 
 def test_a_manual_topic() -> None:
-    assert told(HITS[:1], 0.5, activation="manual") == (
+    assert told(HIT, 0.5, activation="manual") == (
         "only a person activates it; matched “review”",
         "switch it on by hand, or set activation: gated",
     )
     assert told((), 0.5, activation="manual")[0] == (
         "only a person activates it; no trigger matched, but .50 ≥ .15"
     )
+    assert told((), 0.1, activation="manual", triggers=(pattern("x"),))[1] == (
+        "would wait for a person at ≥ .15; now .10"
+    )
+
+
+# The preset `calibrated`: the score is the probability, hits included
+
+
+def test_likely_enough_without_a_match() -> None:
+    assert likely((), 0.81, contributions=FOR) == (
+        "active without the gate: .81 ≥ .60, from vectors +1.9, words +1.2",
+        "below .60 the gate would be asked",
+    )
+    assert likely((), 0.6)[0] == "active without the gate: .60 ≥ .60"
+    assert likely((), 0.81, activation="auto")[0] == "active without the gate: .81 ≥ .60"
+
+
+def test_likely_enough_with_a_match() -> None:
+    why, flip = likely(HIT, 0.81, contributions=MATCHED)
+    assert why == "active without the gate: matched “review”; .81 ≥ .60, from trigger +2.4, vectors +1.9"
+    assert flip == (
+        "below .60 the gate would be asked; "
+        "without the match it would be at about .28: the gate would be asked"
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "weight", "outcome"),
+    [
+        (0.9, 0.5, "at about .85: still active"),
+        (0.9, 2.0, "at about .55: the gate would be asked"),
+        (0.9, 4.0, "at about .14: dropped"),
+        (0.8, -1.0, "at about .92: still active"),
+    ],
+)
+def test_what_a_match_was_worth(score: float, weight: float, outcome: str) -> None:
+    _why, flip = likely(HIT, score, contributions=(Contribution("trigger", weight),))
+    assert flip == f"below .60 the gate would be asked; without the match it would be {outcome}"
+
+
+def test_what_cannot_be_computed_is_not_claimed() -> None:
+    cut = "below .60 the gate would be asked"
+    assert likely(HIT, 0.81, contributions=FOR)[1] == cut
+    assert likely(HIT, 1.0, contributions=MATCHED)[1] == cut
+    assert likely(HIT, 0.9, activation="auto")[1] == ""
+    assert likely(EVENT, 0.9)[1] == ""
+
+
+def test_where_only_a_match_counts_its_absence_is_certain() -> None:
+    around: dict[str, Any]
+    for around in ({"watchers": {"nominate": "pattern"}}, {"direction": "output"}):
+        assert likely(HIT, 0.9, activation="auto", **around)[1] == "without the match it would be dropped"
+    assert likely(EVENT, 0.9, watchers={"nominate": "pattern"})[1] == "without the event it would be dropped"
+
+
+def test_active_on_a_match_whatever_the_probability() -> None:
+    assert likely(HIT, 0.3, contributions=MATCHED, priority="critical") == (
+        "active without the gate: matched “review”; with critical priority a match is enough",
+        "without the match it would be at about .04: dropped",
+    )
+    assert likely(HIT, 0.3, contributions=MATCHED, activation="auto")[0] == (
+        "active without the gate: matched “review”; the topic is auto"
+    )
+    matched: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.6, gate=0.25, matched=0.4)}}
+    assert likely(HIT, 0.5, watchers=matched) == (
+        "active without the gate: matched “review”; .50 ≥ .40",
+        "below .40 the gate would be asked",
+    )
+    assert likely((), 0.5, YES, watchers=matched)[0] == (
+        "the gate (local, .81) said yes: no trigger matched, but .50 lies between .25 and .60"
+    )
+
+
+def test_a_cut_at_nought_needs_no_score() -> None:
+    always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.0)}}
+    assert likely((), 0.0, watchers=always) == (
+        "active without the gate: medium priority needs no score",
+        "a higher score to activate in watchers.policy.medium would hold it back",
+    )
+    assert likely((), 0.0, activation_threshold=0.0) == (
+        "active without the gate: its own threshold needs no score",
+        "a higher activation_threshold in the topic's file would hold it back",
+    )
+
+
+def test_a_match_may_be_too_little() -> None:
+    assert likely(HIT, 0.18, contributions=AGAINST) == (
+        "dropped: matched “review”, but .18 < .25 for medium priority, from message −1.2, words +.4",
+        "would reach the gate at ≥ .25 and activate at ≥ .60; now .18",
+    )
+
+
+def test_not_likely_enough() -> None:
+    assert likely((), 0.07, contributions=AGAINST) == (
+        "no trigger matched and .07 < .25 for medium priority, from message −1.2, words +.4",
+        "would reach the gate at ≥ .25 and activate at ≥ .60; now .07",
+    )
+    no_gate: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.62)}}
+    assert likely((), 0.57, watchers=no_gate) == (
+        "no trigger matched and .57 < .62 for medium priority",
+        "would activate at ≥ .62; now .57",
+    )
+    assert likely((), 0.2499)[1] == "would reach the gate at ≥ .25 and activate at ≥ .60; now .2499"
+    assert likely((), 0.02, priority="critical", triggers=(pattern("x"),))[1] == (
+        "would reach the gate at ≥ .10 and activate at ≥ .50; now .02; a match would activate it"
+    )
+    assert likely((), 0.9, direction="output") == (
+        "no trigger for the agent's output matched",
+        "a trigger with scope output or both would have to match",
+    )
+
+
+def test_own_cuts_and_those_of_the_settings_are_named() -> None:
+    assert likely((), 0.2, similarity_threshold=0.4)[0] == (
+        "no trigger matched and .20 < .40, the topic's own threshold"
+    )
+    assert likely((), 0.5, activation_threshold=0.45)[0] == (
+        "active without the gate: .50 ≥ .45, the topic's own threshold"
+    )
+    assert likely((), 0.4, watchers={"similarity_threshold": 0.5})[0] == (
+        "no trigger matched and .40 < .50, watchers.similarity_threshold"
+    )
+    closed: dict[str, Any] = {"similarity_threshold": 0.8, "activation_threshold": 0.5}
+    assert likely((), 0.45, **closed) == (
+        "no trigger matched and .45 < .50, the topic's own threshold",
+        "would activate at ≥ .50; now .45",
+    )
+    assert likely((), 0.6, **closed)[1] == "below .50 it would be dropped"
+
+
+def test_what_the_gate_said_between_the_cuts() -> None:
+    assert likely(HIT, 0.48, YES, MATCHED) == (
+        "the gate (local, .81) said yes: matched “review”; .48 lies between .25 and .60, "
+        "from trigger +2.4, vectors +1.9",
+        "a no from the gate would have kept it out; without the match it would be at about .08: dropped",
+    )
+    assert likely((), 0.48, NO, (Contribution("words", 1.2), Contribution("message", -0.9))) == (
+        "the gate (openai, remembered) said no: no trigger matched, but .48 lies between .25 and .60, "
+        "from words +1.2, message −.9",
+        "would activate without the gate at ≥ .60; now .48",
+    )
+    never: dict[str, Any] = {"policy": {"medium": PolicyRow(gate=0.25)}}
+    assert likely((), 0.9, NO, watchers=never) == (
+        "the gate (openai, remembered) said no: no trigger matched, but .90 ≥ .25",
+        "a yes from the gate would have activated it",
+    )
+    always: dict[str, Any] = {"policy": {"medium": PolicyRow(activate=0.6, gate=0.0)}}
+    assert likely(HIT, 0.1, FAILED, watchers=always)[0] == (
+        "the gate failed (no answer within 4 s) and gate.on_failure is skip: matched “review”; .10 < .60"
+    )
+
+
+def test_a_match_that_kept_a_topic_from_activating_is_not_called_still_active() -> None:
+    flip = likely(HIT, 0.55, YES, (Contribution("trigger", -1.0),))[1]
+    assert flip.endswith("without the match it would be at about .77: active without the gate")
+
+
+def test_only_a_person_activates_it() -> None:
+    assert likely(HIT, 0.7, contributions=MATCHED, activation="manual") == (
+        "only a person activates it; matched “review”; .70 ≥ .60, from trigger +2.4, vectors +1.9",
+        "switch it on by hand, or set activation: gated",
+    )
+    assert likely((), 0.4, activation="manual")[0] == (
+        "only a person activates it; no trigger matched, but .40 lies between .25 and .60"
+    )
+    assert likely((), 0.07, activation="manual")[1] == "would wait for a person at ≥ .25; now .07"
+
+
+@pytest.mark.parametrize(
+    ("preset", "score", "flip"),
+    [
+        ("spec", 0.04, "a trigger would have to match"),
+        ("spec", 0.2, "watchers.nominate: either would ask the gate, as .20 ≥ .15"),
+        ("calibrated", 0.04, "a trigger would have to match"),
+        ("calibrated", 0.4, "watchers.nominate: either would ask the gate, as .40 ≥ .25"),
+        ("calibrated", 0.7, "watchers.nominate: either would activate it, as .70 ≥ .60"),
+    ],
+)
+def test_where_only_a_match_nominates(preset: str, score: float, flip: str) -> None:
+    watchers = {"nominate": "pattern", **({"policy": TABLE} if preset == "calibrated" else {})}
+    assert told((), score, preset=preset, watchers=watchers) == (
+        "no trigger matched, and only a match nominates",
+        flip,
+    )
+
+
+# Both presets
+
+
+def test_switched_by_hand() -> None:
+    assert told(HITS, 0.5, forced=True) == (
+        "switched on by hand",
+        "without the switch the gate would be asked: .50 ≥ .20",
+    )
+    assert told(HITS, 0.5, forced=False)[0] == "switched off by hand"
+    flips = {
+        likely(HIT, 0.81, forced=False)[1],
+        likely(HIT, 0.02, forced=True)[1],
+        likely((), 0.7, forced=True, activation="manual")[1],
+        likely(HIT, 0.2, forced=False, activation="auto")[1],
+    }
+    assert flips == {
+        "without the switch it would be active: .81 ≥ .60",
+        "without the switch it would be dropped",
+        "without the switch it would wait for a person",
+        "without the switch it would be active",
+    }
+
+
+@given(score=st.floats(0.001, 0.999), weight=st.floats(-8, 8))
+@settings(max_examples=60, deadline=None)
+def test_a_contribution_taken_out_can_be_put_back(score: float, weight: float) -> None:
+    left = without(score, weight)
+    assert left is not None
+    if abs(weight) > 1e-6:
+        assert (left < score) == (weight > 0)
+    again = without(left, -weight)
+    assert again is not None and math.isclose(again, score, abs_tol=1e-6)
+
+
+CUT = st.none() | st.floats(0, 1).map(lambda value: round(value, 2))
+ROW = st.builds(PolicyRow, activate=CUT, gate=CUT, matched=CUT)
+
+
+@given(
+    preset=st.sampled_from(["spec", "calibrated"]),
+    row=ROW,
+    own=st.tuples(CUT, CUT),
+    score=st.floats(0, 1).map(lambda value: round(value, 3)),
+    hits=st.sampled_from([(), HIT]),
+    activation=st.sampled_from(["auto", "gated", "manual"]),
+    nominate=st.sampled_from(["either", "pattern"]),
+    weight=st.none() | st.floats(-4, 4),
+)
+@settings(max_examples=400, deadline=None)
+def test_every_number_of_a_flip_is_true(
+    preset: str,
+    row: PolicyRow,
+    own: tuple[float | None, float | None],
+    score: float,
+    hits: tuple[TriggerHit, ...],
+    activation: str,
+    nominate: str,
+    weight: float | None,
+) -> None:
+    watchers = WatcherSettings(preset=preset, nominate=nominate, policy={"medium": row})  # type: ignore[arg-type]
+    known = topic(activation=activation, similarity_threshold=own[0], activation_threshold=own[1])
+    step = decide(known, hits, score, watchers)
+    if step.kind == "ask":
+        return
+    contributions = () if weight is None else (Contribution("trigger", weight),)
+    verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
+    around = explain.Circumstances("input", nominate == "either", "skip", watchers)
+    given_row = (known, hits, score, step, None, verdicts[step.kind], around, contributions)
+    assert explain.why(*given_row)
+    check(explain.flip(*given_row), known, hits, score, watchers)
+
+
+KINDS = {"activate": "activate", "reach the gate": "ask", "wait for a person": "manual"}
+
+
+def check(
+    flip: str, known: Topic, hits: tuple[TriggerHit, ...], score: float, watchers: WatcherSettings
+) -> None:
+    """Asks the policy whether what a flip claims would happen."""
+    for does, mark in re.findall(r"(activate|reach the gate|wait for a person) at ≥ ([\d.]+)", flip):
+        at = float(mark)
+        assert decide(known, hits, at, watchers).kind == KINDS[does] or at == 0, flip
+        before = decide(known, hits, max(0.0, at - 0.0001), watchers).kind
+        assert at > score and before != KINDS[does], flip
+    for mark, result in re.findall(r"below ([\d.]+) (the gate would be asked|it would be dropped)", flip):
+        kind = decide(known, hits, float(mark) - 0.0001, watchers).kind
+        assert kind == ("ask" if "asked" in result else "drop"), flip
+    for about, result in re.findall(
+        r"at about ([\d.]+): (still active|the gate would be asked|dropped)", flip
+    ):
+        kind = decide(known, (), float(about), watchers).kind
+        expected = {"still active": "activate", "dropped": "drop"}.get(result, "ask")
+        near = min((abs(float(about) - cut) for cut in cuts(known, watchers)), default=1.0)
+        assert kind == expected or near < 0.005, flip
+
+
+def cuts(known: Topic, watchers: WatcherSettings) -> list[float]:
+    """Every cut that may play a part."""
+    row = watchers.row(known.priority)
+    marks = (row.activate, row.gate, row.matched, known.similarity_threshold, known.activation_threshold)
+    return [mark for mark in marks if mark is not None]
 
 
 def test_matches_are_short_different_and_on_one_line() -> None:
@@ -188,3 +569,49 @@ def test_matches_are_short_different_and_on_one_line() -> None:
     assert explain.matches(hits) == f"“PR #41”, language “de”, “{'x' * 39}…” and 2 more"
     assert explain.matches(hits[5:]) == "sentiment"
     assert explain.matches([]) == ""
+
+
+# The whole trace
+
+
+def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any) -> TopicTrace:
+    """A row of a trace."""
+    told = {"hits": (), "gate": None, "gate_at": 0.25, "activate_at": 0.6, "rule": "", **fields}
+    return TopicTrace(
+        topic=name, priority="medium", activation="gated", scores=(), score=score, threshold=0.25,
+        verdict=verdict, why="", **told,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (
+            [row_of("a", 0.17), row_of("b", 0.1)],
+            "no trigger matched, and the nearest topic, a, scored .17 < .25",
+        ),
+        ([row_of("a", 0.17, gate_at=None, activate_at=None)], "no trigger matched"),
+        ([row_of("a", 0.0)], "no trigger matched"),
+        (
+            [row_of("a", 0.2), row_of("b", 0.18, hits=HIT)],
+            "1 topic matched, none passed its policy row; the nearest, b, scored .18 < .25",
+        ),
+        (
+            [row_of("a", 0.7, "manual", hits=HIT, gate_at=None, activate_at=None)],
+            "1 topic matched, none passed its policy row",
+        ),
+        ([row_of("a", 0.4, "rejected", gate=NO), row_of("b", 0.2)], "the gate said no to 1 topic"),
+        (
+            [row_of("a", 0.4, rule="not asked")],
+            "the gate was not asked about 1 topic (gate.max_calls_per_message)",
+        ),
+        ([row_of("a", 0.4, "failed", gate=FAILED)], "the gate failed for 1 topic (no answer within 4 s)"),
+        (
+            [row_of("a", 0.4, "failed", gate=GateOutcome("failed", "x", reason="not asked: not live"))] * 2,
+            "the gate was not asked about 2 topics",
+        ),
+    ],
+)
+def test_nothing_active_says_what_came_nearest(rows: list[TopicTrace], text: str) -> None:
+    funnel = Funnel(len(rows), sum(1 for row in rows if row.hits), 0, 0, 0)
+    assert explain.summary(rows, funnel, "input", empty=False) == f"nothing active: {text}"

@@ -21,10 +21,12 @@ from tests.benchmarks import (
     importing,
     pipeline,
     process,
+    scale,
     search,
     store,
     tier1,
     tier2,
+    tuning,
     workbench,
 )
 from tests.benchmarks.rows import Disagreement, Row, machine, table
@@ -34,7 +36,9 @@ AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
     "process": process.run,
     "tier1": tier1.run,
     "tier2": tier2.run,
+    "scale": scale.run,
     "pipeline": pipeline.run,
+    "tuning": tuning.run,
     "search": search.run,
     "compile": compile.run,
     "store": store.run,
@@ -52,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     wanted = options.only or [*AREAS, *EVALUATIONS]
-    results, failed = _measure([name for name in AREAS if name in wanted], quick=options.quick)
+    results, failed = _measure([name for name in AREAS if name in wanted], options.quick, options.data)
     evaluated = []
     if options.data is not None:
         for evaluation in evaluations.evaluations(options.data):
@@ -85,12 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measure(names: Iterable[str], *, quick: bool) -> tuple[list[dict[str, object]], list[str]]:
+def _measure(
+    names: Iterable[str], quick: bool, data: Path | None
+) -> tuple[list[dict[str, object]], list[str]]:
     """The rows of some areas as JSON knows them, printed as they come; and what disagreed."""
     results: list[dict[str, object]] = []
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="autopoiesis-benchmarks-") as folder:
-        setting = Setting(Path(folder), quick)
+        setting = Setting(Path(folder), quick, data)
         for name in names:
             started = time.perf_counter()
             try:

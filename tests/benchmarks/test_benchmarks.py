@@ -264,8 +264,10 @@ def test_the_program_fails_where_two_sides_disagree(
 
 def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data"
-    data.mkdir()
+    (data / "activation").mkdir(parents=True)
     assert list(evaluations.evaluations(data)) == []
+    for name in ("banking77", "clinc150"):
+        (data / "activation" / f"{name}.json").write_text("{}")
     (tmp_path / "bench").mkdir()
     script = "import os, sys; print('measured', os.environ['ACT_DATA'], *sys.argv[1:])"
     (tmp_path / "bench/bench_activation.py").write_text(script)
@@ -274,20 +276,24 @@ def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.Captu
     assert program.main(["--only", "activation", "retrieval", "--data", str(data)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("measured")]
     assert all(str(data / "activation") in line for line in lines)
-    assert [line.split()[3] for line in lines[:2]] == ["clinc150", "banking77"]
-    assert all("--k 20 --split val" in line for line in lines[:2])
-    assert [line.split()[2] for line in lines[2:]] == [evaluations.SEARCH, *[evaluations.COMPILER] * 2]
-    assert all(f"--data {data / 'retrieval'} --max-queries 100" in line for line in lines[2:])
+    searched = [line for line in lines if str(data / "retrieval") in line]
+    activated = [line for line in lines if line not in searched]
+    assert [line.split()[3] for line in activated[:5]] == ["banking77", *["clinc150"] * 4]
+    assert all("--split val --scorer tests.benchmarks.activation:make" in line for line in activated)
+    assert [line.split()[5] for line in activated[:5]] == ["20", "20", "5", "0", "20"]
+    assert [line.split()[2] for line in searched] == [evaluations.SEARCH, *[evaluations.COMPILER] * 2]
+    assert all("--max-queries 100" in line for line in searched)
 
 
 def test_an_evaluator_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data/activation").mkdir(parents=True)
+    (tmp_path / "data/activation/banking77.json").write_text("{}")
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench/bench_activation.py").write_text("raise SystemExit(3)")
     target = tmp_path / "out.json"
     arguments = ["--only", "activation", "--data", str(tmp_path / "data"), "--json", str(target)]
     assert program.main(arguments) == 1
-    failed = [f"activation, {name}: exit code 3" for name in ("clinc150", "banking77")]
+    failed = ["activation, banking77, 20 examples, make: exit code 3"]
     assert json.loads(target.read_text())["failed"] == failed
     assert set(failed) <= set(capsys.readouterr().out.splitlines())
 
@@ -298,10 +304,11 @@ def test_activation_scores_are_those_of_tier_2() -> None:
         "bank": {"name": "account balance", "utterances": ["how much money do i have"]},
     }
     messages = ["a ticket to rome", "what is my balance", "zzz"]
-    scores = activation.make(profiles).score_batch(messages)
-    assert scores.shape == (3, 2)
-    assert [row.argmax() for row in scores[:2]] == [1, 0]
-    assert not scores[2].any()
+    for make in (activation.make, activation.make_spec):
+        scores = make(profiles).score_batch(messages)
+        assert scores.shape == (3, 2)
+        assert [row.argmax() for row in scores[:2]] == [1, 0]
+        assert scores[2].max() < scores[:2].max(axis=1).min()
     reference = TfidfScorer(
         [
             topic("bank", "account balance\nhow much money do i have"),

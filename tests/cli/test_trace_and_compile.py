@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.activation.trace import Message, Span, TriggerHit
 from engine.context.tokens import count
 from tests.cli.conftest import Command
+from tests.tui.likely import likely_row, likely_trace
+from tui.cli.activation import print_trace
+from tui.cli.base import emit_json
+from tui.draw import CUT, FILL
 
 MESSAGE = "Can you review the PR that just came in?"
 
@@ -43,6 +52,120 @@ def test_the_workspace_may_stand_before_or_after_or_in_the_environment(
 def test_trace_for_people_is_a_table_with_a_reason(apo: Command, sample: Path) -> None:
     ran = apo("-C", sample, "trace", MESSAGE)
     assert "● " in ran.out and "github-pr-review" in ran.out and "active" in ran.out
+
+
+@pytest.fixture
+def printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> pytest.CaptureFixture[str]:
+    """Standard output of a hundred columns, which is no terminal."""
+    monkeypatch.setenv("COLUMNS", "100")
+    return capsys
+
+
+def test_the_score_is_called_what_it_is(printed: pytest.CaptureFixture[str]) -> None:
+    print_trace(likely_trace())
+    out = printed.readouterr().out
+    assert re.search(r"tier 1 +p +rule", out) and "4 likely or triggered" in out
+    print_trace(replace(likely_trace(), deciding="tfidf"))
+    out = printed.readouterr().out
+    assert re.search(r"tier 1 +cos +rule", out) and "4 similar or triggered" in out
+
+
+def test_the_table_stays_one_line_a_topic(printed: pytest.CaptureFixture[str]) -> None:
+    print_trace(likely_trace())
+    out = printed.readouterr().out
+    assert len(out.splitlines()) == 2 + 1 + 12 + 2
+    assert "log-odds" not in out
+
+
+def test_explain_shows_what_made_a_score(printed: pytest.CaptureFixture[str]) -> None:
+    print_trace(likely_trace(), explained=True)
+    out = printed.readouterr().out
+    lines = out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("● github-pr-review active"))
+    block = "\n".join(lines[at : lines.index("", at)])
+    assert "from trigger +2.4, vectors +1.9" in " ".join(block.split())
+    assert "without the match it would be at about .48: the gate would be asked" in " ".join(block.split())
+    assert "Can you [review] the [PR] that just ‹came› in? It ‹changes› how" in block
+    (gauge,) = [line for line in block.splitlines() if line.strip().startswith("p ")]
+    assert gauge.count(CUT) == 2 and gauge.endswith(" .91")
+    assert re.search(r"dropped +\.20 asked +\.55 active", block)
+    assert re.search(rf"trigger +\+2\.41 +{CUT}{FILL}+$", block, re.MULTILINE)
+    assert re.search(rf"message +−\.62 +{FILL}+{CUT}$", block, re.MULTILINE)
+    assert re.search(r"jaccard .* \.12$", block, re.MULTILINE)
+    assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in block
+    assert max(map(len, lines)) <= 100
+    assert "\x1b" not in out and "[matched by a trigger], ‹word that speaks for the topic›" in out
+    assert "5 of 41 topics explained" in out
+    assert lines[-1] == "2 of 41 topics active: github-pr-review, billing"
+
+
+def test_explain_and_all_explain_every_topic(printed: pytest.CaptureFixture[str]) -> None:
+    trace = likely_trace()
+    print_trace(trace, rows=len(trace.rows), explained=True)
+    out = printed.readouterr().out
+    assert len(re.findall(r"^[●○✗] \S+ (active|dropped|rejected)", out, re.MULTILINE)) == len(trace.rows)
+    assert "topics explained" not in out
+
+
+class Terminal(io.StringIO):
+    """Standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("no_colour", ["", "1"])
+def test_on_a_terminal_marks_are_styles(monkeypatch: pytest.MonkeyPatch, no_colour: str) -> None:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", no_colour)
+    print_trace(likely_trace(), explained=True)
+    out = screen.getvalue()
+    looks = {
+        (code, text)
+        for codes, text in re.findall(r"\x1b\[([\d;]+)m(review|came)\x1b\[0m", out)
+        for code in codes.split(";")
+    }
+    assert {("4", "review"), ("3", "came")} <= looks and ("4", "came") not in looks
+    assert "[review]" not in out and "underlined: matched by a trigger" in out
+    assert bool(re.search(r"\x1b\[[\d;]*3[1-7]m", out)) is not bool(no_colour)
+
+
+def test_explained_text_cannot_steer_the_terminal(printed: pytest.CaptureFixture[str]) -> None:
+    text = "\x1b[2Jreview\x07 \u202e[red]x[/red]\ud800"
+    bad = likely_row("deploy", 0.9, (0.1,), {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text)
+    bad = replace(bad, why=text, flip=text, rule=text, hits=(*bad.hits, TriggerHit(1, text, text, -1, 900)))
+    bad = replace(bad, words=(*bad.words, Span(-3, 900, 0.5)))
+    print_trace(replace(likely_trace(), message=Message(text), rows=(bad,)), explained=True)
+    out = printed.readouterr().out
+    assert "[review]" in out and "[red]x" in out
+    assert not set("\x1b\x07\u202e\ud800") & set(out)
+
+
+def test_explain_on_a_workspace(apo: Command, sample: Path) -> None:
+    ran = apo("-C", sample, "trace", MESSAGE, "--explain")
+    assert ran.code == 0
+    assert "● github-pr-review active" in ran.out and "[review]" in ran.out and "[PR]" in ran.out
+    assert apo("-C", sample, "trace", "", "--explain").code == 0
+
+
+def test_json_carries_everything_that_explains(apo: Command, sample: Path) -> None:
+    tree = apo("-C", sample, "trace", MESSAGE, "--explain", "--json").json
+    assert tree["deciding"] in ("probability", "tfidf")
+    row = next(row for row in tree["rows"] if row["topic"] == "github-pr-review")
+    assert {"scores", "contributions", "words", "gate_at", "activate_at", "why", "flip"} <= row.keys()
+    marked = [MESSAGE[span["start"] : span["end"]] for span in row["words"]]
+    assert "review" in marked and max(span["weight"] for span in row["words"]) == 1
+
+
+def test_json_of_a_probability_has_the_contributions(printed: pytest.CaptureFixture[str]) -> None:
+    emit_json(likely_trace())
+    first = json.loads(printed.readouterr().out)["rows"][0]
+    assert first["contributions"][0] == {"signal": "trigger", "weight": 2.41}
+    assert first["words"][0] == {"start": 8, "end": 14, "weight": 1.0}
 
 
 @pytest.mark.parametrize("budget", [2048, 8192, 32768])

@@ -24,6 +24,7 @@ from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind
 from engine.views import DigestView, LedgerRow, LedgerView, StatusView
+from tests.tui.tune_data import FakeTuning
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
 SESSION = "raw/conversations/2026/06/12/1844-ses_a1b2c3d4-inbox.md"
@@ -403,6 +404,7 @@ class FakeEngine:
     calls: list[tuple[object, ...]] = field(default_factory=list)
     gates: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
+    tuning: FakeTuning = field(default_factory=FakeTuning)
     started: bool = False
     gate_is_silent: bool = False
 
@@ -488,6 +490,11 @@ class FakeEngine:
     def label(self, trace_key: str, topic: str, useful: bool) -> None:
         """Notes it."""
         self._called("label", trace_key, topic, useful)
+
+    def learn(self) -> bool:
+        """Notes it; there is nothing to learn."""
+        self._called("learn")
+        return False
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Notes it."""

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from engine.activation.trace import Message, Trace, TriggerHit
+from engine.activation.trace import Contribution, Message, Score, Span, TopicTrace, Trace, TriggerHit
 from engine.feed import FeedEntry
-from tests.tui.conftest import Run
+from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
     NOW,
     QUIET_TOPICS,
     REVIEW,
+    FakeEngine,
     mail_trace,
     review_compiled,
     review_trace,
     row,
     steer_trace,
 )
-from tui.draw import CUT
-from tui.render.activation import draw_activation, message_rows
-from tui.render.explain import detail, explain
+from tests.tui.likely import TEXT, likely_row, likely_trace
+from tui.draw import CUT, FILL
+from tui.render.activation import draw_activation
+from tui.render.explain import Form, detail, explain
+from tui.render.message import (
+    HIT_SIGN,
+    STRONG_SIGN,
+    WEAK_SIGN,
+    Marks,
+    message_block,
+    message_rows,
+    word_texts,
+)
 from tui.render.table import Table, tabulate
 from tui.roles import PLAIN, Roles
 from tui.shown import Shown
 
-ROLES = Roles.of(dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff"})
+ROLES = Roles.of(
+    dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff", "tier2": "#9999ff"}
+)
+FORMS: tuple[Form, ...] = ("full", "close", "brief", "briefest")
 
 
 def shown(trace: Trace) -> Shown:
@@ -41,11 +57,22 @@ def drawn(trace: Trace, width: int = 90, height: int = 30, **table: object) -> s
     return "\n".join(line.text for line in panel.lines)
 
 
-def explained(trace: Trace, topic: str, *, full: bool = False) -> str:
-    """The explanation of a topic as text."""
+def row_of(trace: Trace, topic: str) -> TopicTrace:
+    """The row of a topic that is there."""
     found = trace.row(topic)
     assert found is not None
-    return "\n".join(line.text for line in explain(shown(trace), found, 90, PLAIN, full=full))
+    return found
+
+
+def explained(trace: Trace, topic: str, form: Form = "brief", width: int = 90) -> str:
+    """The explanation of a topic as text."""
+    lines = explain(shown(trace), row_of(trace, topic), width, PLAIN, form)
+    return "\n".join(line.text for line in lines)
+
+
+def line_with(text: str, words: str) -> str:
+    """The first line that begins with a label or a signal's name."""
+    return next(line for line in text.splitlines() if line.strip().startswith(words))
 
 
 def test_the_funnel_counts_every_step() -> None:
@@ -107,8 +134,15 @@ def test_verdicts_differ_by_sign_and_word() -> None:
 
 def test_small_scores_get_a_scale_of_their_own() -> None:
     rows = (row("deploy", score=0.11, activate_at=0.2, gate_at=0.05, hits=(TriggerHit(0, "url", "x"),)),)
-    assert "tier 2 0–.25" in drawn(replace(review_trace(), rows=rows))
-    assert "tier 2 0–1" in drawn(review_trace())
+    assert "tier 2  cos 0–.25" in drawn(replace(review_trace(), rows=rows))
+    assert "tier 2  cos 0–1" in drawn(review_trace())
+
+
+def test_a_probability_keeps_its_scale_and_has_its_name() -> None:
+    rows = (row("deploy", score=0.01, activate_at=0.2, gate_at=0.05),)
+    assert "tier 2  p 0–1" in drawn(replace(likely_trace(), rows=rows))
+    assert "p 0–1" in drawn(likely_trace(), width=48)
+    assert "cos" not in drawn(likely_trace())
 
 
 def test_the_explanation_has_every_tier_the_rule_and_the_flip() -> None:
@@ -134,19 +168,176 @@ def test_the_gate_is_quoted_with_what_it_took() -> None:
     assert "no answer within 4 s" in explained(mail_trace("e-mails", NOW), "deploy")
 
 
-def test_the_long_explanation_draws_the_rule_as_a_scale() -> None:
-    lines = explained(review_trace(), "code-style", full=True).splitlines()
-    (scale,) = [line for line in lines if "dropped" in line and "asked" in line]
-    marker = lines[lines.index(scale) + 1]
-    at = marker.index("▲")
-    first, second = [index for index, sign in enumerate(scale) if sign == CUT]
-    assert first < at < second
+def test_the_long_explanation_draws_the_score_between_its_cuts() -> None:
+    text = explained(review_trace(), "code-style", "full")
+    gauge = line_with(text, "cos ")
+    names = text.splitlines()[text.splitlines().index(gauge) + 1]
+    asks, active = [index for index, sign in enumerate(gauge) if sign == CUT]
+    assert names.index(".34 asked") == asks and names.index(".62 active") == active
+    assert names.strip().startswith("dropped")
+    assert asks < gauge.rindex(FILL) < active and gauge.endswith(" .55")
 
 
 def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
     never = replace(review_trace(), rows=(row("deploy", gate_at=None, activate_at=None),))
     assert "never asks · never without the gate" in " ".join(explained(never, "deploy").split())
-    assert CUT not in explained(never, "deploy", full=True)
+    text = explained(never, "deploy", "full")
+    assert CUT not in text and "never asks · never without the gate" in text
+    assert line_with(text, "dropped").split() == ["dropped"]
+
+
+def test_a_gate_that_is_never_reached_has_no_part_of_the_scale() -> None:
+    closed = replace(review_trace(), rows=(row("deploy", gate_at=0.7, activate_at=0.5),))
+    assert line_with(explained(closed, "deploy", "full"), "dropped").split() == ["dropped", ".50", "active"]
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 90])
+@pytest.mark.parametrize(
+    ("gate_at", "activate_at"), [(0.0, 0.3), (0.29, 0.31), (0.0, 0.0), (0.99, 1.0), (None, 0.5), (0.5, None)]
+)
+def test_names_on_the_scale_never_run_into_each_other(
+    gate_at: float | None, activate_at: float | None, width: int
+) -> None:
+    found = row("deploy", gate_at=gate_at, activate_at=activate_at, score=0.3)
+    trace = replace(likely_trace(), rows=(found,))
+    lines = explain(shown(trace), found, width, PLAIN, "full")
+    at = next(number for number, line in enumerate(lines) if line.text.startswith("p "))
+    known = {"dropped", "asked", "active", ".00", ".30", ".29", ".31", ".99", "1.00", ".50"}
+    assert set(lines[at + 1].text.split()) <= known
+    assert lines[at + 1].cells <= width
+
+
+WEIGHTS = {"trigger": "+2.41", "vectors": "+1.93", "words": "+1.20", "message": "−.62", "bm25": "+.31"}
+
+
+def test_contributions_are_bars_to_either_side_of_an_axis() -> None:
+    text = explained(likely_trace(), "github-pr-review", "full").partition("log-odds")[2]
+    lines = {name: line_with(text, name) for name in WEIGHTS}
+    assert [name for name, weight in WEIGHTS.items() if f" {weight} " not in lines[name]] == []
+    (axis,) = {line.rindex(CUT) for line in lines.values()}
+    length = {name: line[axis:].count(FILL) for name, line in lines.items()}
+    assert length["trigger"] > length["vectors"] > length["words"] > length["bm25"] > 0
+    assert length["message"] == 0 and lines["message"][:axis].endswith(FILL)
+    assert ".66" in lines["vectors"] and ".44" in lines["bm25"]
+
+
+def test_signals_without_a_part_in_the_score_are_shown_with_their_value() -> None:
+    text = explained(likely_trace(), "github-pr-review", "full")
+    assert line_with(text, "jaccard").rstrip().endswith(".12")
+    assert "probability" not in text
+
+
+def test_contributions_in_brief_are_for_and_against() -> None:
+    text = explained(likely_trace(), "github-pr-review")
+    assert f"for      trigger +2.4 {FILL * 8}   vectors +1.9 {FILL * 6}" in text
+    assert f"against  message −.6 {FILL * 2}" in text
+    quiet = replace(row_of(likely_trace(), "email-triage"), contributions=())
+    assert "against" not in explained(replace(likely_trace(), rows=(quiet,)), "email-triage")
+
+
+@pytest.mark.parametrize(
+    "weights", [{"words": -1.0}, {"words": 0.0}, {"a": -3.0, "b": 0.01}, {"a": 8.0, "b": -8.0}]
+)
+@pytest.mark.parametrize("width", [48, 64, 100])
+def test_signed_bars_stay_inside_their_width(weights: dict[str, float], width: int) -> None:
+    found = likely_row("deploy", 0.8, (0.1,), weights)
+    trace = replace(likely_trace(), rows=(found,))
+    for form in FORMS:
+        for line in explain(shown(trace), found, width, PLAIN, form):
+            assert line.cells <= width, line.text
+
+
+def test_each_form_says_less_than_the_one_before() -> None:
+    texts = [explained(likely_trace(), "github-pr-review", form) for form in FORMS]
+    heights = [text.count("\n") for text in texts]
+    assert heights[0] > heights[1] > heights[2] >= heights[3]
+    assert texts[2].startswith("github-pr-review active without the gate")
+    assert texts[3].startswith("active without the gate")
+    for text in texts:
+        assert "without the match it would be at about .48: the gate would be asked" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("roles", [ROLES, PLAIN])
+def test_words_of_tier_2_and_matches_are_told_apart_by_more_than_colour(roles: Roles) -> None:
+    (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, roles, marks="style")
+    look = dict(line.pieces)
+    for word in ("review", "PR"):
+        assert look[word].underline and not look[word].italic and look[word].color == roles.tier1.color
+    for word in ("changes", "came"):
+        assert look[word].italic and not look[word].underline and look[word].color == roles.tier2.color
+    assert look["changes"].bold and not look["came"].bold
+
+
+def test_signs_stand_below_what_they_mark() -> None:
+    lines = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 90, 3, PLAIN)
+    words, signs, legend = (line.text for line in lines)
+    for word, sign in (("review", HIT_SIGN), ("PR", HIT_SIGN), ("changes", STRONG_SIGN), ("came", WEAK_SIGN)):
+        at = words.index(word)
+        assert signs[at : at + len(word)] == sign * len(word)
+    assert len(signs.replace(" ", "")) == len("reviewPRchangescame")
+    assert "matched by a trigger" in legend and "word that speaks for it" in legend
+    (alone,) = message_block(TEXT, row("deploy"), 90, 3, PLAIN)
+    assert alone.text == TEXT
+
+
+def test_brackets_stand_around_what_they_mark() -> None:
+    (line,) = message_block(TEXT, row_of(likely_trace(), "github-pr-review"), 99, 3, PLAIN, marks="brackets")
+    assert line.text.startswith("Can you [review] the [PR] that just ‹came› in? It ‹changes› how")
+
+
+def test_a_long_message_is_cut_to_its_lines_and_says_so() -> None:
+    text = "word " * 900 + "please review this" + " tail" * 900
+    start = text.index("review")
+    found = row("deploy", words=(Span(start, start + 6, 1.0),))
+    lines = message_block(text, found, 60, 3, PLAIN)
+    assert lines[0].text.startswith("…") and "please review this" in lines[0].text
+    assert lines[3].text.endswith("…") and len(lines) == 5
+
+
+def test_the_window_follows_the_marks_of_the_selected_topic() -> None:
+    trace = likely_trace()
+    names = [found.topic for found in tabulate(trace).rows]
+    table = tabulate(trace, selected=names.index("billing"))
+    assert "invoices" in message_rows(shown(trace), table, 40, 1, PLAIN)[0].text
+    assert "Can you review" in message_rows(shown(trace), tabulate(trace), 40, 1, PLAIN)[0].text
+
+
+def test_words_are_listed_strongest_first_and_once() -> None:
+    text = "Pay the bill, then file the BILL."
+    spans = (Span(0, 3, 0.4), Span(8, 12, 0.9), Span(28, 32, 1.0), Span(20, 400, 1.0))
+    assert word_texts(text, row("deploy", words=spans)) == ["BILL", "Pay"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[red]$x[/red] [@click=app.quit]", "\x1b[2Jreview\x07", "\u202efdp", "a\r\nb\tc", "\udc9b\ud800 x"],
+)
+@pytest.mark.parametrize("marks", ["signs", "brackets", "style"])
+def test_a_message_is_only_text_however_it_is_marked(text: str, marks: Marks) -> None:
+    poison = row(
+        "deploy",
+        hits=(TriggerHit(0, text, text, 0, 4),),
+        words=(Span(2, len(text), 1.0), Span(-4, 2, 1.0), Span(3, 1, 1.0), Span(0, 900, 1.0)),
+        contributions=(Contribution(text, 1.0), Contribution("words", -1.0)),
+        scores=(Score(text, 0.4), Score("probability", 0.2)),
+        why=text,
+        flip=text,
+        rule=text,
+    )
+    trace = replace(likely_trace(), message=Message(text), rows=(poison,))
+    lines = message_block(text, poison, 60, 3, PLAIN, marks=marks)
+    if text.isprintable() and marks == "style":
+        assert lines[0].text == text
+    for form in FORMS:
+        lines.extend(explain(shown(trace), poison, 60, PLAIN, form))
+    for line in lines:
+        assert not any(unicodedata.category(sign) in ("Cc", "Cs", "Cf", "Zl", "Zp") for sign in line.text)
+
+
+def test_topics_that_the_gate_was_not_asked_about_are_not_folded_away() -> None:
+    trace = likely_trace()
+    left = replace(trace.rows[-1], rule="not asked")
+    assert left in tabulate(replace(trace, rows=(*trace.rows[:-1], left)), near=0).rows
 
 
 def test_a_steering_hint_is_shown() -> None:
@@ -162,8 +353,7 @@ def test_the_page_has_the_whole_message_and_explanation() -> None:
 @pytest.mark.parametrize("height", [4, 8, 12, 20, 36, 60])
 @pytest.mark.parametrize("width", [30, 44, 60, 76, 120])
 def test_the_layout_never_outgrows_its_size_and_shows_the_selection(width: int, height: int) -> None:
-    trace = review_trace()
-    for selected in (0, 4, 41):
+    for trace, selected in [(trace, at) for trace in (review_trace(), likely_trace()) for at in (0, 4, 40)]:
         table = tabulate(trace, unfolded=True, selected=selected)
         panel = draw_activation(shown(trace), table, 0, width, height, PLAIN)
         assert len(panel.lines) <= height
@@ -227,3 +417,54 @@ async def test_a_click_selects_a_topic(run: Run) -> None:
         await driven.pilot.click("#activation", offset=offset)
         await driven.settle()
         assert panel.selected is not None and panel.selected.topic == "release-notes"
+
+
+@pytest.fixture
+def likely(engine: FakeEngine) -> FakeEngine:
+    """The engine of which the message in view has a trace with probabilities."""
+    at = next(number for number, entry in enumerate(engine.entries) if entry.text == REVIEW)
+    entry = replace(engine.entries[at], text=TEXT)
+    engine.entries[at] = entry
+    engine.traces[entry.key] = likely_trace(entry.at)
+    return engine
+
+
+async def test_the_counterfactual_is_in_view_on_a_small_terminal(run: Run, likely: FakeEngine) -> None:
+    async with run(SIZES["80x24"]) as driven:
+        await driven.press("2")
+        assert "below .55 the gate would be asked; without" in driven.text
+        await driven.press("j")
+        assert "active without the gate: .81 ≥ .60, from vectors" in driven.text
+        assert "below .60 the gate would be asked" in driven.text
+
+
+Picture = Callable[[Driven, str], None]
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_probabilities(run: Run, picture: Picture, likely: FakeEngine, size: str) -> None:
+    async with run(SIZES[size]) as driven:
+        await driven.press("2")
+        picture(driven, f"workbench/likely-{size}")
+        await driven.press("plus", "j")
+        picture(driven, f"workbench/likely-enlarged-{size}")
+        await driven.press("k", "enter")
+        picture(driven, f"page/why-likely-{size}")
+
+
+@pytest.mark.parametrize(("topic", "name"), [(2, "rejected"), (3, "too-little")])
+async def test_other_probabilities(
+    run: Run, picture: Picture, likely: FakeEngine, topic: int, name: str
+) -> None:
+    async with run() as driven:
+        await driven.press("2", *["j"] * topic, "enter")
+        picture(driven, f"page/why-likely-{name}-120x40")
+
+
+async def test_probabilities_without_colour(
+    run: Run, picture: Picture, likely: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with run() as driven:
+        await driven.press("2", "enter")
+        picture(driven, "page/why-likely-no-colour-120x40")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ COMMANDS = {
     "index": "tui.cli.search:index",
     "topics": "tui.cli.topics:topics",
     "decisions": "tui.cli.activation:decisions",
+    "tune": "tui.cli.tuning:tune",
     "session": "tui.cli.sessions:session",
     "import": "tui.cli.sessions:import_sessions",
     "watch": "tui.cli.watch:watch",
@@ -61,4 +63,6 @@ def cli(context: click.Context) -> None:
 
 def main() -> None:
     """The entry point of ``autopoiesis`` and ``apo``."""
+    # The matrices here are small: numpy's threads cost more to start than they save.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(cli))

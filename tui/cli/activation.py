@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from engine.activation.trace import Trace
@@ -19,6 +21,9 @@ from tui.cli.base import (
     table,
 )
 
+if TYPE_CHECKING:
+    from engine.activation.decision import Decision
+
 
 def number(value: float | None) -> str:
     """A score as people write it: ``.31``, ``1.0``, ``–`` for none."""
@@ -28,7 +33,7 @@ def number(value: float | None) -> str:
 
 
 def trace_lines(trace: Trace, *, rows: int = 12) -> list[list[str]]:
-    """The rows of a trace as table cells: mark, topic, tier 1, tier 2, rule, gate, why."""
+    """The rows of a trace as table cells: mark, topic, tier 1, score, rule, gate, why."""
     lines = []
     for row in trace.rows[:rows]:
         words = ", ".join(dict.fromkeys(hit.matched for hit in row.hits)) or "–"
@@ -39,24 +44,43 @@ def trace_lines(trace: Trace, *, rows: int = 12) -> list[list[str]]:
     return lines
 
 
-def print_trace(trace: Trace, *, rows: int = 12) -> None:
-    """Prints a trace for a person: the funnel, the table, and why."""
+def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> None:
+    """Prints a trace for a person: the funnel, the table, and why.
+
+    Args:
+        trace: The trace.
+        rows: Rows of the table at most.
+        explained: Prints the evidence for each of the nearest topics below the table.
+    """
     funnel = trace.funnel
+    calibrated = trace.deciding == "probability"
+    near = "likely" if calibrated else "similar"
     emit(
-        f"{funnel.topics} topics → {funnel.tier1} by trigger → {funnel.tier2} similar or triggered → "
+        f"{funnel.topics} topics → {funnel.tier1} by trigger → {funnel.tier2} {near} or triggered → "
         f"{funnel.asked} asked → {funnel.active} active"
     )
     local_ms = trace.tier1_ms + trace.tier2_ms
     emit(f"tiers 1+2 {local_ms:.1f} ms, gate {trace.gate_ms:.1f} ms, ${trace.cost_usd:.4f}")
-    table(trace_lines(trace, rows=rows), ["", "topic", "tier 1", "tier 2", "rule", "gate", "why"])
+    heads = ["", "topic", "tier 1", "p" if calibrated else "cos", "rule", "gate", "why"]
+    columns = len(heads) - 1 if explained else len(heads)
+    table([line[:columns] for line in trace_lines(trace, rows=rows)], heads[:columns])
     if len(trace.rows) > rows:
         emit(f"   {len(trace.rows) - rows} more below")
+    if explained:
+        from tui.cli.explaining import print_evidence  # noqa: PLC0415 — what it draws with takes a quarter second
+
+        print_evidence(trace, rows)
     for correction in trace.corrections:
         emit(f"steer {correction.topic}: {correction.hint} (wrote “{correction.matched}”)")
     emit(trace.why)
 
 
-@click.command(epilog=example('autopoiesis trace "Can you review the PR that just came in?"'))
+@click.command(
+    epilog=example(
+        'autopoiesis trace "Can you review the PR that just came in?"',
+        'autopoiesis trace --explain "Can you review the PR that just came in?"',
+    )
+)
 @directory_option
 @click.argument("text")
 @click.option(
@@ -74,6 +98,12 @@ def print_trace(trace: Trace, *, rows: int = 12) -> None:
     "--log", "record", is_flag=True, help="Write the decisions to the decision log, to be labelled."
 )
 @click.option("--all", "every", is_flag=True, help="Show every topic, not only the nearest twelve.")
+@click.option(
+    "--explain",
+    "explained",
+    is_flag=True,
+    help="Show for the nearest topics what made their score, with the words marked in the message.",
+)
 @json_option
 def trace(
     text: str,
@@ -82,6 +112,7 @@ def trace(
     event: str | None,
     record: bool,
     every: bool,
+    explained: bool,
     as_json: bool,
 ) -> None:
     """Show which topics TEXT activates, through which tiers, and why; `-` reads standard input."""
@@ -96,7 +127,7 @@ def trace(
         if as_json:
             emit_json(result)
         else:
-            print_trace(result, rows=len(result.rows) if every else 12)
+            print_trace(result, rows=len(result.rows) if every else 12, explained=explained)
             emit_problems(engine.problems())
 
 
@@ -124,11 +155,12 @@ def decisions() -> None:
 def decisions_list(limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:
     """List the latest decisions, newest first."""
     with invocation().engine() as engine:
-        found = engine.decision_log.last(100_000 if unlabelled else limit, topic=topic)
-        if unlabelled:
-            found = tuple(decision for decision in found if decision.useful is None)[:limit]
+        found = engine.decision_log.last(limit, topic=topic, unlabelled=unlabelled)
         if as_json:
             emit_json([decision._asdict() for decision in found])
+            return
+        if not found and (topic or unlabelled) and engine.decision_log.last(1):
+            emit("no decision is like that")
             return
         if not found:
             emit(
@@ -143,7 +175,7 @@ def decisions_list(limit: int, topic: str | None, unlabelled: bool, as_json: boo
                     decision.topic,
                     decision.verdict,
                     number(decision.score),
-                    {True: "useful", False: "noise", None: "–"}[decision.useful],
+                    label_text(decision),
                     " ".join(decision.message.split())[:60],
                 ]
                 for decision in found
@@ -152,12 +184,38 @@ def decisions_list(limit: int, topic: str | None, unlabelled: bool, as_json: boo
         )
 
 
-@click.command("label", epilog=example("autopoiesis decisions label 3f9c21ab --useful"))
+@click.command(
+    "label",
+    epilog=example(
+        "autopoiesis decisions label 3f9c21ab --useful", "autopoiesis decisions label 3f9c21ab --clear"
+    ),
+)
 @directory_option
-@click.argument("decision")
-@click.option("--useful/--noise", "useful", required=True, help="Was it right that the topic applied?")
-def decisions_label(decision: str, useful: bool) -> None:
-    """Label the decision whose id begins with DECISION."""
+@click.argument("decisions", metavar="DECISION…", nargs=-1, required=True)
+@click.option("--useful", "label", flag_value="useful", help="It was right that the topic applied.")
+@click.option("--noise", "label", flag_value="noise", help="It was not, or would not have been.")
+@click.option("--clear", "label", flag_value="clear", help="Take back what a person said.")
+@json_option
+def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool) -> None:
+    """Label the decisions whose ids begin with DECISION."""
+    if label is None:
+        raise click.UsageError("say --useful, --noise or --clear")
+    useful = {"useful": True, "noise": False, "clear": None}[label]
     with invocation().engine() as engine:
-        labelled = engine.label_decision(decision, useful)
-        emit(f"{labelled.id[:10]} {labelled.topic}: {'useful' if useful else 'noise'}")
+        log = engine.decision_log
+        known = [log.find(decision) for decision in decisions]
+        labelled = [log.label_known(decision, useful) for decision in known]
+        engine.learn()
+        if as_json:
+            emit_json([decision._asdict() for decision in labelled])
+            return
+        for decision in labelled:
+            emit(f"{decision.id[:10]} {decision.topic}: {label_text(decision)}")
+
+
+def label_text(decision: Decision) -> str:
+    """A label as it is printed: ``useful``, ``noise (use)``, ``–`` for none."""
+    if decision.useful is None:
+        return "–"
+    said = "useful" if decision.useful else "noise"
+    return said if decision.labelled_by in ("", "person") else f"{said} ({decision.labelled_by})"

@@ -13,6 +13,7 @@ class AnswerYes(Command):
     panels = LISTS
     footer = "answer the gate"
     rank = 0
+    passing = True
 
     @classmethod
     def applies(cls, situation: Situation) -> bool:
@@ -167,6 +168,16 @@ class Try(Command):
     panels = LISTS
     footer = "try"
     rank = 12
+
+
+class OpenTune(Command):
+    """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
+
+    keys = ("t",)
+    title = "Tune the topics"
+    panels = LISTS
+    footer = "tune"
+    rank = 16
 
 
 class Filter(Command):
@@ -373,7 +384,7 @@ CATALOG: tuple[type[Command], ...] = (
     AnswerYes, AnswerNo, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, NextPanel, PreviousPanel,
     Down, Up, HalfDown, HalfUp, First, Last,
-    Open, LabelUseful, LabelNoise, Edit, Copy, Try, Filter, NextMatch, PreviousMatch, Zoom, Unzoom,
+    Open, LabelUseful, LabelNoise, Edit, Copy, Try, OpenTune, Filter, NextMatch, PreviousMatch, Zoom, Unzoom,
     CommandLine, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

@@ -6,10 +6,16 @@ import inspect
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-PanelName = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
-PANELS: tuple[PanelName, ...] = get_args(PanelName)
-EVERYWHERE: frozenset[PanelName] = frozenset(PANELS)
-LISTS: frozenset[PanelName] = EVERYWHERE - {"try"}
+BenchPanel = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
+TunePanel = Literal["topics", "scores", "decisions", "filter"]
+PanelName = BenchPanel | TunePanel
+PANELS: tuple[BenchPanel, ...] = get_args(BenchPanel)
+"""The panels of the workbench."""
+TUNE_PANELS: tuple[TunePanel, ...] = get_args(TunePanel)
+"""The panels of the tune screen; ``filter`` is its line to type in, as ``try`` is the workbench's."""
+EVERYWHERE: frozenset[PanelName] = frozenset((*PANELS, *TUNE_PANELS))
+LINES: frozenset[PanelName] = frozenset({"try", "filter"})
+LISTS: frozenset[PanelName] = EVERYWHERE - LINES
 FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
 """Panels that share a line each where there is no room for them."""
 
@@ -25,6 +31,12 @@ _SHOWN = {
     "pageup": "pgup",
     "down": "↓",
     "up": "↑",
+    "left": "←",
+    "right": "→",
+    "shift+left": "shift+←",
+    "shift+right": "shift+→",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
 }
 
 
@@ -45,6 +57,10 @@ class Situation:
         key: The feed key of the message shown; empty for a tried one and where nothing is shown.
         file: What the editor would open, relative to the workspace; empty where nothing.
         problems: How many problems were found in files.
+        loading: The decision log is being read.
+        moved: A cut stands elsewhere than it does today.
+        decision: A decision is selected.
+        fitting: A fit is under way.
     """
 
     panel: PanelName
@@ -59,6 +75,10 @@ class Situation:
     key: str = ""
     file: str = ""
     problems: int = 0
+    loading: bool = False
+    moved: bool = False
+    decision: bool = False
+    fitting: bool = False
 
 
 class Command:
@@ -76,6 +96,8 @@ class Command:
     """Order in the footer; the highest give way first where there is no room."""
     palette: ClassVar[bool] = True
     """Whether the palette lists it; plain movement is not worth a search."""
+    passing: ClassVar[bool] = False
+    """Whether it is there for moments only, such as an answer; the palette hides it at other times."""
 
     @classmethod
     def applies(cls, situation: Situation) -> bool:

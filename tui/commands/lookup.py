@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.commands.catalog import CATALOG
-from tui.commands.command import EVERYWHERE, LISTS, Command, Situation
+from tui.commands.command import EVERYWHERE, LISTS, TUNE_PANELS, Command, Situation
+from tui.commands.tune import TUNE
+
+Catalog = tuple[type[Command], ...]
 
 
-def all_keys() -> tuple[str, ...]:
-    """Every key that means something somewhere."""
-    return tuple(dict.fromkeys(key for command in CATALOG for key in command.keys))
+def catalog_of(situation: Situation) -> Catalog:
+    """The commands of the screen that the situation is one of."""
+    return TUNE if situation.panel in TUNE_PANELS else CATALOG
+
+
+def all_keys(catalog: Catalog = CATALOG) -> tuple[str, ...]:
+    """Every key that means something somewhere on a screen."""
+    return tuple(dict.fromkeys(key for command in catalog for key in command.keys))
 
 
 def resolve(key: str, situation: Situation) -> type[Command] | None:
     """The command a key means here, or ``None``."""
-    return next((each for each in CATALOG if key in each.keys and each.applies(situation)), None)
+    commands = catalog_of(situation)
+    return next((each for each in commands if key in each.keys and each.applies(situation)), None)
 
 
 def footer(situation: Situation) -> list[tuple[str, str]]:
     """Keys and words for the footer, most important first: what can be done here and now."""
     groups: dict[str, tuple[int, list[str]]] = {}
-    for each in CATALOG:
+    for each in catalog_of(situation):
         if not each.footer or each.refusal(situation) or resolve(each.keys[0], situation) is not each:
             continue
         _rank, keys = groups.setdefault(each.footer, (each.rank, []))
@@ -38,9 +47,13 @@ def _joined(keys: Sequence[str]) -> str:
 
 def here(situation: Situation) -> list[type[Command]]:
     """Commands that belong to the focused panel more than to the others."""
-    return [each for each in CATALOG if each.applies(situation) and each.panels not in (EVERYWHERE, LISTS)]
+    return [each for each in catalog_of(situation) if each.applies(situation) and not _shared(each)]
 
 
 def everywhere(situation: Situation) -> list[type[Command]]:
     """Commands that mean the same in every panel."""
-    return [each for each in CATALOG if each.applies(situation) and each.panels in (EVERYWHERE, LISTS)]
+    return [each for each in catalog_of(situation) if each.applies(situation) and _shared(each)]
+
+
+def _shared(command: type[Command]) -> bool:
+    return command.panels in (EVERYWHERE, LISTS)

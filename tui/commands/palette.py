@@ -7,9 +7,9 @@ from functools import partial
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from tui.commands.catalog import CATALOG
-from tui.commands.command import Command, Situation
-from tui.screens.workbench import Workbench
+from tui.commands.command import LINES, Command, Situation
+from tui.commands.lookup import catalog_of
+from tui.screens.commanded import Commanded
 
 
 class WorkbenchCommands(Provider):
@@ -17,37 +17,37 @@ class WorkbenchCommands(Provider):
 
     async def discover(self) -> Hits:
         """All of them, in the order of the help."""
-        bench = self.screen
-        if isinstance(bench, Workbench):
-            situation = bench.situation
-            offered = [each for each in CATALOG if each.palette and _offered(each, situation)]
+        screen = self.screen
+        if isinstance(screen, Commanded):
+            situation = screen.situation
+            offered = [each for each in catalog_of(situation) if each.palette and _offered(each, situation)]
             for command in sorted(offered, key=lambda each: _reason(each, situation) != ""):
                 text = f"{command.title}  ({command.shown_keys()[0]})"
                 help_text = _help(command, situation)
-                yield DiscoveryHit(Content(text), partial(bench.do, command), text=text, help=help_text)
+                yield DiscoveryHit(Content(text), partial(screen.do, command), text=text, help=help_text)
 
     async def search(self, query: str) -> Hits:
         """Those whose title is like what was typed."""
-        bench = self.screen
-        if not isinstance(bench, Workbench):
+        screen = self.screen
+        if not isinstance(screen, Commanded):
             return
         matcher = self.matcher(query)
-        situation = bench.situation
-        for command in CATALOG:
+        situation = screen.situation
+        for command in catalog_of(situation):
             score = matcher.match(command.title) if command.palette and _offered(command, situation) else 0
             if score > 0:
                 yield Hit(
                     score,
                     matcher.highlight(command.title),
-                    partial(bench.do, command),
+                    partial(screen.do, command),
                     text=command.title,
                     help=_help(command, situation),
                 )
 
 
 def _offered(command: type[Command], situation: Situation) -> bool:
-    """Answers are offered only while there is a question; everything else always, with its reason."""
-    return command.applies(situation) or not command.__name__.startswith("Answer")
+    """What answers or discards is offered only while it can; everything else always, with its reason."""
+    return command.applies(situation) or not command.passing
 
 
 def _help(command: type[Command], situation: Situation) -> str:
@@ -57,6 +57,6 @@ def _help(command: type[Command], situation: Situation) -> str:
 
 def _reason(command: type[Command], situation: Situation) -> str:
     """Why it cannot be done now; empty when it can."""
-    if not command.applies(situation) and situation.panel != "try":
+    if not command.applies(situation) and situation.panel not in LINES:
         return "it belongs to another panel: " + ", ".join(sorted(command.panels))
     return command.refusal(situation)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich.style import Style
-
-from engine.activation.trace import TopicTrace, Trace
-from tui.draw import Row, clip, marked, wrap
-from tui.figures import clock, count, dollars, milliseconds
-from tui.render.explain import explain
+from engine.activation.trace import Trace
+from tui.draw import Row, clip, wrap
+from tui.figures import count, dollars, milliseconds
+from tui.render.explain import Form, explain
+from tui.render.message import message_rows
 from tui.render.table import Table, body, heading, plan_columns
 from tui.roles import Roles
 from tui.safe import first_line
@@ -38,7 +37,8 @@ def draw_activation(
         table: The rows to show.
         top: The first row that was visible last time, so that the table moves no more than it must.
         width: Cells.
-        height: Lines; the explanation gets what head and table leave, at least a third.
+        height: Lines; the explanation gets what head and table leave, at least a third, and takes the
+            longest of its forms that fits.
         roles: Styles.
         focused: Whether the panel has the keys; the selection mark says so.
     """
@@ -55,10 +55,13 @@ def draw_activation(
     spare = 1 if roomy else 0
     room = height - len(lines) - spare
     wanted = len(table.rows) + (1 if table.hidden or not table.rows else 0)
-    why = explain(shown, row, width, roles, full=True) if row is not None else []
-    if row is not None and len(why) + wanted > room:
-        why = explain(shown, row, width, roles)
-    size = max(1, min(wanted, room - min(len(why), room // 3)))
+    why: list[Row] = []
+    forms: tuple[Form, ...] = ("full", "close", "brief") if roomy else ("briefest",)
+    for form in forms:
+        why = explain(shown, row, width, roles, form) if row is not None else []
+        if len(why) + wanted <= room:
+            break
+    size = max(1, min(wanted, room - min(len(why), room // 3 if roomy else (room + 3) // 3)))
     rows, drawn_top, number = body(table, top, size, plan, roles, focused)
     first = len(lines)
     lines.extend(rows)
@@ -84,66 +87,6 @@ def _head(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> li
                 )
             )
     return lines
-
-
-def message_rows(shown: Shown, table: Table, width: int, most: int, roles: Roles) -> list[Row]:
-    """The message with the spans that triggers hit, in at most ``most`` lines; who and when on the right."""
-    if shown.source == "nothing":
-        return []
-    selected = table.rows[table.selected] if table.rows else None
-    text = shown.trace.message.text if shown.trace is not None else shown.text
-    spans = [span for row in table.rows for span in _spans(row, len(text))]
-    own = _spans(selected, len(text)) if selected is not None else []
-    who = _who(shown)
-    room = width * most - len(who) - 3
-    start = 0
-    if spans and min(spans)[0] > room - 12:
-        start = max(0, min(spans)[0] - 16)
-        start = text.find(" ", start, min(spans)[0]) + 1 or start
-    window = text[start : start + room * 2].replace("\r\n", "  ").replace("\n", " ").replace("\t", " ")
-    shifted = [(a - start, b - start) for a, b in spans]
-    mine = [(a - start, b - start) for a, b in own]
-    pieces = [("…", roles.faint)] if start else []
-    for piece, style in marked(window, shifted, roles.strong, roles.tier1 + Style(bold=True)):
-        pieces.append((piece, style))
-    pieces = _underline(pieces, window, mine, start > 0)
-    rows = wrap(pieces, width if most > 1 else width - len(who) - 2)
-    cut = len(rows) > most or start + len(window) < len(text)
-    rows = rows[:most]
-    if cut:
-        rows[-1].add("…", roles.faint)
-    if rows[-1].cells + len(who) + 2 > width and len(rows) < most:
-        rows.append(Row())
-    rows[-1].right(Row((who, roles.muted)), width)
-    return rows
-
-
-def _spans(row: TopicTrace, length: int) -> list[tuple[int, int]]:
-    """Where a topic's triggers hit inside a text of that length."""
-    return [(hit.start, hit.end) for hit in row.hits if 0 <= hit.start < hit.end <= length]
-
-
-def _underline(
-    pieces: list[tuple[str, Style]], window: str, spans: list[tuple[int, int]], cut: bool
-) -> list[tuple[str, Style]]:
-    """Underlines what the selected topic hit; the pieces run through ``window`` in order."""
-    result = pieces[:1] if cut else []
-    at = 0
-    for text, style in pieces[1:] if cut else pieces:
-        inside = [(max(0, a - at), min(len(text), b - at)) for a, b in spans if a < at + len(text) and b > at]
-        result.extend(marked(text, inside, style, style + Style(underline=True)))
-        at += len(text)
-    return result if window else pieces
-
-
-def _who(shown: Shown) -> str:
-    if shown.source == "draft":
-        return "typing"
-    if shown.source == "kept":
-        return "tried"
-    if shown.entry is None:
-        return ""
-    return f"{shown.entry.kind} · {clock(shown.entry.at)}"
 
 
 def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:

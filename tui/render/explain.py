@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
-from rich.cells import cell_len
-
+from engine.activation.numbers import limit
 from engine.activation.trace import GateOutcome, TopicTrace, TriggerHit
 from engine.context.compiled import Compiled
-from tui.draw import TRACK, Piece, Row, bar, clip_start, wrap
+from tui.draw import Piece, Row, bar, clip_start, wrap
 from tui.figures import count, dollars, milliseconds, score
+from tui.render.evidence import flow, for_and_against, score_scale, signal_table, unit
+from tui.render.message import message_block, word_texts
 from tui.roles import Roles
 from tui.safe import first_line, visible
 from tui.shown import Shown
 
-_LABEL = 9
+Form = Literal["full", "close", "brief", "briefest"]
+
+LABEL = 9
+"""Cells in front of every block of evidence."""
 _AROUND = 24
+_SHOWN_WORDS = 8
 MESSAGE_LINES = 12
 """Lines of the message that its page shows above the explanation."""
 _VERDICTS = {
     "active": "active",
     "dropped": "dropped",
-    "rejected": "rejected by the gate",
-    "failed": "not active: the gate failed",
+    "rejected": "rejected",
+    "failed": "not active",
     "manual": "only by hand",
     "off": "switched off",
 }
 
 
-def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, full: bool = False) -> list[Row]:
+def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form = "brief") -> list[Row]:
     """Draws the explanation of one topic.
 
     Args:
@@ -36,9 +42,33 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, full: bo
         row: The topic's row of its trace.
         width: Cells.
         roles: Styles.
-        full: A line for every piece of evidence and the scale of the rule; else the same in few lines,
-            most important first.
+        form: ``full``: every piece of evidence with a scale of its own, in blocks; ``close``: the same
+            without space between; ``brief``: in few lines, most important first; ``briefest``: that without
+            the topic's name, for where it stands above.
     """
+    lines = verdict_lines(row, width, roles, named=form != "briefest")
+    if form in ("full", "close"):
+        for number, block in enumerate(evidence(shown, row, width, roles, roomy=form == "full")):
+            lines.extend([Row(), *block] if form == "full" or not number else block)
+        return lines
+    brings = _brings(shown.compiled, row, roles)
+    lines.extend(_gate(row.gate, width, roles) if row.gate is not None else [])
+    if row.contributions:
+        for label, rows in for_and_against(row, width - LABEL, roles):
+            lines.extend(labelled_block(label, rows, roles))
+    else:
+        lines.extend(labelled_block("signals", _raw(shown, row, width - LABEL, roles), roles))
+    if brings:
+        pieces = [piece for name, tokens, left in brings for piece in _brought(name, tokens, left, roles)]
+        lines.extend(_labelled("brings", pieces[:-1], width, roles))
+    lines.extend(_tier1(row, width, roles))
+    lines.extend(_words(shown, row, width, roles))
+    lines.extend(_rule(shown, row, width, roles, cuts=True))
+    return lines
+
+
+def verdict_lines(row: TopicTrace, width: int, roles: Roles, *, named: bool = True) -> list[Row]:
+    """The topic, what became of it and why, and what would have changed it."""
     tone = {"active": roles.active, "rejected": roles.gate, "failed": roles.trouble}.get(
         row.verdict, roles.muted
     )
@@ -47,42 +77,55 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, full: bo
         why = why[len(verdict) :]
     elif why:
         why = f": {why}"
-    pieces = [(visible(row.topic), roles.strong), (" ", roles.normal), (verdict, tone), (why, roles.normal)]
-    lines = wrap(pieces, width)
-    if row.flip:
-        lines.extend(wrap([(row.flip, roles.muted)], width))
-    gate = _gate(row.gate, width, roles) if row.gate is not None else []
+    pieces = [(f"{visible(row.topic)} ", roles.strong)] if named else []
+    lines = wrap([*pieces, (verdict, tone), (why, roles.normal)], width)
+    return [*lines, *wrap([(row.flip, roles.muted)], width)] if row.flip else lines
+
+
+def evidence(
+    shown: Shown, row: TopicTrace, width: int, roles: Roles, *, roomy: bool = True
+) -> list[list[Row]]:
+    """All that speaks for and against a topic, block by block.
+
+    Args:
+        shown: The message the row belongs to.
+        row: The topic's row of its trace.
+        width: Cells.
+        roles: Styles.
+        roomy: Each hit on a line of its own with what stands around it, and a word on what was not done.
+    """
+    inner = width - LABEL
+    deciding = shown.trace.deciding if shown.trace is not None else ""
+    scale = labelled_block(unit(shown.trace), score_scale(row, inner, roles), roles)
     brings = _brings(shown.compiled, row, roles)
-    if full:
-        blocks = [
-            _hits(shown, row, width, roles),
-            _signals(row, width, roles),
-            [*_policy(row, width, roles), *_scale(row, width, roles)],
-            gate or _labelled("gate", [("not asked", roles.muted)], width, roles),
-            [_bring(item, number, width, roles) for number, item in enumerate(brings)],
-        ]
-        for block in filter(None, blocks):
-            lines.extend([Row(), *block])
-        return lines
-    lines.extend(gate)
-    lines.extend(_tier2(row, width, roles))
-    if brings:
-        pieces = [piece for name, tokens, left in brings for piece in _brought(name, tokens, left, roles)]
-        lines.extend(_labelled("brings", pieces[:-1], width, roles))
-    lines.extend(_tier1(row, width, roles))
-    lines.extend(_policy(row, width, roles))
-    return lines
+    blocks = [
+        [*scale, *_rule(shown, row, width, roles, cuts=False)],
+        _gate(row.gate, width, roles) if row.gate is not None else [],
+        labelled_block("signals", signal_table(row, deciding, inner, roles), roles),
+        [
+            *(_hits(shown, row, width, roles) if roomy else _tier1(row, width, roles)),
+            *_words(shown, row, width, roles),
+        ],
+        _labelled("gate", [("not asked", roles.muted)], width, roles) if roomy and row.gate is None else [],
+        [_bring(item, number, width, roles) for number, item in enumerate(brings)],
+    ]
+    return [block for block in blocks if block]
 
 
 def _labelled(label: str, pieces: list[Piece], width: int, roles: Roles) -> list[Row]:
-    rows = wrap(pieces, width, indent=_LABEL, first=_LABEL)
-    first = Row().fit(label, _LABEL, roles.faint).extend(rows[0])
+    rows = wrap(pieces, width, indent=LABEL, first=LABEL)
+    first = Row().fit(label, LABEL, roles.faint).extend(rows[0])
     return [first, *rows[1:]]
+
+
+def labelled_block(label: str, rows: list[Row], roles: Roles) -> list[Row]:
+    """Lines with a label in front of the first."""
+    return [_lead(label, number, roles).extend(row) for number, row in enumerate(rows)]
 
 
 def _lead(label: str, number: int, roles: Roles) -> Row:
     """The label in front of the first line of a block, blanks in front of the others."""
-    return Row().fit("" if number else label, _LABEL, roles.faint)
+    return Row().fit("" if number else label, LABEL, roles.faint)
 
 
 def _tier1(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
@@ -123,80 +166,50 @@ def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-def _tier2(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """Every signal with a small gauge, as many to a line as fit."""
-    rows = [Row().fit("tier 2", _LABEL, roles.faint)]
-    for signal in row.scores:
-        cell = Row((f"{first_line(signal.name)} ", roles.muted))
-        gauge = bar(signal.value, 6 if width < 90 else 10, roles.tier2, roles.line)
-        _place(rows, cell.extend(gauge).add(f" {score(signal.value)}", roles.normal), width)
-    return rows
+def _raw(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
+    """Every signal but the deciding one with a small gauge, as many to a line as fit."""
+    size = 6 if width < 80 else 10
+    deciding = shown.trace.deciding if shown.trace is not None else ""
+    cells = [
+        Row((f"{first_line(signal.name)} ", roles.muted))
+        .extend(bar(signal.value, size, roles.tier2, roles.line))
+        .add(f" {score(signal.value)}", roles.normal)
+        for signal in row.scores
+        if signal.name != deciding
+    ]
+    return flow(cells, width) if cells else []
 
 
-def _place(rows: list[Row], cell: Row, width: int) -> None:
-    row = rows[-1]
-    if row.cells > _LABEL and row.cells + 3 + cell.cells > width:
-        rows.append(row := Row().gap(_LABEL))
-    if row.cells > _LABEL:
-        row.gap(3)
-    row.extend(cell)
+def _words(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
+    """The words of the message that tier 2 took as speaking for the topic, strongest first."""
+    text = shown.trace.message.text if shown.trace is not None else ""
+    words = word_texts(text, row)
+    if not words:
+        return []
+    more = f" and {len(words) - _SHOWN_WORDS} more" if len(words) > _SHOWN_WORDS else ""
+    pieces: list[Piece] = []
+    for word in words[:_SHOWN_WORDS]:
+        pieces.extend([("‹", roles.faint), (" ".join(word.split()), roles.tier2), ("› ", roles.faint)])
+    return _labelled("words", [*pieces, (more, roles.muted)], width, roles)
 
 
-def _signals(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """One line per signal, with a gauge as long as the scale of the rule."""
-    names = max([cell_len(first_line(signal.name)) for signal in row.scores] + [8])
-    size = _scale_width(width)
-    rows = []
-    for number, signal in enumerate(row.scores):
-        line = _lead("tier 2", number, roles).extend(bar(signal.value, size, roles.tier2, roles.line)).gap(2)
-        rows.append(line.fit(score(signal.value), 4, roles.normal).fit(signal.name, names, roles.muted))
-    return rows or _labelled("tier 2", [("nothing to compare with", roles.muted)], width, roles)
-
-
-def _scale_width(width: int) -> int:
-    return max(12, min(60, width - _LABEL - 24))
-
-
-def _policy(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
+def _rule(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, cuts: bool) -> list[Row]:
+    """The row of the policy that applied; its cuts only where no scale says them."""
     pieces: list[Piece] = [
         (visible(row.rule) or "no row applied", roles.normal),
-        (f" · {visible(row.priority)}, {visible(row.activation)} · alike from ", roles.muted),
-        (score(row.threshold), roles.normal),
+        (f" · {visible(row.priority)}, {visible(row.activation)}", roles.muted),
     ]
-    if row.gate_at is not None:
-        pieces.extend([(" · asks from ", roles.muted), (score(row.gate_at), roles.gate)])
-    else:
+    if unit(shown.trace) != "p":
+        pieces.extend([(" · alike from ", roles.muted), (limit(row.threshold), roles.normal)])
+    if row.gate_at is None:
         pieces.append((" · never asks", roles.muted))
-    if row.activate_at is not None:
-        pieces.extend([(" · active from ", roles.muted), (score(row.activate_at), roles.active)])
-    else:
+    elif cuts:
+        pieces.extend([(" · asks from ", roles.muted), (limit(row.gate_at), roles.gate)])
+    if row.activate_at is None:
         pieces.append((" · never without the gate", roles.muted))
+    elif cuts:
+        pieces.extend([(" · active from ", roles.muted), (limit(row.activate_at), roles.active)])
     return _labelled("rule", pieces, width, roles)
-
-
-def _scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """The rule from 0 to 1: where the topic is dropped, asked about and active, and where it stands."""
-    size = _scale_width(width)
-    asks = min(size, int(row.gate_at * size)) if row.gate_at is not None else None
-    acts = min(size, int(row.activate_at * size)) if row.activate_at is not None else None
-    drop_end = asks if asks is not None else acts if acts is not None else size
-    ask_end = acts if acts is not None else size
-    zones = [("dropped", 0, drop_end, roles.dropped)]
-    if asks is not None and ask_end > drop_end:
-        zones.append(("asked", drop_end, ask_end, roles.gate))
-    if acts is not None:
-        zones.append(("active", max(acts, drop_end), size, roles.active))
-    line = Row().gap(_LABEL)
-    for number, (word, start, end, style) in enumerate(zones):
-        room = end - start - (1 if number else 0)
-        if number and end > start:
-            line.add("│", style)
-        label = word if room >= len(word) + 2 else ""
-        line.add(TRACK * ((room - len(label)) // 2), style).add(label, style)
-        line.add(TRACK * (room - len(label) - (room - len(label)) // 2), style)
-    at = min(size - 1, int(row.score * size))
-    marker = Row().gap(_LABEL + at).add("▲", roles.strong).add(f" {score(row.score)}", roles.normal)
-    return [line, marker]
 
 
 def _gate(gate: GateOutcome, width: int, roles: Roles) -> list[Row]:
@@ -247,7 +260,7 @@ def _brought(name: str, tokens: int, left_out: bool, roles: Roles) -> Iterator[P
 
 def _bring(item: tuple[str, int, bool], number: int, width: int, roles: Roles) -> Row:
     name, tokens, left_out = item
-    size = _scale_width(width)
+    size = max(12, min(64, width - LABEL - 24))
     line = _lead("brings", number, roles).fit(clip_start(name, size), size, roles.normal)
     line.gap(2).add(f"{count(tokens)} tok", roles.muted)
     return line.add(" left out", roles.gate) if left_out else line
@@ -256,6 +269,5 @@ def _bring(item: tuple[str, int, bool], number: int, width: int, roles: Roles) -
 def detail(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
     """The explanation with the whole message above it, for its own page."""
     text = shown.trace.message.text if shown.trace is not None else shown.text
-    rows = wrap([(" ".join(text[: MESSAGE_LINES * width].split()), roles.muted)], width)
-    cut = [Row(("…", roles.faint))] if len(rows) > MESSAGE_LINES or len(text) > MESSAGE_LINES * width else []
-    return [*rows[:MESSAGE_LINES], *cut, Row(), *explain(shown, row, width, roles, full=True)]
+    message = message_block(text, row, width, MESSAGE_LINES, roles)
+    return [*message, Row(), *explain(shown, row, width, roles, "full")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.command import Command, Situation
+from tui.commands.command import Command, PanelName, Situation
 from tui.commands.lookup import everywhere, here
 from tui.draw import Row, wrap
 from tui.render.feed import GLYPHS, MEANINGS
@@ -18,6 +18,26 @@ _MEANS = {
     "manual": "only by hand, or switched off",
 }
 
+_TUNING: dict[PanelName, list[tuple[str, str]]] = {
+    "topics": [
+        ("◂▸", "a cut of this topic is moved and not applied"),
+        (".99", "dimmed: fewer than 20 labels, so the figures say little"),
+        ("–", "nothing to judge: no labels, or nothing would be active"),
+    ],
+    "scores": [
+        ("┃", "the cut that the keys move; │ the other one; ┊ where a moved one stands today"),
+        ("█", "above the axis what was useful, below it noise, by score"),
+        ("━", "both at the same score: no cut keeps these apart"),
+        ("√", "bars are as tall as the square root of their number, because a few tower above the others"),
+    ],
+    "decisions": [
+        ("+", "fixed: decided wrongly with today's cuts, rightly with the moved ones"),
+        ("−", "lost: the reverse"),
+        ("~", "changed: nobody has said what is right, or it comes out the same"),
+        ("?", "nobody has said whether the topic was useful"),
+    ],
+}
+
 
 def help_lines(situation: Situation, width: int, roles: Roles) -> list[Row]:
     """Draws the help for what is focused; everything in it comes from the commands themselves."""
@@ -31,7 +51,7 @@ def help_lines(situation: Situation, width: int, roles: Roles) -> list[Row]:
     rows.append(Row(("everywhere", roles.strong)))
     for command in everywhere(situation):
         rows.extend(_command(command, situation, width, roles))
-    rows.extend(_signs(situation, roles))
+    rows.extend(_signs(situation, width, roles))
     return rows
 
 
@@ -46,14 +66,19 @@ def _command(command: type[Command], situation: Situation, width: int, roles: Ro
     return [lead.extend(lines[0]), *lines[1:]]
 
 
-def _signs(situation: Situation, roles: Roles) -> list[Row]:
+def _signs(situation: Situation, width: int, roles: Roles) -> list[Row]:
     """What the signs of the panel mean."""
     if situation.panel == "feed":
         meanings = [(GLYPHS[kind], MEANINGS[kind]) for kind in GLYPHS]
     elif situation.panel == "activation":
         meanings = [(SIGNS[verdict], _MEANS[verdict]) for verdict in SIGNS if verdict in _MEANS]
         meanings.append(("│", "across the gauge: from here the gate is asked, from here it is active"))
+    elif situation.panel in _TUNING:
+        meanings = _TUNING[situation.panel]
     else:
         return []
-    lines = [Row().gap(2).fit(sign, 3, roles.strong).add(words, roles.muted) for sign, words in meanings]
+    lines: list[Row] = []
+    for sign, words in meanings:
+        first, *rest = wrap([(words, roles.muted)], width, indent=5, first=5)
+        lines.extend((Row().gap(2).fit(sign, 3, roles.strong).extend(first), *rest))
     return [Row(), Row(("signs", roles.strong)), *lines]

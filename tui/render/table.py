@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.activation.case import NOT_ASKED
 from engine.activation.trace import TopicTrace, Trace, Verdict
 from tui.draw import Row, bar, clip, found, marked
 from tui.figures import count, milliseconds, score
+from tui.render.evidence import unit
 from tui.roles import Roles
 from tui.safe import first_line
 
@@ -64,7 +66,8 @@ def tabulate(
     shown: list[TopicTrace] = []
     hidden: list[TopicTrace] = []
     for row in rows:
-        kept = bool(query or unfolded or row.hits or row.gate or row.verdict in ("active", "failed"))
+        reached = row.gate or row.verdict in ("active", "failed") or row.rule.startswith(NOT_ASKED)
+        kept = bool(query or unfolded or row.hits or reached)
         if not kept and row.score > 0 and near > 0:
             near -= 1
             kept = True
@@ -80,7 +83,10 @@ def tabulate(
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How wide each column is, in cells, and which score the gauge ends at; 0 leaves a column out."""
+    """How wide each column is, in cells, which score the gauge ends at, and what it is called.
+
+    0 leaves a column out.
+    """
 
     name: int
     words: int
@@ -88,6 +94,7 @@ class Columns:
     rule: int
     gate: int
     scale: float
+    unit: str = "cos"
 
 
 def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
@@ -95,14 +102,15 @@ def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
     values = [row.score for row in trace.rows] + [
         cut for row in trace.rows for cut in (row.activate_at, row.gate_at) if cut is not None and cut <= 1
     ]
-    top = max(values, default=1.0)
-    scale = next((scale for scale in _SCALES if top <= scale * 0.95), 1.0)
+    top, kind = max(values, default=1.0), unit(trace)
+    # A probability keeps its scale, so that the same cut stands at the same place for every message.
+    scale = 1.0 if kind == "p" else next((scale for scale in _SCALES if top <= scale * 0.95), 1.0)
     longest = max((len(row.topic) for row in table.rows), default=5)
     inner = width - 3
     if width < 56:
         name = max(8, min(longest, 20, inner - 15))
         gauge = inner - name - 16
-        return Columns(name, 0, gauge if gauge >= 8 else 0, 0, 4, scale)
+        return Columns(name, 0, gauge if gauge >= 8 else 0, 0, 4, scale, kind)
     wide = width >= 110
     name = max(8, min(longest, 28 if wide else 18))
     hits = max((cell_len(hit_words(row)) for row in table.rows), default=0)
@@ -115,18 +123,20 @@ def plan_columns(width: int, table: Table, trace: Trace) -> Columns:
         gauge, rule = gauge + rule + 1, 0
     if wide:
         words, gauge = words + max(0, gauge - 48), min(48, gauge)
-    return Columns(name, words, max(6, gauge), rule, gate, scale)
+    return Columns(name, words, max(6, gauge), rule, gate, scale, kind)
 
 
 def heading(plan: Columns, roles: Roles) -> Row:
     """The line above the rows."""
     row = Row().gap(3)
-    axis = f"tier 2 0–{score(plan.scale).removesuffix('.0')}"
+    axis = f"{plan.unit} 0–{score(plan.scale).removesuffix('.0')}"
+    if plan.bar >= len(axis) + 8:
+        axis = f"tier 2  {axis}"
     if not plan.words:
         row.fit("topic", plan.name, roles.faint).gap().fit("hit", 3, roles.faint).gap()
         if plan.bar:
             row.fit(axis, plan.bar, roles.faint).gap()
-        row.fit("" if plan.bar else "t. 2", 4, roles.faint).gap(2)
+        row.fit("" if plan.bar else plan.unit, 4, roles.faint).gap(2)
         return row.fit("gate", plan.gate, roles.faint)
     row.fit("topic", plan.name, roles.faint).gap(2).fit("tier 1", plan.words, roles.faint).gap()
     row.fit(axis, plan.bar, roles.faint).gap().fit("", 4).gap(2)

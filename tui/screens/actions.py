@@ -55,6 +55,7 @@ class Actions:
             catalog.Edit: self.edit,
             catalog.Copy: self.copy,
             catalog.Try: self.bench.typing.try_message,
+            catalog.OpenTune: self.tune,
             catalog.Filter: self.bench.typing.filter,
             catalog.NextMatch: partial(self.bench.typing.match, 1),
             catalog.PreviousMatch: partial(self.bench.typing.match, -1),
@@ -217,9 +218,12 @@ class Actions:
         return file_of(root, entry.key, entry.text) if entry is not None and name == "feed" else ""
 
     def edit(self) -> None:
+        """Opens the file behind the selection."""
+        self.edit_file(self.file_of(self.bench.panel_in_use))
+
+    def edit_file(self, relative: str) -> None:
         """Hands the terminal to the editor, then looks at what changed."""
         bench = self.bench
-        relative = self.file_of(bench.panel_in_use)
         words = editor_command(bench.engine.workspace.root / relative)
         if not words:
             bench.say("no editor is set; set $EDITOR", trouble=True)
@@ -240,10 +244,20 @@ class Actions:
     def copy(self) -> None:
         """Puts the selection on the clipboard."""
         panel = self.panel()
-        text = panel.selected_text() if panel is not None else ""
+        self.copy_text(panel.selected_text() if panel is not None else "")
+
+    def copy_text(self, text: str) -> None:
+        """Puts a text on the clipboard, as much of it as terminals take."""
         self.bench.app.copy_to_clipboard(text[:COPY_LIMIT])
         of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
         self.bench.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
+
+    def tune(self) -> None:
+        """Opens the tune screen on the topic selected in the activation panel."""
+        from tui.screens.tune import TuneScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        row = self.bench.activation.selected
+        self.bench.app.push_screen(TuneScreen(self.bench, row.topic if row is not None else ""))
 
     # About the workbench
 

@@ -52,20 +52,22 @@ class Questions:
         elif self._countdown is not None and not questions:
             self._countdown.stop()
             self._countdown = None
-        self._show()
+        self.show()
         self._bench.lay_out()
 
     def _left(self, asked: GateAsked) -> float:
         return asked.deadline_s - (self._clock.now() - asked.at).total_seconds()
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Shows the oldest question wherever there is a bar for it."""
         asked = self.open[0] if self.open else None
         left = self._left(asked) if asked is not None else 0.0
-        self._bench.query_one(QuestionBar).show(asked, left, max(0, len(self.open) - 1))
+        for bar in self._bench.each(QuestionBar):
+            bar.show(asked, left, max(0, len(self.open) - 1))
 
     def _tick(self) -> None:
         still = [each for each in self.open if self._left(each) > 0]
         if len(still) != len(self.open):
             self._set(still)
         else:
-            self._show()
+            self.show()

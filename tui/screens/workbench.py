@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
 from textual.events import DescendantFocus, Resize
-from textual.screen import Screen
 from textual.timer import Timer
 
 from engine.events import IndexProgress
@@ -23,19 +22,22 @@ from tui.conductor import Conductor
 from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
 from tui.safe import visible
 from tui.screens.actions import Actions
+from tui.screens.commanded import Commanded
 from tui.screens.page import PageScreen
 from tui.screens.questions import Questions
 from tui.screens.typing import Typing
 from tui.session import WorkbenchEngine
 from tui.shown import Shown
 from tui.widgets.activation import ActivationPanel
-from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
+from tui.widgets.bars import Bar, Footer, Header, QuestionBar, TooSmall
 from tui.widgets.feed import FeedPanel
 from tui.widgets.ledger import LedgerPanel
 from tui.widgets.memory import BudgetPanel, DigestPanel, MemoryPanel
 from tui.widgets.panel import Panel
 from tui.widgets.prompt import Mode, PromptLine
 from tui.widgets.rows import RowList
+
+AnyBar = TypeVar("AnyBar", bound=Bar)
 
 BURST_S = 0.05
 """How long a burst of events may gather before the screen looks at it."""
@@ -50,7 +52,7 @@ LOW = 20
 """Lines below which the folded panels are left out as well."""
 
 
-class Workbench(Screen[None], inherit_bindings=False):
+class Workbench(Commanded):
     """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
 
     AUTO_FOCUS = "#feed"
@@ -61,6 +63,7 @@ class Workbench(Screen[None], inherit_bindings=False):
     def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
         super().__init__()
         self.engine = engine
+        self.clock = clock
         self.conductor = Conductor(engine, self.post_message, run_line)
         self.typing = Typing(self)
         self.actions = Actions(self)
@@ -205,11 +208,17 @@ class Workbench(Screen[None], inherit_bindings=False):
             self.query_one(Footer).show(footer(self.situation))
 
     def show_bars(self) -> None:
-        """Header, folded panel and footer."""
+        """Header, folded panel and footer; the header of a screen that lies over this one as well."""
         compiled = self.budget.compiled
-        self.query_one(Header).show(self.status, compiled, self.progress)
+        for header in self.each(Header):
+            header.show(self.status, compiled, self.progress)
         self.memory.show(self.digest, self.ledger, compiled)
         self.update_footer()
+
+    def each(self, kind: type[AnyBar]) -> list[AnyBar]:
+        """The bars of a kind on this screen and on those over it."""
+        screens = dict.fromkeys((self, *self.app.screen_stack))
+        return [bar for screen in screens for bar in screen.query(kind)]
 
     def say(self, text: str, *, trouble: bool = False) -> None:
         """Tells the person something in passing."""

@@ -1,0 +1,159 @@
+"""A trace whose scores are probabilities, with what each signal did to them and which words spoke for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from engine.activation import explain
+from engine.activation.policy import decide
+from engine.activation.trace import (
+    Contribution,
+    Funnel,
+    GateOutcome,
+    Message,
+    Score,
+    Span,
+    TopicTrace,
+    Trace,
+    TriggerHit,
+    Verdict,
+)
+from engine.config import PolicyRow, Priority, WatcherSettings
+from tests.activation.support import topic
+from tests.tui.fake_engine import NOW, QUIET_TOPICS, quiet_row
+
+TEXT = "Can you review the PR that just came in? It changes how the invoices are rounded."
+TABLE: dict[Priority, PolicyRow] = {
+    "high": PolicyRow(activate=0.55, gate=0.2),
+    "medium": PolicyRow(activate=0.6, gate=0.25),
+}
+SETTINGS = WatcherSettings(preset="calibrated", policy=TABLE)
+_SIGNALS = ("words", "bm25", "jaccard", "minhash", "vectors", "classifier", "sentiment")
+
+
+def likely_row(
+    name: str,
+    score: float,
+    raw: tuple[float, ...],
+    weights: dict[str, float],
+    *,
+    hits: tuple[str, ...] = (),
+    words: dict[str, float] | None = None,
+    gate: GateOutcome | None = None,
+    text: str = TEXT,
+    **of: Any,
+) -> TopicTrace:
+    """A row as the pipeline makes it: rule, why and flip are those of the policy.
+
+    Args:
+        name: The topic.
+        score: Its probability.
+        raw: The raw signals, in order.
+        weights: Contributions, strongest first.
+        hits: Words of the message that triggers matched.
+        words: Words of the message that tier 2 took, with their weights.
+        gate: What the gate said.
+        text: The message.
+        of: Fields of the topic.
+    """
+    known = topic(name, **of)
+    found = tuple(
+        TriggerHit(number, "pattern" if number % 2 == 0 else "keywords", word, at, at + len(word))
+        for number, word in enumerate(hits)
+        for at in [text.index(word)]
+    )
+    contributions = tuple(Contribution(*pair) for pair in weights.items())
+    step = decide(known, found, score, SETTINGS)
+    kinds: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
+    answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
+    verdict = answers[gate.answer] if gate else kinds[step.kind]
+    told = (known, found, score, step, gate, verdict, explain.Circumstances("input", True, "skip", SETTINGS))
+    return TopicTrace(
+        topic=name,
+        priority=known.priority,
+        activation=known.activation,
+        hits=found,
+        scores=(Score("probability", score), *map(Score, _SIGNALS, raw)),
+        score=score,
+        threshold=step.threshold,
+        activate_at=step.activate_at,
+        gate_at=step.gate_at,
+        rule=step.rule,
+        gate=gate,
+        verdict=verdict,
+        why=explain.why(*told, contributions),
+        flip=explain.flip(*told, contributions),
+        contributions=contributions,
+        words=tuple(
+            Span(at, at + len(word), weight)
+            for word, weight in (words or {}).items()
+            for at in [text.index(word)]
+        ),
+    )
+
+
+def likely_trace(when: datetime = NOW) -> Trace:
+    """Active with and without a match, rejected by the gate, a match that was too little, and the rest."""
+    no = GateOutcome(
+        "no", "anthropic", "claude-haiku-4-5", probability=0.12, reason="no style is meant", latency_ms=208.4,
+        cost_usd=0.0002,
+    )  # fmt: skip
+    rows = (
+        likely_row(
+            "github-pr-review",
+            0.91,
+            (0.61, 0.44, 0.12, 0.09, 0.66),
+            {"trigger": 2.41, "vectors": 1.93, "words": 1.2, "message": -0.62, "bm25": 0.31},
+            hits=("review", "PR"),
+            words={"review": 1.0, "PR": 0.8, "changes": 0.55, "came": 0.3},
+            priority="high",
+        ),
+        likely_row(
+            "billing",
+            0.81,
+            (0.52, 0.38, 0.08, 0.11, 0.71),
+            {"vectors": 1.88, "words": 1.24, "classifier": 0.9, "message": -0.62, "minhash": 0.12},
+            words={"invoices": 1.0, "rounded": 0.6},
+        ),
+        likely_row(
+            "code-style",
+            0.41,
+            (0.3, 0.22, 0.05, 0.04, 0.48),
+            {"vectors": 0.94, "message": -0.62, "words": 0.4},
+            words={"review": 1.0, "changes": 0.7},
+            gate=no,
+        ),
+        likely_row(
+            "release-notes",
+            0.14,
+            (0.08, 0.05, 0.02, 0.01, 0.17),
+            {"trigger": 1.3, "vectors": -0.84, "message": -0.62, "words": -0.2},
+            hits=("PR",),
+            words={"changes": 1.0},
+        ),
+        likely_row(
+            "email-triage",
+            0.09,
+            (0.06, 0.04, 0.01, 0.02, 0.21),
+            {"message": -0.62, "vectors": 0.33},
+            words={"came": 1.0},
+        ),
+    )
+    quiet = (
+        replace(quiet_row(name), gate_at=0.25, activate_at=0.6, threshold=0.25, rule="medium <.25")
+        for name in QUIET_TOPICS
+        if name != "billing"
+    )
+    return Trace(
+        message=Message(TEXT, at=when, session_id="ses_a1b2c3d4"),
+        rows=(*rows, *quiet),
+        funnel=Funnel(topics=41, tier1=2, tier2=4, asked=1, active=2),
+        tier1_ms=0.3,
+        tier2_ms=1.6,
+        gate_ms=208.4,
+        cost_usd=0.0002,
+        why="2 of 41 topics active: github-pr-review, billing",
+        deciding="probability",
+    )

@@ -1,0 +1,106 @@
+"""The tune screen's catalogue: keys, footer, help and palette agree because they come from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from tests.tui.conftest import Run
+from tests.tui.tune_driven import tuning
+from tui.commands import catalog, tune
+from tui.commands.command import TUNE_PANELS, Command, Situation
+from tui.commands.lookup import all_keys, everywhere, footer, here, resolve
+from tui.commands.tune import TUNE
+from tui.render.help import help_lines
+from tui.roles import PLAIN
+
+SCORES = Situation(panel="scores", rows=1, topic="deploy", file="topics/deploy.md", decision=True)
+
+
+@pytest.mark.parametrize("command", TUNE, ids=lambda command: command.__name__)
+def test_every_command_says_what_it_does(command: type[Command]) -> None:
+    assert command.help().endswith(".")
+    assert command.title[0].isupper()
+    assert command.keys
+
+
+async def test_every_command_is_done_by_something(run: Run) -> None:
+    async with tuning(run) as driven:
+        assert driven.screen.actions.known == set(TUNE)
+
+
+def test_no_command_is_out_of_reach() -> None:
+    reached = set()
+    for panel, question, moved in product(TUNE_PANELS, (False, True), (False, True)):
+        situation = Situation(panel=panel, question=question, moved=moved)
+        reached |= {resolve(key, situation) for key in all_keys(TUNE)}
+    assert set(TUNE) <= reached
+
+
+def test_keys_that_terminals_eat_are_never_the_only_way() -> None:
+    eaten = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
+    for command in TUNE:
+        only = set(command.keys) <= eaten
+        assert not only or command in (catalog.PreviousPanel, catalog.Palette), command
+
+
+def test_esc_discards_a_move_before_it_leaves() -> None:
+    assert resolve("escape", SCORES) is tune.BackOut
+    assert resolve("escape", replace(SCORES, moved=True)) is tune.Discard
+    assert resolve("escape", Situation(panel="filter", moved=True)) is tune.BackOut
+
+
+def test_while_typing_letters_are_letters() -> None:
+    typing = Situation(panel="filter")
+    assert all(resolve(key, typing) is None for key in all_keys(TUNE) if len(key) == 1)
+    assert resolve("left", typing) is None and resolve("enter", typing) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "situation", "reason"),
+    [
+        (tune.CutLeft, replace(SCORES, loading=True), "being read"),
+        (tune.CutRight, replace(SCORES, topic=""), "no topic"),
+        (tune.Apply, SCORES, "no cut is moved"),
+        (tune.Apply, replace(SCORES, moved=True, read_only=True), "read-only"),
+        (tune.Apply, replace(SCORES, moved=True, file=""), "no file"),
+        (tune.Fit, replace(SCORES, fitting=True), "under way"),
+        (tune.LabelUseful, replace(SCORES, read_only=True), "read-only"),
+        (tune.LabelNoise, replace(SCORES, decision=False), "no decision"),
+        (tune.OpenDecision, replace(SCORES, decision=False), "no decision"),
+        (tune.Undo, replace(SCORES, read_only=True), "read-only"),
+    ],
+)
+def test_what_cannot_be_done_says_why(command: type[Command], situation: Situation, reason: str) -> None:
+    assert reason in command.refusal(situation)
+    help_text = " ".join(" ".join(row.text.split()) for row in help_lines(situation, 200, PLAIN))
+    assert command.refusal(situation) in help_text
+
+
+def test_the_footer_shows_what_matters_now() -> None:
+    assert footer(SCORES)[0] == ("← →", "move the cut")
+    assert ("enter", "apply") not in footer(SCORES)
+    moved = footer(replace(SCORES, moved=True))
+    assert ("enter", "apply") in moved[:4] and ("esc", "discard") in moved[:4]
+    assert ("esc", "back") not in moved
+    read_only = footer(replace(SCORES, moved=True, read_only=True))
+    assert not {"apply", "useful / noise", "undo"} & {words for _keys, words in read_only}
+    assert footer(Situation(panel="filter")) == [("esc", "back")]
+
+
+@pytest.mark.parametrize("panel", TUNE_PANELS)
+def test_help_lists_every_command_of_the_panel_once(panel: str) -> None:
+    situation = Situation(panel=panel, rows=1)  # type: ignore[arg-type]
+    listed = [*here(situation), *everywhere(situation)]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {command for command in TUNE if command.applies(situation)}
+
+
+@pytest.mark.parametrize(("panel", "sign"), [("topics", "◂▸"), ("scores", "━"), ("decisions", "−")])
+def test_help_explains_the_signs(panel: str, sign: str) -> None:
+    situation = Situation(panel=panel, rows=1)  # type: ignore[arg-type]
+    rows = help_lines(situation, 60, PLAIN)
+    assert any(row.text.strip().startswith(sign) for row in rows)
+    assert all(row.cells <= 60 for row in rows)

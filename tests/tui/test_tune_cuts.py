@@ -1,0 +1,73 @@
+"""Moving a cut by hundredths: the ends, “never”, and the other cut in the way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.activation.policy import Cuts
+from tui.screens.tune_cuts import FAST, STEP, first_held, moved, stepped
+
+CUT = st.one_of(st.none(), st.floats(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("cut", "steps", "after"),
+    [
+        (0.34, STEP, 0.35),
+        (0.34, -STEP, 0.33),
+        (0.34, FAST, 0.39),
+        (0.34, -FAST, 0.29),
+        (0.345, STEP, 0.35),
+        (0.345, -STEP, 0.34),
+        (0.02, -FAST, 0.0),
+        (0.0, -STEP, 0.0),
+        (0.98, FAST, 1.0),
+        (1.0, STEP, None),
+        (1.0, FAST, None),
+        (None, STEP, None),
+        (None, -STEP, 1.0),
+        (None, -FAST, 1.0),
+        (0.29, STEP, 0.3),
+        (0.57, STEP, 0.58),
+    ],
+)
+def test_a_step(cut: float | None, steps: int, after: float | None) -> None:
+    assert stepped(cut, steps) == after
+
+
+def test_the_cuts_stop_at_each_other() -> None:
+    assert moved(Cuts(0.58, 0.6), "gate", FAST) == Cuts(0.6, 0.6)
+    assert moved(Cuts(0.6, 0.6), "gate", STEP) == Cuts(0.6, 0.6)
+    assert moved(Cuts(0.58, 0.6), "activate", -FAST) == Cuts(0.58, 0.58)
+
+
+def test_a_gate_that_is_never_asked_holds_nothing_back() -> None:
+    assert moved(Cuts(None, 0.6), "activate", -STEP) == Cuts(None, 0.59)
+    assert moved(Cuts(None, 0.6), "gate", -STEP) == Cuts(0.6, 0.6)
+    assert moved(Cuts(None, 0.6), "gate", STEP) == Cuts(None, 0.6)
+
+
+def test_without_an_upper_cut_the_lower_one_reaches_never() -> None:
+    assert moved(Cuts(1.0, None), "gate", STEP) == Cuts(None, None)
+    assert first_held(Cuts(0.15, None)) == "gate"
+    assert first_held(Cuts(0.15, 0.6)) == "activate"
+    assert first_held(Cuts(None, None)) == "activate"
+
+
+@given(CUT, CUT, st.sampled_from(["gate", "activate"]), st.sampled_from([-FAST, -STEP, STEP, FAST]))
+def test_a_moved_pair_stays_in_order(
+    gate: float | None, activate: float | None, name: str, steps: int
+) -> None:
+    if gate is not None and activate is not None and gate > activate:
+        gate, activate = activate, gate
+    after = moved(Cuts(gate, activate), name, steps)  # type: ignore[arg-type]
+    for cut in (after.gate, after.activate):
+        assert cut is None or 0 <= cut <= 1
+    if after.gate is not None and after.activate is not None:
+        assert after.gate <= after.activate
+    if name == "gate":
+        assert after.activate == activate
+    else:
+        assert after.gate == gate

@@ -1,0 +1,189 @@
+"""The tune screen with the real engine: a cut is dragged, applied and taken back; labels reach the log."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import cast
+
+import pytest
+
+from engine.activation.policy import Cuts
+from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
+from engine.engine import Engine
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.tune_driven import Tuned
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+from tui.screens.tune import TuneScreen
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+TOPIC = "dashboard-frontend"
+
+
+class StillEngine(Engine):
+    """The real engine without its background threads."""
+
+    def start(self) -> None:
+        """Watches nothing."""
+
+
+@pytest.fixture
+def root(sample: Path) -> Path:
+    """The sample, calibrated, with a log of 100 decisions about one topic, 80 of them labelled."""
+    table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
+    settings = f"watchers:\n  preset: calibrated\n  policy:\n{table}"
+    (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
+    git(sample, "commit", "-qam", "cuts")
+    random = Random(5)
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        assert engine.config.watchers.preset == "calibrated"
+        for number in range(100):
+            useful = number % 2 == 0
+            score = min(0.98, max(0.05, random.gauss(0.75 if useful else 0.45, 0.12)))
+            trace = traced(f"message {number}", score, NOW - timedelta(minutes=100 - number))
+            engine.decision_log.record(trace, {})
+            if number < 80:
+                engine.decision_log.label(engine.decision_log.ensure(trace, TOPIC), useful)
+    return sample
+
+
+def traced(text: str, score: float, at: datetime) -> Trace:
+    """A trace of one message in which the topic got a score."""
+    row = TopicTrace(
+        TOPIC, "medium", "gated", (), (Score("probability", score), Score("tfidf", score / 2)), score,
+        0.25, 0.6, 0.25, "medium", None, "active" if score >= 0.6 else "dropped", "",
+    )  # fmt: skip
+    return Trace(Message(text, at=at, session_id="ses_1"), (row,), Funnel(1, 0, 1, 0, 0))
+
+
+def git(root: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True, text=True).stdout
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Tuned]:
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Tuned(app, pilot, cast(FakeEngine, engine))
+            await driven.settle()
+            app.push_screen(TuneScreen(app.bench, TOPIC))
+            await pilot.pause()
+            await driven.settle()
+            yield driven
+
+
+async def test_a_dragged_cut_is_written_committed_and_taken_back(root: Path) -> None:
+    path = root / "topics" / f"{TOPIC}.md"
+    before, head = path.read_bytes(), git(root, "rev-parse", "HEAD")
+    async with opened(root) as driven:
+        today = driven.now
+        await driven.press("L", "right", "c", "right")
+        assert driven.state.moved and path.read_bytes() == before
+        wanted = driven.now
+        await driven.press("enter")
+        assert driven.state.today == wanted and TOPIC not in driven.state.moves
+        written = path.read_text(encoding="utf-8")
+        assert f"activation_threshold: {wanted.activate}" in written
+        assert f"similarity_threshold: {wanted.gate}" in written
+        commit = git(root, "rev-parse", "HEAD")
+        assert commit != head and f"commit {commit[:7]}" in driven.said
+        assert git(root, "show", "--stat", "--format=%s", "HEAD").splitlines()[0].startswith(f"tune {TOPIC}")
+        assert git(root, "show", "--name-only", "--format=", "HEAD").split() == [f"topics/{TOPIC}.md"]
+        await driven.press("z", "right", "enter")
+        assert driven.state.today == today == driven.now
+        assert path.read_bytes() == before
+        assert git(root, "diff", "--stat", "HEAD", "--", "topics") == ""
+        assert git(root, "rev-list", "--count", f"{head.strip()}..HEAD").strip() == "2"
+
+
+async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None:
+    path = root / "topics" / f"{TOPIC}.md"
+    before = path.read_bytes()
+    async with opened(root) as driven:
+        await driven.press("H", "enter")
+        assert path.read_bytes() != before
+    async with opened(root) as driven:
+        await driven.press("z")
+        assert "Take the change of cuts back" in driven.text
+        await driven.press("right", "enter")
+        assert path.read_bytes() == before
+        await driven.press("z", "right", "enter")
+        assert "no change of cuts is left to take back" in driven.said
+
+
+async def test_a_file_that_names_other_cuts_since_is_left_alone(root: Path) -> None:
+    path = root / "topics" / f"{TOPIC}.md"
+    async with opened(root) as driven:
+        await driven.press("L", "enter")
+        mine = path.read_text(encoding="utf-8").replace(
+            "activation_threshold: ", "activation_threshold: 0.9 # "
+        )
+        path.write_text(mine, encoding="utf-8")
+        await driven.press("z", "right", "enter")
+        assert "names other cuts since" in driven.said
+        assert path.read_text(encoding="utf-8") == mine
+
+
+async def test_a_label_lands_in_the_log_and_moves_on(root: Path) -> None:
+    async with opened(root) as driven:
+        first, second = (item.id for item in driven.screen.decisions.items[:2])
+        labelled = driven.state.overview[TOPIC].labelled
+        await driven.press("y", "n")
+        assert driven.screen.decisions.cursor == 2
+        assert driven.state.overview[TOPIC].labelled == labelled + 2 == 82
+    with Engine.open(root) as engine:
+        assert engine.decision_log.find(first)[-2:] == (True, "person")
+        assert engine.decision_log.find(second)[-2:] == (False, "person")
+
+
+async def test_a_label_can_be_taken_back(root: Path) -> None:
+    async with opened(root) as driven:
+        first = driven.screen.decisions.items[0].id
+        await driven.press("y", "u")
+        assert driven.state.overview[TOPIC].labelled == 80
+    with Engine.open(root) as engine:
+        assert engine.decision_log.find(first).useful is None
+
+
+async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
+    async with opened(root) as driven:
+        await driven.press("f")
+        proposal = driven.state.proposals[TOPIC]
+        assert proposal.cuts is not None and proposal.held_out is not None
+        assert driven.now == proposal.cuts and "held out, 5 folds" in driven.text
+        await driven.press("enter")
+        assert driven.state.today == proposal.cuts
+
+
+async def test_decisions_that_come_in_are_shown_at_once(root: Path) -> None:
+    async with opened(root) as driven:
+        await driven.press("L")
+        before = driven.state.overview[TOPIC].decisions
+        engine = cast(Engine, driven.engine)
+        engine.decision_log.record(traced("brand new", 0.62, NOW), {})
+        driven.screen.work.read()
+        await driven.settle()
+        assert driven.state.overview[TOPIC].decisions == before + 1
+        assert driven.now == Cuts(0.25, 0.65)
+        assert "brand new" in {item.message for item in driven.screen.decisions.items}
+
+
+async def test_a_read_only_workspace_is_left_alone(root: Path) -> None:
+    path = root / "topics" / f"{TOPIC}.md"
+    before, log = path.read_bytes(), sum(each.stat().st_size for each in (root / "logs").rglob("*.jsonl"))
+    async with opened(root, read_only=True) as driven:
+        await driven.press("L", "enter", "y", "n", "z")
+        assert "the workspace is read-only" in driven.text
+    assert path.read_bytes() == before
+    assert sum(each.stat().st_size for each in (root / "logs").rglob("*.jsonl")) == log

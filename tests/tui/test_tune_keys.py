@@ -1,0 +1,536 @@
+"""The keys of the tune screen: each does what help and footer say, at once, and says why where it cannot."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.activation.policy import Cuts
+from engine.errors import AutopoiesisError
+from engine.events import GateAsked
+from tests.tui.conftest import Run
+from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.tune_data import TOPICS, Kind, decisions, topic
+from tests.tui.tune_driven import Tuned, tuning
+from tui.screens.confirm import ConfirmScreen
+from tui.screens.page import PageScreen
+
+TODAY = Cuts(0.25, 0.6)
+
+
+@pytest.fixture(autouse=True)
+def topic_files(engine: FakeEngine) -> None:
+    for name in TOPICS:
+        (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
+
+
+async def test_t_opens_it_on_the_topic_selected_in_the_trace(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2", "j")
+        assert driven.bench.activation.selected is not None
+        tuned = Tuned(driven.app, driven.pilot, driven.engine)
+        await tuned.press("t")
+        assert tuned.state.topic == "code-style" and "2 scores  code-style" in tuned.text
+
+
+async def test_an_unknown_topic_gives_way_to_the_worst(run: Run) -> None:
+    async with tuning(run, topic="nobody-knows-me") as driven:
+        assert driven.state.topic == "release-notes"
+
+
+MOVES = {
+    "right": 0.61, "left": 0.59, "l": 0.61, "h": 0.59, "shift+right": 0.65, "L": 0.65,
+    "greater_than_sign": 0.65, "shift+left": 0.55, "H": 0.55, "less_than_sign": 0.55,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("panel", ["1", "2", "3"])
+async def test_a_key_moves_the_held_cut_whatever_has_the_focus(run: Run, panel: str) -> None:
+    async with tuning(run) as driven:
+        await driven.press(panel)
+        for key, after in MOVES.items():
+            await driven.press(key)
+            assert driven.now == Cuts(0.25, after), key
+            assert f".60 ▸ .{round(after * 100)}" in driven.line("active at")
+            await driven.press("escape")
+        assert not driven.tuning.asked("apply")
+
+
+async def test_c_takes_the_other_cut(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("c", "right", "right")
+        assert driven.now == Cuts(0.27, 0.6) and "◂ gate .27 ▸" in driven.text
+        await driven.press("c", "left")
+        assert driven.now == Cuts(0.27, 0.59) and "◂ active .59 ▸" in driven.text
+
+
+async def test_figures_and_flips_follow_and_nobody_is_asked_for_them(run: Run) -> None:
+    async with tuning(run) as driven:
+        before = len(driven.tuning.calls)
+        nearest = driven.line("3 decisions")
+        await driven.press("L", "L")
+        assert "today ▸ now" in driven.text and "flip: " in driven.line("3 decisions")
+        assert any(sign in driven.text for sign in ("+ fixed", "− lost", "~ changed"))
+        await driven.press("H", "H")
+        assert driven.now == TODAY and not driven.state.moved
+        assert driven.line("3 decisions") == nearest and "today ▸ now" not in driven.text
+        assert len(driven.tuning.calls) == before
+
+
+async def test_back_at_today_by_hand_is_not_a_move(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press(*["right"] * 7, *["left"] * 7)
+        assert not driven.state.moved and "◂▸" not in driven.text
+
+
+async def test_moves_of_other_topics_are_kept_and_marked(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "1", "j", "H")
+        assert len(driven.state.moves) == 2 and driven.text.count(" ◂▸") == 2
+        await driven.press("k")
+        assert driven.state.topic == "code-style" and driven.now == Cuts(0.25, 0.65)
+
+
+async def test_esc_discards_then_leaves(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "escape")
+        assert driven.is_open() and driven.now == TODAY and not driven.state.moved
+        await driven.press("escape")
+        assert not driven.is_open() and driven.panel() == "feed"
+
+
+async def test_esc_backs_out_of_filter_and_zoom_first(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("plus", "slash")
+        await driven.type("e")
+        await driven.press("enter", "escape")
+        assert driven.state.query == "" and driven.zoomed() == "scores"
+        await driven.press("escape")
+        assert driven.zoomed() is None and driven.is_open()
+        await driven.press("q")
+        assert not driven.is_open() and driven.app.is_running
+
+
+async def test_leaving_says_what_is_discarded_elsewhere(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "1", "j", "escape")
+        assert not driven.is_open() and "discarded what was moved on code-style" in driven.text
+
+
+async def test_enter_applies_and_says_the_commit(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "enter")
+        assert driven.tuning.asked("apply") == [("apply", "code-style", Cuts(0.25, 0.65))]
+        assert not driven.state.moved and driven.state.today == Cuts(0.25, 0.65)
+        assert "code-style: applied, gate .25, active .65" in driven.text and "a81f2c0" in driven.text
+        assert "active at     .65" in driven.text
+
+
+async def test_keys_go_on_while_it_is_written(run: Run) -> None:
+    async with tuning(run) as driven:
+        still = threading.Event()
+        driven.tuning.gates["apply"] = still
+        await driven.send("L", "enter", "right", "j")
+        for _round in range(20):
+            await driven.pilot.pause()
+        assert driven.state.topic != "code-style"
+        still.set()
+        await driven.settle()
+        assert driven.state.table is not None
+        assert driven.state.table.today("code-style") == Cuts(0.25, 0.65)
+        assert driven.state.moves == {"code-style": Cuts(0.25, 0.66)}
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        (("enter",), "no cut is moved"),
+        (("u",), "nothing was labelled here yet"),
+    ],
+)
+async def test_what_cannot_be_done_says_why(run: Run, keys: tuple[str, ...], reason: str) -> None:
+    async with tuning(run) as driven:
+        await driven.press(*keys)
+        assert reason in driven.text
+
+
+async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngine) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with tuning(run) as driven:
+        await driven.press("L")
+        assert "read-only: cannot be applied" in driven.text
+        for key in ("enter", "y", "n", "z"):
+            driven.app.clear_notifications()
+            await driven.press(key)
+            assert "the workspace is read-only" in driven.text, key
+        assert not driven.tuning.asked("apply") and not driven.tuning.asked("label")
+        await driven.press("f")
+        assert driven.tuning.asked("propose")
+
+
+async def test_a_topic_without_a_file_cannot_be_tuned(run: Run, engine: FakeEngine) -> None:
+    (engine.root / "topics" / "code-style.md").unlink()
+    async with tuning(run) as driven:
+        await driven.press("L", "enter")
+        assert "the topic has no file any more" in driven.text
+
+
+async def test_a_refused_write_says_why_and_keeps_the_move(run: Run) -> None:
+    async with tuning(run) as driven:
+        driven.tuning.failing["apply"] = AutopoiesisError(
+            "was changed meanwhile", where="topics/code-style.md"
+        )
+        await driven.press("L", "enter")
+        assert "topics/code-style.md: was changed meanwhile" in driven.text
+        assert driven.now == Cuts(0.25, 0.65)
+
+
+async def test_z_asks_with_the_focus_on_cancel(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "enter", "z")
+        assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
+        assert "gate .25, active .65 ▸ gate .25, active .60" in driven.text
+        await driven.press("enter")
+        assert not driven.tuning.asked("undo")
+        for keys in (
+            ("z", "escape"),
+            ("z", "right", "left", "enter"),
+            ("z", "tab", "tab", "enter"),
+            ("z", "n"),
+        ):
+            await driven.press(*keys)
+            assert not driven.tuning.asked("undo") and driven.is_open()
+        await driven.press("z", "y")
+        assert isinstance(driven.app.screen, ConfirmScreen)
+        await driven.press("right", "enter")
+        assert len(driven.tuning.asked("undo")) == 1
+        assert driven.state.today == TODAY and "taken back, gate .25, active .60" in driven.text
+
+
+async def test_undo_of_nothing_says_so(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("z", "tab", "enter")
+        assert "no change of cuts is left to take back" in driven.text
+
+
+# Labels.
+
+
+async def test_y_and_n_label_the_selected_decision_and_move_on(run: Run) -> None:
+    async with tuning(run) as driven:
+        first, second = (item.id for item in driven.screen.decisions.items[:2])
+        labelled = driven.state.overview["code-style"].labelled
+        await driven.press("y", "n")
+        table = driven.state.table
+        assert table is not None and driven.screen.decisions.cursor == 2
+        assert [call[2] for call in driven.tuning.asked("label")] == [True, False]
+        said = {each.id: each.useful for each in driven.tuning.log if each.id in (first, second)}
+        assert said == {first: True, second: False}
+        assert driven.state.overview["code-style"].labelled == labelled + 2
+        assert [item.id for item in driven.screen.decisions.items[:2]] == [first, second]
+        assert "labelled decisions" in driven.text and f"{labelled + 2} labelled" in driven.text
+        rows = [line for line in driven.lines if line.count("you")]
+        assert any("useful you" in line for line in rows) and any("noise  you" in line for line in rows)
+
+
+async def test_labels_are_shown_before_they_are_written(run: Run) -> None:
+    async with tuning(run) as driven:
+        still = threading.Event()
+        driven.tuning.gates["label"] = still
+        await driven.send("y", "y", "n")
+        for _round in range(20):
+            await driven.pilot.pause()
+        assert driven.screen.decisions.cursor == 3
+        assert [item.useful for item in driven.screen.decisions.items[:3]] == [True, True, False]
+        assert all(item.saving for item in driven.screen.decisions.items[:3])
+        still.set()
+        await driven.settle()
+        assert len(driven.tuning.asked("label")) == 3
+        assert not any(item.saving for item in driven.screen.decisions.items)
+
+
+async def test_a_label_that_is_refused_goes_away_again(run: Run) -> None:
+    async with tuning(run) as driven:
+        driven.tuning.failing["label"] = AutopoiesisError("the disk is full")
+        await driven.press("y")
+        assert "the disk is full" in driven.text
+        assert driven.screen.decisions.items[0].useful is None
+
+
+async def test_u_takes_the_last_label_back(run: Run) -> None:
+    async with tuning(run) as driven:
+        first = driven.screen.decisions.items[0]
+        await driven.press("y", "n", "u", "u")
+        assert [useful for _name, _index, useful in driven.tuning.asked("label")] == [True, False, None, None]
+        assert driven.screen.decisions.selected is not None
+        assert driven.screen.decisions.selected.id == first.id
+        assert driven.screen.decisions.selected.useful is None
+        await driven.press("u")
+        assert "nothing was labelled here yet" in driven.text
+
+
+async def test_u_gives_an_earlier_label_of_the_person_again(run: Run) -> None:
+    async with tuning(run, log=decisions({"code-style": Kind(4, 4, 1)})) as driven:
+        await driven.press("y", "g", "3", "g", "n", "u")
+        assert driven.tuning.asked("label")[-1][2] is True
+
+
+async def test_a_selected_flip_can_be_labelled_while_a_cut_is_moved(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "3", "G")
+        item = driven.screen.decisions.selected
+        assert item is not None and item.kind
+        await driven.press("n")
+        assert driven.state.moved and driven.now == Cuts(0.25, 0.65)
+        again = next(each for each in driven.screen.decisions.items if each.id == item.id)
+        assert again.useful is False
+
+
+async def test_a_label_changes_what_a_flip_is_where_it_stands(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "3")
+        item = driven.screen.decisions.items[0]
+        assert item.kind == "fixed" and item.useful is False
+        assert "4 fixed" in driven.line("3 decisions")
+        await driven.press("y")
+        again = driven.screen.decisions.items[0]
+        assert (again.id, again.kind, again.useful) == (item.id, "changed", True)
+        assert "3 fixed" in driven.line("3 decisions")
+
+
+async def test_leaving_lets_the_gate_learn_from_new_labels_only(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("escape")
+        assert not driven.engine.asked("learn")
+        await driven.press("t", "y", "escape")
+        assert len(driven.engine.asked("learn")) == 1
+
+
+# Fitting.
+
+
+async def test_f_puts_the_cuts_where_the_labels_want_them_and_back(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("right", "f")
+        proposal = driven.state.proposals["code-style"]
+        assert proposal.cuts == driven.now and "held out, 5 folds: F1" in driven.text
+        await driven.press("f")
+        assert driven.now == Cuts(0.25, 0.61) and "f shows it" in driven.text
+        await driven.press("f", "enter")
+        assert driven.tuning.asked("apply") == [("apply", "code-style", proposal.cuts)]
+        assert len(driven.tuning.asked("propose")) == 1
+
+
+async def test_a_refused_fit_says_why_and_moves_nothing(run: Run) -> None:
+    async with tuning(run, topic="journal-daily") as driven:
+        await driven.press("f")
+        assert "! no proposal: " in driven.text and not driven.state.moved
+
+
+async def test_keys_do_not_wait_for_a_fit(run: Run) -> None:
+    async with tuning(run) as driven:
+        still = threading.Event()
+        driven.tuning.gates["propose"] = still
+        await driven.send("f")
+        for _round in range(20):
+            await driven.pilot.pause()
+        assert "fitting the cuts" in driven.text
+        await driven.send("f", "1", "j", "right")
+        for _round in range(20):
+            await driven.pilot.pause()
+        assert driven.state.topic != "code-style" and driven.state.moved
+        still.set()
+        await driven.settle()
+        assert driven.state.topic != "code-style" and "code-style" not in driven.state.moves
+        assert "code-style" in driven.state.proposals
+
+
+async def test_a_fit_that_fails_is_a_note_in_its_place(run: Run) -> None:
+    async with tuning(run) as driven:
+        driven.tuning.failing["propose"] = AutopoiesisError("out of memory")
+        await driven.press("f")
+        assert "! out of memory" in driven.text and not driven.state.fitting
+
+
+async def test_new_labels_make_a_fit_out_of_date(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("f", "escape", "y")
+        assert "code-style" not in driven.state.proposals
+        await driven.press("f")
+        assert len(driven.tuning.asked("propose")) == 2
+
+
+# Moving about.
+
+
+async def test_numbers_and_tab_change_panels(run: Run) -> None:
+    async with tuning(run) as driven:
+        seen = []
+        for key in ("1", "2", "3", "tab", "tab", "shift+tab"):
+            await driven.press(key)
+            seen.append(driven.screen.panel_in_use)
+        assert seen == ["topics", "scores", "decisions", "topics", "scores", "topics"]
+
+
+@pytest.mark.parametrize("panel", ["1", "2"])
+async def test_up_and_down_choose_the_topic(run: Run, panel: str) -> None:
+    async with tuning(run) as driven:
+        await driven.press(panel, "g")
+        assert driven.state.topic == driven.state.names[0] and driven.state.topic in driven.line("2 scores")
+        await driven.press("j", "down", "up")
+        assert driven.state.topic == driven.state.names[1]
+        await driven.press("G")
+        assert driven.state.topic == driven.state.names[-1]
+
+
+async def test_keys_typed_fast_act_on_the_topic_chosen_before_them(run: Run) -> None:
+    async with tuning(run) as driven:
+        at = driven.state.names.index("code-style")
+        await driven.send("j", "right", "k", "left", "left")
+        await driven.settle()
+        assert driven.state.moves == {
+            driven.state.names[at + 1]: Cuts(0.25, 0.61),
+            "code-style": Cuts(0.25, 0.58),
+        }
+
+
+async def test_among_the_decisions_they_choose_a_decision(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("3", "j", "j", "k")
+        assert driven.screen.decisions.cursor == 1 and driven.state.topic == "code-style"
+
+
+async def test_s_goes_through_the_orders(run: Run) -> None:
+    async with tuning(run) as driven:
+        titles = []
+        for _press in range(5):
+            await driven.press("s")
+            titles.append(driven.lines[1][:40].split("topics  ")[1].split(" ─")[0])
+        assert titles == ["most gate calls", "highest cost", "most labels", "by name", "worst first"]
+        assert driven.state.topic == "code-style"
+
+
+async def test_filtering_narrows_while_it_is_typed_and_letters_stay_letters(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.send("slash", *"re")
+        await driven.settle()
+        assert driven.state.names == ("release-notes", "github-pr-review")
+        assert driven.state.topic == "release-notes" and not driven.state.moved
+        await driven.press("enter")
+        assert driven.screen.panel_in_use == "scores" and "/re" in driven.text
+        await driven.press("slash", "escape")
+        assert driven.state.query == "" and len(driven.state.names) == len(TOPICS)
+
+
+async def test_a_filter_that_finds_nothing_leaves_the_topic_alone(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("slash")
+        await driven.type("zzz")
+        assert "no topic holds these words" in driven.text and driven.state.topic == "code-style"
+
+
+async def test_plus_gives_a_panel_the_area(run: Run) -> None:
+    async with tuning(run, (80, 24)) as driven:
+        await driven.press("1", "plus")
+        assert driven.screen.topics.size.width > 70 and "cost/d" in driven.text
+        await driven.press("3")
+        assert driven.zoomed() == "decisions" and driven.screen.decisions.size.height > 15
+        await driven.press("underscore")
+        assert driven.zoomed() is None and driven.screen.scores.region.area
+
+
+async def test_o_opens_the_decision(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("3", "o")
+        page = driven.app.screen
+        assert isinstance(page, PageScreen) and "nobody has said" in driven.text
+        await driven.press("escape")
+        assert driven.is_open() and not page.is_attached
+
+
+async def test_help_lists_what_the_keys_do_here(run: Run) -> None:
+    async with tuning(run, (120, 60)) as driven:
+        await driven.press("question_mark")
+        assert "in scores" in driven.text and "Move the chosen cut down by .01" in driven.text
+        assert "Not now: no cut is moved." in driven.text
+
+
+async def test_the_palette_offers_this_screens_actions(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("ctrl+p")
+        await driven.type("other cut")
+        await driven.pilot.pause(0.3)
+        await driven.press("enter")
+        await driven.pilot.pause(0.2)
+        assert driven.state.held == "gate"
+
+
+async def test_the_topic_file_is_offered_to_the_editor(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "true")
+    async with tuning(run) as driven:
+        assert driven.screen.situation.file == "topics/code-style.md"
+        await driven.press("e")
+        assert "cannot be handed to an editor" in driven.text
+
+
+async def test_copying_takes_the_panel(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("1", "Y")
+        assert "release-notes" in driven.app.clipboard and "cost/d" in driven.app.clipboard
+        await driven.press("3", "Y")
+        first = driven.screen.decisions.items[0]
+        assert first.id in driven.app.clipboard and first.message in driven.app.clipboard
+
+
+async def test_the_mouse_can_choose_too(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.pilot.click("#topics", offset=(10, 2))
+        await driven.settle()
+        assert driven.state.topic == driven.state.names[0]
+        await driven.pilot.click("#decisions", offset=(10, 3))
+        await driven.settle()
+        assert driven.screen.decisions.cursor == 2
+
+
+async def test_the_gates_question_is_seen_and_answered_here(run: Run) -> None:
+    async with tuning(run) as driven:
+        driven.engine.publish(GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules", 30.0))
+        await driven.settle()
+        assert "does code-style apply to" in driven.text
+        await driven.press("y")
+        assert driven.engine.asked("answer") == [("answer", "q1", True)]
+        assert not driven.tuning.asked("label") and "does code-style" not in driven.text
+
+
+@pytest.mark.parametrize("size", [(60, 16), (72, 20), (80, 24), (99, 31), (100, 32), (160, 45), (200, 60)])
+async def test_every_size_is_usable(run: Run, size: tuple[int, int]) -> None:
+    async with tuning(run, size) as driven:
+        await driven.press("L", "c", "H")
+        assert "gate .20" in driven.text and "active .65" in driven.text
+        assert "F1" in driven.text and "flip" in driven.text
+        assert driven.screen.decisions.size.height >= 3
+        for line in driven.lines:
+            assert len(line) <= size[0]
+
+
+async def test_below_the_smallest_it_says_what_it_needs(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.pilot.resize_terminal(59, 15)
+        await driven.settle()
+        assert "needs 60×16" in driven.text
+        await driven.pilot.resize_terminal(120, 40)
+        await driven.settle()
+        await driven.press("right")
+        assert driven.now == Cuts(0.25, 0.61) and "needs 60×16" not in driven.text
+
+
+async def test_topic_names_and_messages_from_the_log_are_only_text(run: Run, tmp_path: Path) -> None:
+    name = "[@x=y]z[/]\x1b]0;\x07"
+    log = decisions({name: Kind(5, 5, 5)})
+    log = [each._replace(message="[/etc/passwd] \x1b[2J ‮abc") for each in log]
+    async with tuning(run, topic=name, log=log, topics=[topic("deploy")]) as driven:
+        await driven.press("1", "g", "L", "enter", "3", "o")
+        assert "[@x=y]z[/]" in driven.text and "[/etc/passwd]" in driven.text
+        assert "\x1b" not in driven.text and "\u202e" not in driven.text

@@ -1,0 +1,174 @@
+"""The tune screen while the log is read, when it cannot be, and when decisions come in meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from engine.activation.policy import Cuts
+from engine.errors import AutopoiesisError
+from engine.events import FileChanged, TopicsReloaded, TurnTraced
+from tests.tui.conftest import Run
+from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
+from tests.tui.tune_data import Kind, decision, decisions, topic
+from tests.tui.tune_driven import Tuned, tuning
+
+
+async def until(driven: Tuned, met: Callable[[], bool]) -> None:
+    """Waits for something that a background thread brings about."""
+    for _round in range(500):
+        await driven.pilot.pause(0.01)
+        if met():
+            return
+    raise AssertionError("it never came")
+
+
+async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
+    still = threading.Event()
+    async with tuning(run, settle=False, gates={"table": still}) as driven:
+        await until(driven, lambda: bool(driven.tuning.asked("table")))
+        assert "reading the decision log" in driven.text
+        for key in ("right", "y", "f", "enter", "j", "s", "c"):
+            await driven.send(key)
+        await driven.pilot.pause()
+        assert not driven.state.moved and not driven.tuning.asked("propose")
+        still.set()
+        await driven.settle()
+        assert "2 scores  code-style · 311 labelled decisions" in driven.text
+
+
+async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
+    still = threading.Event()
+    async with tuning(run, settle=False, gates={"table": still}) as driven:
+        await until(driven, lambda: bool(driven.tuning.asked("table")))
+        await driven.send("escape")
+        await until(driven, lambda: not driven.is_open())
+        still.set()
+        await driven.settle()
+        assert driven.panel() == "feed"
+
+
+async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: Run) -> None:
+    broken = AutopoiesisError(
+        "cannot be read", where="logs/decisions/2026-06.jsonl", cure="check its permissions"
+    )
+    async with tuning(run, failing={"table": broken}) as driven:
+        assert "logs/decisions/2026-06.jsonl" in driven.text and "ctrl+r tries again" in driven.text
+        await driven.press("right", "y", "f", "enter", "3", "j")
+        assert driven.is_open()
+        driven.tuning.failing.clear()
+        await driven.press("ctrl+r")
+        assert "code-style · 311 labelled decisions" in driven.text
+
+
+async def test_a_log_that_fails_later_leaves_what_is_shown(run: Run) -> None:
+    async with tuning(run) as driven:
+        driven.tuning.failing["table"] = AutopoiesisError("cannot be read")
+        await driven.press("ctrl+r")
+        assert "cannot be read" in driven.text and "code-style · 311 labelled decisions" in driven.text
+
+
+async def test_new_decisions_come_in_and_nothing_is_lost(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "3", "j", "j", "j")
+        selected = driven.screen.decisions.selected
+        assert selected is not None
+        before = driven.state.overview["code-style"].decisions
+        driven.tuning.add([decision("code-style", 9000 + number, 0.7, None, "") for number in range(5)])
+        driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(50)))
+        await driven.settle()
+        assert driven.state.overview["code-style"].decisions == before + 5
+        assert driven.now == Cuts(0.25, 0.65) and driven.state.topic == "code-style"
+        again = driven.screen.decisions.selected
+        assert again is not None and again.id == selected.id
+        assert driven.screen.panel_in_use == "decisions"
+
+
+async def test_a_burst_is_read_once(run: Run) -> None:
+    async with tuning(run) as driven:
+        before = len(driven.tuning.asked("table"))
+        driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(200)))
+        await driven.settle()
+        assert len(driven.tuning.asked("table")) == before + 1
+
+
+async def test_news_that_change_no_decision_draw_nothing(run: Run) -> None:
+    async with tuning(run) as driven:
+        table = driven.state.table
+        driven.engine.publish(FileChanged(NOW, "knowledge/facts.md", "changed"))
+        await driven.settle()
+        assert driven.state.table is table
+
+
+async def test_cuts_that_somebody_else_writes_are_taken_over(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("1", "j", "L", "k")
+        driven.tuning.apply("code-style", Cuts(0.3, 0.7))
+        driven.engine.publish(TopicsReloaded(NOW, ("code-style",), 9, ()))
+        await driven.settle()
+        assert driven.now == Cuts(0.3, 0.7) and not driven.state.moved
+        assert len(driven.state.moves) == 1
+
+
+async def test_a_move_to_what_somebody_else_has_written_is_no_move_any_more(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L")
+        driven.tuning.apply("code-style", Cuts(0.25, 0.65))
+        driven.engine.publish(TopicsReloaded(NOW, ("code-style",), 9, ()))
+        await driven.settle()
+        assert not driven.state.moved and driven.state.today == Cuts(0.25, 0.65)
+
+
+async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run) -> None:
+    async with tuning(run) as driven:
+        item = driven.screen.decisions.items[4]
+        await driven.press("3", "j", "j", "j", "j")
+        driven.tuning.log = [decision("code-style", 7777, 0.5, None, ""), *driven.tuning.log]
+        driven.tuning._table = None
+        await driven.press("y")
+        assert next(each for each in driven.tuning.log if each.id == item.id).useful is True
+        assert sum(each.useful is True for each in driven.tuning.log[:1]) == 0
+
+
+async def test_the_header_follows_the_workbench(run: Run, engine: FakeEngine) -> None:
+    async with tuning(run) as driven:
+        engine.status_value = status_view(read_only=True)
+        driven.engine.publish(TopicsReloaded(NOW, (), 9, ()))
+        await driven.settle()
+        assert "read-only" in driven.lines[0]
+
+
+async def test_a_topic_that_no_cut_moves_says_so(run: Run) -> None:
+    topics = [topic("code-style", forced=True)]
+    async with tuning(run, log=decisions({"code-style": Kind(5, 5, 5)}), topics=topics) as driven:
+        assert "no cut moves its decisions" in driven.text
+        assert "No cut moves what was decided about this topic" in driven.text
+
+
+async def test_decisions_of_another_preset_are_counted_and_explained(run: Run) -> None:
+    log = [each._replace(scores={"tfidf": each.score}) for each in decisions({"code-style": Kind(5, 5, 5)})]
+    async with tuning(run, log=log, topics=[topic("code-style")]) as driven:
+        assert "15 decisions were logged under another preset" in driven.text
+        assert "15 not replayed" in driven.text
+
+
+async def test_a_moved_cut_looks_at_no_more_decisions_than_it_lists(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {"code-style": Kind(3000, 3000, 1500)}
+    async with tuning(run, log=decisions(kinds), topics=[topic("code-style")]) as driven:
+        table = driven.state.table
+        assert table is not None
+        looked: list[int] = []
+        decision_at = table.decision
+
+        def counted(index: int) -> object:
+            looked.append(index)
+            return decision_at(index)
+
+        monkeypatch.setattr(table, "decision", counted)
+        await driven.press("L")
+        assert 0 < len(looked) <= 2 * len(driven.screen.decisions.items)
+        assert "200 of " in driven.text

@@ -1,0 +1,164 @@
+"""Every state of the tune screen as a picture: ``pytest --snapshot-update`` draws them anew."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from engine.errors import AutopoiesisError
+from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.fake_engine import FakeEngine, status_view
+from tests.tui.tune_data import TOPICS, Kind, decisions, topic
+from tests.tui.tune_driven import tuning
+
+Picture = Callable[[Driven, str], None]
+
+
+@pytest.fixture(autouse=True)
+def topic_files(engine: FakeEngine) -> None:
+    """The topics' files, so that their cuts can be applied."""
+    for name in TOPICS:
+        (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_full(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        picture(driven, f"tune/full-{size}-dark")
+
+
+@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
+async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
+    async with tuning(run, theme=theme) as driven:
+        await driven.press("L", "right")
+        picture(driven, f"tune/mid-drag-120x40-{theme}")
+
+
+async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with tuning(run) as driven:
+        await driven.press("L", "right")
+        picture(driven, "tune/no-colour-120x40")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_mid_drag(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press("L", "right", "right", "c", "H", "3", "j")
+        picture(driven, f"tune/mid-drag-{size}-dark")
+
+
+async def test_smallest(run: Run, picture: Picture) -> None:
+    async with tuning(run, (60, 16)) as driven:
+        await driven.press("L")
+        picture(driven, "tune/mid-drag-60x16")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_empty(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size], log=[]) as driven:
+        picture(driven, f"tune/empty-{size}")
+
+
+async def test_no_topics(run: Run, picture: Picture) -> None:
+    async with tuning(run, log=[], topics=[]) as driven:
+        picture(driven, "tune/no-topics-120x40")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_thin(run: Run, picture: Picture, size: str) -> None:
+    kinds = {"code-style": Kind(6, 5, 14), "deploy": Kind(0, 0, 9), "incident": Kind(2, 0, 3)}
+    async with tuning(
+        run, SIZES[size], log=decisions(kinds), topics=[topic(name) for name in kinds]
+    ) as driven:
+        picture(driven, f"tune/thin-{size}")
+
+
+async def test_no_labels(run: Run, picture: Picture) -> None:
+    async with tuning(run, topic="people-lookup") as driven:
+        picture(driven, "tune/no-labels-120x40")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_after_apply(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press("L", "right", "right", "enter")
+        picture(driven, f"tune/after-apply-{size}")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_fit_shown(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press("f")
+        picture(driven, f"tune/fit-shown-{size}")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_fit_refused(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size], topic="journal-daily") as driven:
+        await driven.press("f")
+        picture(driven, f"tune/fit-refused-{size}")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_undo_question(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press("L", "enter")
+        driven.app.clear_notifications()
+        await driven.press("z")
+        picture(driven, f"tune/undo-question-{size}")
+
+
+async def test_loading(run: Run, picture: Picture) -> None:
+    still = threading.Event()
+    async with tuning(run, settle=False, gates={"table": still}) as driven:
+        await driven.pilot.pause(0.1)
+        picture(driven, "tune/loading-120x40")
+        still.set()
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_error(run: Run, picture: Picture, size: str) -> None:
+    broken = AutopoiesisError(
+        "cannot be read (Permission denied)",
+        where="logs/decisions/2026-06.jsonl",
+        cure="check its permissions",
+    )
+    async with tuning(run, SIZES[size], failing={"table": broken}) as driven:
+        picture(driven, f"tune/error-{size}")
+
+
+async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with tuning(run) as driven:
+        await driven.press("L", "enter")
+        picture(driven, "tune/read-only-120x40")
+
+
+async def test_filter(run: Run, picture: Picture) -> None:
+    async with tuning(run) as driven:
+        await driven.press("slash")
+        await driven.type("re")
+        picture(driven, "tune/filter-120x40")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_help(run: Run, picture: Picture, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press("question_mark")
+        picture(driven, f"tune/help-{size}")
+
+
+@pytest.mark.parametrize(("panel", "size"), [("1", "80x24"), ("2", "80x24"), ("3", "80x24"), ("2", "120x40")])
+async def test_enlarged(run: Run, picture: Picture, panel: str, size: str) -> None:
+    async with tuning(run, SIZES[size]) as driven:
+        await driven.press(panel, "plus")
+        picture(driven, f"tune/enlarged-{panel}-{size}")
+
+
+async def test_a_decision_in_full(run: Run, picture: Picture) -> None:
+    async with tuning(run) as driven:
+        await driven.press("L", "3", "o")
+        picture(driven, "tune/decision-120x40")

@@ -1,0 +1,142 @@
+"""The plot of scores: what stands above and below the axis, the scale, the cuts across, and every size."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from engine.activation.policy import Cuts
+from themes.loader import BUNDLED, load_theme
+from tui.draw import Row
+from tui.render.tune_plot import GUTTER, RISING, Plot, bins_for, column, draw_plot
+from tui.roles import PLAIN, Roles
+
+ROLES = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
+TODAY = Cuts(0.3, 0.6)
+
+
+def plot(useful: tuple[int, ...], noise: tuple[int, ...], now: Cuts = TODAY, held: str = "activate") -> Plot:
+    return Plot(useful, noise, TODAY, now, held)  # type: ignore[arg-type]
+
+
+def texts(lines: list[Row]) -> list[str]:
+    return [line.text for line in lines]
+
+
+def test_useful_rises_and_noise_hangs() -> None:
+    lines = draw_plot(plot((0,) * 8 + (8, 4), (8, 4) + (0,) * 8), 49, 7, ROLES)
+    drawn = texts(lines)
+    axis = next(at for at, line in enumerate(drawn) if "─" in line)
+    above = [line[GUTTER:] for line in drawn[:axis]]
+    below = [line[GUTTER:] for line in drawn[axis + 1 : -1]]
+    assert all(not line[:32].strip(" │┃") for line in above)
+    assert all(not line[8:].strip(" │┃") for line in below)
+    assert "useful" in "".join(drawn[:axis]) and "noise" in "".join(drawn[axis:])
+    assert "8" in drawn[0][:GUTTER] and "8" in drawn[-2][:GUTTER]
+
+
+def test_bars_have_eighths() -> None:
+    numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    lines = draw_plot(plot(numbers, (0,) * 10, Cuts(None, None)), 10 + GUTTER + 1, 6, ROLES)
+    tops = {sign for line in lines[:-1] for sign in line.text[GUTTER:] if sign in RISING[1:8]}
+    assert len(tops) >= 4
+
+
+def test_a_hanging_bar_is_a_reversed_rising_one_and_without_colour_none_is_reversed() -> None:
+    numbers = tuple(range(1, 11))
+    coloured = draw_plot(plot((0,) * 10, numbers), 40, 8, ROLES)
+    assert any(style.reverse for line in coloured for _text, style in line.pieces)
+    plain = draw_plot(plot((0,) * 10, numbers), 40, 8, PLAIN)
+    assert not any(style.reverse for line in plain for _text, style in line.pieces)
+    assert any("▀" in line.text for line in plain)
+
+
+def test_one_decision_among_many_is_still_seen() -> None:
+    lines = draw_plot(plot((1000,) + (0,) * 8 + (1,), (0,) * 10, Cuts(None, None)), 60, 10, ROLES)
+    nearest = next(at for at, line in enumerate(lines) if "─" in line.text) - 1
+    assert RISING[1] in lines[nearest].text or RISING[2] in lines[nearest].text
+    assert "√count" in lines[0].text
+
+
+def test_the_scale_is_linear_while_nothing_towers() -> None:
+    lines = draw_plot(plot((20, 10, 15), (5, 5, 5)), 60, 12, ROLES)
+    assert "√" not in lines[0].text and "count" in lines[0].text
+
+
+def test_where_both_are_the_axis_is_heavy() -> None:
+    axis = next(
+        line.text
+        for line in draw_plot(plot((0, 3, 3), (3, 3, 0), Cuts(None, None)), 39, 9, ROLES)
+        if "─" in line.text
+    )
+    assert axis.startswith(" both ━")
+    cells = axis[GUTTER:]
+    assert cells[0] == "─" and cells[15] == "━" and cells[25] == "─"
+
+
+def test_the_held_cut_is_heavy_and_stands_between_arrows() -> None:
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20), 64, 12, ROLES))
+    assert "◂ active .60 ▸" in drawn[-1] and " gate .30 " in drawn[-1]
+    at = GUTTER + column(0.6, 40)
+    assert drawn[3][at] == "┃" and drawn[3][GUTTER + column(0.3, 40)] == "│"
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, held="gate"), 64, 12, ROLES))
+    assert "◂ gate .30 ▸" in drawn[-1] and drawn[3][at] == "│"
+
+
+def test_a_moved_cut_leaves_a_dotted_line_where_it_stands_today() -> None:
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.3, 0.8)), 64, 12, ROLES))
+    assert drawn[3][GUTTER + column(0.6, 40)] == "┊"
+    assert drawn[3][GUTTER + column(0.8, 40)] == "┃"
+
+
+def test_never_stands_at_the_right_end() -> None:
+    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.3, None)), 64, 12, ROLES))
+    assert "active never" in drawn[-1]
+    assert drawn[3][GUTTER + 40] == "┃"
+    assert column(None, 40) == 40 and column(1.0, 40) == 39
+
+
+def test_the_zones_say_what_happens_between_the_cuts() -> None:
+    first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
+    assert first.index("dropped") < first.index("the gate is asked") < first.index("activated")
+    nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Cuts(0.6, 0.6)), 90, 12, ROLES)[0].text
+    assert "ask" not in nothing_asked
+
+
+@pytest.mark.parametrize("labelled", [0, 5, 40, 311, 5000, 100_000])
+@pytest.mark.parametrize("width", [24, 43, 64, 124])
+def test_bins_fill_the_width_and_fewer_decisions_have_wider_ones(width: int, labelled: int) -> None:
+    bins = bins_for(width, labelled)
+    assert 1 <= bins <= width - GUTTER - 1
+    assert bins <= bins_for(width, labelled * 4 + 10)
+    assert bins * (max(8, width - GUTTER - 1) // bins) > (width - GUTTER - 1) * 0.6
+
+
+CUT = st.one_of(st.none(), st.floats(0, 1))
+COUNTS = st.lists(st.integers(0, 5000), min_size=1, max_size=60)
+
+
+@settings(max_examples=150, deadline=None)
+@given(COUNTS, st.integers(20, 140), st.integers(1, 30), CUT, CUT, st.booleans(), st.booleans())
+def test_it_fits_whatever_is_drawn(
+    numbers: list[int],
+    width: int,
+    height: int,
+    gate: float | None,
+    activate: float | None,
+    swap: bool,
+    held: bool,
+) -> None:
+    bins = min(len(numbers), bins_for(width, sum(numbers)))
+    useful, noise = tuple(numbers[:bins]), tuple(reversed(numbers[:bins]))
+    if swap:
+        noise = (0,) * bins
+    lines = draw_plot(
+        plot(useful, noise, Cuts(gate, activate), "gate" if held else "activate"), width, height, ROLES
+    )
+    assert len(lines) <= height
+    body = lines[:-1] if len(lines) > 2 else lines
+    for line in body:
+        assert line.cells == cell_len(line.text) <= max(width, GUTTER + 9)

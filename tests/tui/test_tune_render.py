@@ -1,0 +1,261 @@
+"""The lists and figures of the tune screen: order, columns, differences with their sign, and outside text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.activation.policy import Cuts
+from engine.activation.tuning.fit import HeldOut, Proposal
+from engine.activation.tuning.replay import Figures, figures, flips, overview, total
+from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
+from tui.render.tune_changes import Changes, draw_changes
+from tui.render.tune_decisions import DecisionItem, decision_detail, decision_row
+from tui.render.tune_listing import flipped, nearest
+from tui.render.tune_topics import TopicList, a_day, draw_topics, ordered, per_day
+from tui.roles import PLAIN
+
+TODAY = Cuts(0.25, 0.6)
+
+
+def some(**changes: object) -> Figures:
+    base = Figures(0.71, 0.88, 0.79, 551, 311, 148, 163, 60, 200, 51, 434, 14.2, 0.0028)
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def listed(**changes: object) -> TopicList:
+    found = {
+        "code-style": some(),
+        "deploy": some(f1=0.6, gate_calls_per_day=0.04, cost_usd_per_day=0.0, labelled=400),
+        "quiet": some(precision=None, recall=None, f1=None, labelled=0, useful=0, noise=0),
+        "good": some(f1=0.99, gate_calls_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
+    }
+    base = TopicList(ordered(found, "worst"), found, total(found.values()), loading=False)
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def text_of(view: TopicList, width: int = 60, height: int = 20) -> str:
+    drawn = draw_topics(view, 0, width, height, PLAIN, focused=True)
+    assert all(line.cells <= width for line in drawn.lines) and len(drawn.lines) <= height
+    return "\n".join(line.text for line in drawn.lines)
+
+
+def test_the_worst_comes_first_and_what_cannot_be_judged_last() -> None:
+    assert listed().names == ("deploy", "code-style", "good", "quiet")
+
+
+@pytest.mark.parametrize(
+    ("sorting", "first"), [("calls", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
+)
+def test_other_orders(sorting: str, first: str) -> None:
+    assert ordered(listed().figures, sorting)[0] == first  # type: ignore[arg-type]
+
+
+def test_the_filter_looks_for_a_part_of_the_name() -> None:
+    assert ordered(listed().figures, "name", "STYLE") == ("code-style",)
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (20, ["F1"]),
+        (29, ["prec", "rec", "F1"]),
+        (38, ["prec", "rec", "F1", "gate/d"]),
+        (48, ["prec", "rec", "F1", "gate/d", "cost/d"]),
+        (72, ["prec", "rec", "F1", "gate/d", "cost/d", "labels"]),
+    ],
+)
+def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None:
+    found = {"a-topic-of-18-cells": some()}
+    heading = text_of(replace(listed(), names=tuple(found), figures=found), width).splitlines()[0]
+    assert heading.split() == ["topic", *columns]
+
+
+def test_the_foot_adds_up_and_names_the_sources() -> None:
+    text = text_of(listed(left_out=7), 72)
+    assert "all 4" in text and "of 2,204 decisions · 7 not replayed" in text
+    assert "you 240 · gate 800 · use 204" in text
+
+
+def test_a_topic_with_a_move_is_marked() -> None:
+    text = text_of(listed(moved=frozenset({"deploy"})))
+    assert "deploy ◂▸" in text and "code-style ◂▸" not in text
+
+
+def test_a_long_list_scrolls_no_further_than_it_must() -> None:
+    found = {f"topic-{number:03}": some() for number in range(100)}
+    view = TopicList(tuple(found), found, total(found.values()), selected=60, loading=False)
+    drawn = draw_topics(view, 0, 60, 20, PLAIN, focused=True)
+    assert "topic-060" in drawn.lines[drawn.chosen].text
+    again = draw_topics(replace(view, selected=59), drawn.top, 60, 20, PLAIN, focused=True)
+    assert again.top == drawn.top
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.04, "<.1"), (0.4, ".4"), (3.24, "3.2"), (14.2, "14"), (12345.0, "12,345")],
+)
+def test_times_a_day(value: float, text: str) -> None:
+    assert per_day(value) == text
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-9, 0.0001, 0.0028, 0.5, 12.34, 999.99, 54321.0])
+def test_cost_fits_its_column(value: float) -> None:
+    assert len(a_day(value)) <= 7
+
+
+def test_names_from_the_log_are_only_text() -> None:
+    name = "[red]x[/red]\x1b[2J\n"
+    found = {name: some()}
+    text = text_of(TopicList((name,), found, some(), loading=False), 60)
+    assert "[red]x[/red]" in text and "\x1b" not in text
+
+
+# What changes.
+
+
+def changes(**more: object) -> Changes:
+    base = Changes(TODAY, Cuts(0.25, 0.68), "activate", some(), None)
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [36, 42, 64, 120])
+def test_the_comparison_fits_and_says_by_how_much(width: int) -> None:
+    after = some(precision=0.83, recall=0.86, f1=0.84, gate_calls_per_day=17.1, cost_usd_per_day=0.0034)
+    rows = draw_changes(changes(after=after), width, PLAIN)
+    assert all(row.cells <= width for row in rows) and len(rows) == 4
+    if width >= 42:
+        text = "\n".join(row.text for row in rows)
+        assert "+.08" in text and "+.12" in text and "−.02" in text and "+.05" in text and "+3" in text
+
+
+def test_less_asking_is_better_and_less_recall_is_worse() -> None:
+    from themes.loader import BUNDLED, load_theme
+    from tui.roles import Roles
+
+    roles = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
+    after = some(recall=0.7, gate_calls_per_day=4.0)
+    rows = draw_changes(changes(after=after), 64, roles)
+    styles = {text: style for row in rows for text, style in row.pieces}
+    assert styles["−10"] == roles.active and styles["−.18"] == roles.trouble
+
+
+def test_unmoved_there_is_nothing_to_compare() -> None:
+    text = "\n".join(row.text for row in draw_changes(changes(now=TODAY), 64, PLAIN))
+    assert "▸" not in text and ".71" in text
+
+
+def test_never_has_no_difference() -> None:
+    rows = draw_changes(changes(now=Cuts(0.25, None), after=some()), 64, PLAIN)
+    assert rows[0].text.split()[:5] == ["active", "at", ".60", "▸", "never"]
+
+
+def test_what_fitting_says_comes_below() -> None:
+    held_out = HeldOut(5, 0.83, 0.03, 0.82, 0.85, 0.79)
+    fit = Proposal("code-style", TODAY, Cuts(0.3, 0.64), "", some(), some(), held_out)
+    at = draw_changes(changes(now=Cuts(0.3, 0.64), after=some(), proposal=fit), 64, PLAIN)[4:]
+    assert at[0].text.startswith("fit held out, 5 folds: F1 .83 ±.03, today .79")
+    moved_on = draw_changes(changes(after=some(), proposal=fit), 64, PLAIN)[4:]
+    assert [row.text for row in moved_on] == ["fit gate .30, active .64 · f shows it"]
+    refused = replace(fit, cuts=None, refused="8 decisions are labelled, and at least 10 are needed")
+    said = " ".join(row.text for row in draw_changes(changes(now=TODAY, proposal=refused), 42, PLAIN)[4:])
+    assert said.startswith("! no proposal: 8 decisions")
+    assert "fitting" in draw_changes(changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
+    assert "! disk" in draw_changes(changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
+
+
+# Decisions.
+
+
+def item(**more: object) -> DecisionItem:
+    base = DecisionItem(0, "abc", "2026-06-12T18:47:00+00:00", "is this idiomatic?", 0.57, "asked", "asked")
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [28, 42, 60, 100])
+@pytest.mark.parametrize("kind", ["", "fixed", "lost", "changed"])
+def test_a_row_fits_and_says_the_kind_by_a_sign(width: int, kind: str) -> None:
+    row = decision_row(item(kind=kind, after="dropped"), width, PLAIN)
+    assert row.cells <= width
+    assert row.text.lstrip()[0] == {"": ".", "fixed": "+", "lost": "−", "changed": "~"}[kind]
+
+
+def test_messages_are_only_text() -> None:
+    row = decision_row(item(message="\x1b]0;x\x07[bold]\nsecond line"), 100, PLAIN)
+    assert "[bold]" in row.text and "\x1b" not in row.text and "second" not in row.text
+    wide = decision_row(item(message="日本語のメッセージもあります" * 9), 61, PLAIN)
+    assert wide.cells <= 61
+
+
+def test_a_decision_in_full() -> None:
+    full = decision("code-style", 3, 0.4, True, "gate")
+    rows = decision_detail(full._replace(message="one\n[two]\x1b"), item(useful=True, by="gate"), 60, PLAIN)
+    text = "\n".join(row.text for row in rows)
+    assert all(row.cells <= 60 for row in rows)
+    for words in (
+        "one",
+        "[two]",
+        "useful · said by gate",
+        "anthropic claude-haiku-4-5",
+        "probability .40",
+        full.id,
+    ):
+        assert words in text
+    assert "\x1b" not in text
+
+
+# Which decisions are listed.
+
+
+def tuned(kinds: dict[str, Kind]) -> FakeTuning:
+    return FakeTuning(decisions(kinds), [topic(name) for name in kinds], CALIBRATED)
+
+
+def test_what_has_no_label_comes_first_each_nearest_to_a_cut() -> None:
+    table = tuned({"deploy": Kind(30, 30, 40)}).table()
+    listing = nearest(table, "deploy", TODAY, {})
+    assert listing.total == len(listing.items) == 100
+    far = [min(abs(item.score - 0.25), abs(item.score - 0.6)) for item in listing.items]
+    unlabelled = [item.useful is None for item in listing.items]
+    assert unlabelled == sorted(unlabelled, reverse=True) and sum(unlabelled) == 40
+    assert far[:40] == sorted(far[:40]) and far[40:] == sorted(far[40:])
+
+
+def test_the_list_is_bounded_and_says_of_how_many() -> None:
+    listing = nearest(tuned({"deploy": Kind(300, 300, 0)}).table(), "deploy", TODAY, {}, limit=50)
+    assert len(listing.items) == 50 and listing.total == 600
+
+
+def test_near_nothing_when_no_cut_is_ever_reached() -> None:
+    listing = nearest(tuned({"deploy": Kind(5, 5, 5)}).table(), "deploy", Cuts(None, None), {})
+    scores = [item.score for item in listing.items if item.useful is None]
+    assert scores == sorted(scores, reverse=True)
+    assert {item.before for item in listing.items} == {"dropped"}
+
+
+def test_a_decision_that_no_cut_moves_is_not_listed() -> None:
+    forced = FakeTuning(decisions({"deploy": Kind(5, 5, 5)}), [topic("deploy", forced=True)], CALIBRATED)
+    assert nearest(forced.table(), "deploy", TODAY, {}).total == 0
+
+
+def test_flips_are_listed_as_the_engine_found_them() -> None:
+    table = tuned({"deploy": Kind(60, 60, 60)}).table()
+    found = flips(table, "deploy", TODAY, Cuts(0.4, 0.7), limit=20)
+    listing = flipped(table, found, {})
+    assert listing.total == found.fixed + found.lost + found.changed
+    assert [item.index for item in listing.items] == [flip.index for flip in found.rows]
+    assert [item.kind for item in listing.items] == [flip.kind for flip in found.rows]
+
+
+def test_a_label_on_its_way_is_shown_already() -> None:
+    table = tuned({"deploy": Kind(0, 0, 3)}).table()
+    name = table.decision(0).id
+    items = nearest(table, "deploy", TODAY, {name: False}).items
+    shown = next(each for each in items if each.id == name)
+    assert (shown.useful, shown.by, shown.saving) == (False, "person", True)
+
+
+def test_the_figures_in_the_list_are_those_of_the_replay() -> None:
+    table = tuned({"deploy": Kind(30, 30, 0)}).table()
+    assert overview(table)["deploy"] == figures(table, "deploy", TODAY)

@@ -1,0 +1,229 @@
+"""A month of invented decisions for the tune screen, and tuning that keeps its changes in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING
+
+from engine.activation.decision import Decision
+from engine.activation.policy import Cuts
+from engine.config import PolicyRow, WatcherSettings
+from engine.errors import AutopoiesisError
+from engine.topics.model import Topic
+
+if TYPE_CHECKING:
+    from engine.activation.tuning.fit import Proposal
+    from engine.activation.tuning.table import DecisionTable
+    from engine.tuning import Applied
+
+CALIBRATED = WatcherSettings(
+    preset="calibrated",
+    policy={
+        "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
+        "high": PolicyRow(activate=0.55, gate=0.2),
+        "medium": PolicyRow(activate=0.6, gate=0.25),
+        "low": PolicyRow(activate=0.7, gate=0.3),
+    },
+)
+"""Cuts of its own, so that the pictures do not depend on the defaults."""
+LAST = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
+SAID = (
+    "the linter complains about my imports", "PR numbers in the changelog look off", "is this idiomatic?",
+    "prepare the PR list for the meeting", "rename the helper, its name lies",
+    "can you tidy this function up", "why does the formatter change this line",
+    "what is the capital of Norway", "the build is red again",
+    "please keep to our naming", "how long may a line be", "tests first or code first here",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the decisions about a topic lie: means and spreads of the scores of what is useful and of noise."""
+
+    useful: int
+    noise: int
+    unlabelled: int = 0
+    useful_at: tuple[float, float] = (0.74, 0.12)
+    noise_at: tuple[float, float] = (0.32, 0.13)
+
+
+TOPICS: dict[str, Kind] = {
+    "code-style": Kind(148, 163, 240, (0.70, 0.13), (0.38, 0.15)),
+    "github-pr-review": Kind(96, 60, 80, (0.80, 0.09), (0.25, 0.1)),
+    "email-triage": Kind(120, 84, 30, (0.85, 0.07), (0.2, 0.1)),
+    "deploy": Kind(40, 44, 25, (0.55, 0.16), (0.3, 0.12)),
+    "release-notes": Kind(30, 90, 60, (0.58, 0.12), (0.48, 0.13)),
+    "incident": Kind(25, 12, 8, (0.78, 0.1), (0.35, 0.12)),
+    "german": Kind(64, 30, 0, (0.93, 0.04), (0.1, 0.06)),
+    "journal-daily": Kind(5, 3, 12),
+    "people-lookup": Kind(0, 0, 6),
+}
+
+
+def topic(name: str, **changes: object) -> Topic:
+    """A topic with a file."""
+    base = Topic(name, f"topics/{name}.md", name.title(), "", "")
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def decision(
+    name: str, number: int, score: float, useful: bool | None, by: str, *, calls: bool = True
+) -> Decision:
+    """One decision; in the uncertain middle a gate was asked, for some thousandths of a dollar."""
+    at = LAST - timedelta(minutes=37 * number + 11 * len(name))
+    asked = calls and 0.25 <= score < 0.6
+    yes = score > 0.42 if useful is None else useful
+    return Decision(
+        id=f"{name.encode().hex()[:8]}{number:08x}",
+        at=at.isoformat(),
+        session_id="ses_a1b2c3d4",
+        direction="input",
+        message_hash=f"{number:064x}",
+        message=SAID[number % len(SAID)] + ("" if number < len(SAID) else f" ({number})"),
+        topic=name,
+        priority="medium",
+        activation="gated",
+        hits=(),
+        scores={"probability": score, "tfidf": round(score / 2, 4)},
+        score=score,
+        threshold=0.25,
+        activate_at=0.6,
+        gate_at=0.25,
+        rule="medium ≥.60" if score >= 0.6 else "medium <.60" if asked else "medium <.25",
+        verdict="active" if score >= 0.6 or (asked and yes) else "rejected" if asked else "dropped",
+        gate_answer=("yes" if yes else "no") if asked and by == "gate" else "",
+        gate_provider="anthropic" if asked and by == "gate" else "",
+        gate_model="claude-haiku-4-5" if asked and by == "gate" else "",
+        gate_probability=None,
+        gate_reason="",
+        cached=False,
+        latency_ms=210.0 if asked else 0.0,
+        cost_usd=0.0002 if asked and by == "gate" else 0.0,
+        signals=(),
+        useful=useful if by in ("person", "use") else None,
+        labelled_by=by if by in ("person", "use") and useful is not None else "",
+    )
+
+
+def decisions(kinds: dict[str, Kind] | None = None) -> list[Decision]:
+    """The decisions of all topics, oldest first as in a log; the same every time."""
+    return list(_standard()) if kinds is None else _made(kinds)
+
+
+@lru_cache(maxsize=1)
+def _standard() -> tuple[Decision, ...]:
+    return tuple(_made(TOPICS))
+
+
+def _made(kinds: dict[str, Kind]) -> list[Decision]:
+    found: list[Decision] = []
+    for name, kind in kinds.items():
+        random = Random(name)
+        lots: list[tuple[bool | None, tuple[float, float], int]] = [
+            (True, kind.useful_at, kind.useful),
+            (False, kind.noise_at, kind.noise),
+            (None, (0.45, 0.2), kind.unlabelled),
+        ]
+        drawn = []
+        for useful, (mean, spread), number in lots:
+            for _each in range(number):
+                score = round(min(0.99, max(0.02, random.gauss(mean, spread))), 4)
+                by = "" if useful is None else random.choice(("gate", "gate", "gate", "person", "use"))
+                if by == "gate" and not 0.25 <= score < 0.6:
+                    by = "person"
+                drawn.append((score, useful, by))
+        random.shuffle(drawn)
+        found.extend(decision(name, number, *each) for number, each in enumerate(drawn))
+    return sorted(found, key=lambda each: each.at)
+
+
+@dataclass
+class FakeTuning:
+    """Tuning over decisions in memory: replay and fit are the engine's own, nothing reaches a file.
+
+    ``gates`` block a call of that name until they are set; ``failing`` makes calls fail.
+    """
+
+    log: list[Decision] = field(default_factory=decisions)
+    topics: list[Topic] = field(default_factory=lambda: [topic(name) for name in TOPICS])
+    settings: WatcherSettings = CALIBRATED
+    calls: list[tuple[object, ...]] = field(default_factory=list)
+    gates: dict[str, threading.Event] = field(default_factory=dict)
+    failing: dict[str, AutopoiesisError] = field(default_factory=dict)
+    applied: list[Applied] = field(default_factory=list)
+    _table: DecisionTable | None = None
+
+    def add(self, new: Sequence[Decision]) -> None:
+        """More decisions, as they come in live."""
+        self.log = [*self.log, *new]
+        self._table = None
+
+    def table(self) -> DecisionTable:
+        """The table, made when it is first asked for and after every change."""
+        from engine.activation.tuning.table import DecisionTable
+
+        self._called("table")
+        if self._table is None:
+            self._table = DecisionTable.of(self.log, self.topics, self.settings)
+        return self._table
+
+    def propose(self, topic: str) -> Proposal:
+        """The engine's proposal."""
+        from engine.activation.tuning.fit import propose
+
+        self._called("propose", topic)
+        return propose(self.table(), topic)
+
+    def apply(self, topic: str, cuts: Cuts) -> Applied:
+        """Changes the topic."""
+        self._called("apply", topic, cuts)
+        return self._change(topic, cuts)
+
+    def undo(self) -> Applied:
+        """Changes it back."""
+        self._called("undo")
+        if not self.applied:
+            raise AutopoiesisError("no change of cuts is left to take back")
+        last = self.applied.pop()
+        done = self._change(last.topic, last.before)
+        self.applied.pop()
+        return done
+
+    def label(self, index: int, useful: bool | None) -> None:
+        """Labels it in the table and in the log."""
+        self._called("label", index, useful)
+        table = self.table()
+        name = table.decision(index).id
+        table.labelled(index, useful, "person")
+        self.log = [table.decision(index) if each.id == name else each for each in self.log]
+
+    def asked(self, name: str) -> list[tuple[object, ...]]:
+        """The calls of one name, in order."""
+        return [call for call in self.calls if call[0] == name]
+
+    def _change(self, name: str, cuts: Cuts) -> Applied:
+        from engine.tuning import Applied
+
+        before = self.table().today(name)
+        self.topics = [
+            replace(each, similarity_threshold=cuts.gate, activation_threshold=cuts.activate)
+            if each.name == name
+            else each
+            for each in self.topics
+        ]
+        self._table = None
+        done = Applied(name, f"topics/{name}.md", before, cuts, "a81f2c09d5e7")
+        self.applied.append(done)
+        return done
+
+    def _called(self, name: str, *arguments: object) -> None:
+        self.calls.append((name, *arguments))
+        if name in self.gates:
+            self.gates[name].wait(10)
+        if name in self.failing:
+            raise self.failing[name]

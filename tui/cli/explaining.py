@@ -1,0 +1,91 @@
+"""``trace --explain``: the evidence as the workbench draws it, line by line on standard output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from itertools import groupby
+from operator import itemgetter
+
+import click
+from rich.color import ColorSystem
+
+from engine.activation.trace import TopicTrace, Trace
+from tui.draw import Row
+from tui.render.explain import LABEL, evidence, labelled_block, verdict_lines
+from tui.render.message import Marks, message_block
+from tui.render.table import SIGNS, tabulate
+from tui.roles import PLAIN, Roles
+from tui.shown import Shown
+
+NARROWEST, WIDEST = 60, 120
+"""Columns that the explanations take at least and at most."""
+MESSAGE_LINES = 4
+"""Lines of the message above the evidence for a topic."""
+
+_ON_A_TERMINAL = Roles.of(
+    {
+        "muted": "bright_black",
+        "faint": "bright_black",
+        "line": "bright_black",
+        "accent": "bright_cyan",
+        "tier1": "cyan",
+        "tier2": "magenta",
+        "gate": "yellow",
+        "active": "green",
+        "dropped": "bright_black",
+        "trouble": "red",
+    }
+)
+
+
+def print_evidence(trace: Trace, rows: int) -> None:
+    """Prints the evidence for the topics nearest to a message.
+
+    On a terminal marked words are underlined or in italics, in a pipe they stand in brackets.
+
+    Args:
+        trace: The trace.
+        rows: Topics at most.
+    """
+    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    roles = PLAIN if not styled or os.environ.get("NO_COLOR") else _ON_A_TERMINAL
+    width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((100, 24)).columns))
+    shown = Shown("kept", trace.message.text, None, trace)
+    chosen = tabulate(trace, unfolded=rows >= len(trace.rows)).rows[:rows]
+    legend = "underlined: matched by a trigger; italic" if styled else "[matched by a trigger], ‹"
+    legend += ": word that speaks for the topic" if styled else "word that speaks for the topic›"
+    for row in chosen:
+        _print(Row(), styled)
+        for line in explained_lines(shown, row, width, roles, brackets=not styled):
+            _print(line, styled)
+    _print(Row(), styled)
+    if any(row.hits or row.words for row in chosen):
+        _print(Row((legend, roles.faint)), styled)
+    if len(chosen) < len(trace.rows):
+        _print(Row((f"{len(chosen)} of {len(trace.rows)} topics explained", roles.faint)), styled)
+
+
+def explained_lines(shown: Shown, row: TopicTrace, width: int, roles: Roles, *, brackets: bool) -> list[Row]:
+    """Verdict, counterfactual, the message with its marks, and every block of evidence."""
+    inner = width - 2
+    marks: Marks = "brackets" if brackets else "style"
+    message = message_block(shown.text, row, inner - LABEL, MESSAGE_LINES, roles, marks=marks)
+    lines = verdict_lines(row, inner, roles)
+    if shown.text.strip():
+        lines.extend(labelled_block("message", message, roles))
+    for block in evidence(shown, row, inner, roles, roomy=False):
+        lines.extend(block)
+    sign = Row((f"{SIGNS[row.verdict]} ", roles.active if row.active else roles.muted))
+    return [(Row().gap(2) if number else sign).extend(line) for number, line in enumerate(lines)]
+
+
+def _print(row: Row, styled: bool) -> None:
+    if not styled:
+        click.echo(row.text.rstrip())
+        return
+    parts = (
+        (style, "".join(text for text, _style in run)) for style, run in groupby(row.pieces, itemgetter(1))
+    )
+    click.echo("".join(style.render(text, color_system=ColorSystem.STANDARD) for style, text in parts))

@@ -1,0 +1,269 @@
+"""Every action of the tune screen, once; those it shares with the workbench come from there."""
+
+from __future__ import annotations
+
+from tui.commands.catalog import (
+    AnswerNo,
+    AnswerYes,
+    Back,
+    Copy,
+    Down,
+    Edit,
+    First,
+    HalfDown,
+    HalfUp,
+    Help,
+    Last,
+    NextPanel,
+    Palette,
+    PreviousPanel,
+    Problems,
+    Quit,
+    Rescan,
+    Suspend,
+    Theme,
+    Unzoom,
+    Up,
+    Zoom,
+)
+from tui.commands.command import LINES, TUNE_PANELS, Command, PanelName, Situation
+
+TUNE_LISTS: frozenset[PanelName] = frozenset(TUNE_PANELS) - LINES
+
+
+class _Tuning(Command):
+    panels = TUNE_LISTS
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """There must be a topic, and its decisions must be known."""
+        if situation.loading:
+            return "the decision log is being read"
+        return "" if situation.topic else "no topic is selected"
+
+
+class Discard(_Tuning):
+    """Put the cuts back to where they stand today; nothing was written."""
+
+    keys = ("escape",)
+    title = "Discard the move"
+    footer = "discard"
+    rank = 4
+    passing = True
+
+    @classmethod
+    def applies(cls, situation: Situation) -> bool:
+        """While a cut is moved, this comes before leaving."""
+        return situation.moved and situation.panel in cls.panels
+
+
+class BackOut(Back):
+    """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
+
+    rank = 20
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """There is always the workbench to return to."""
+        return ""
+
+
+class _Focus(Command):
+    panels = TUNE_LISTS
+    footer = "panel"
+    rank = 30
+
+
+class FocusTopics(_Focus):
+    """Go to the topics: how well each does with its cuts of today, worst first."""
+
+    keys = ("1",)
+    title = "Go to the topics"
+
+
+class FocusScores(_Focus):
+    """Go to the scores of the topic's labelled decisions; up and down choose another topic there."""
+
+    keys = ("2",)
+    title = "Go to the scores"
+
+
+class FocusDecisions(_Focus):
+    """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
+
+    keys = ("3",)
+    title = "Go to the decisions"
+
+
+class CutLeft(_Tuning):
+    """Move the chosen cut down by .01; nothing is written before you apply it."""
+
+    keys = ("left", "h")
+    title = "Move the cut down by .01"
+    footer = "move the cut"
+    rank = 0
+
+
+class CutRight(_Tuning):
+    """Move the chosen cut up by .01; beyond 1 it is never reached."""
+
+    keys = ("right", "l")
+    title = "Move the cut up by .01"
+    footer = "move the cut"
+    rank = 0
+
+
+class CutLeftFast(_Tuning):
+    """Move the chosen cut down by .05."""
+
+    keys = ("H", "shift+left", "less_than_sign")
+    title = "Move the cut down by .05"
+    footer = "by .05"
+    rank = 6
+
+
+class CutRightFast(_Tuning):
+    """Move the chosen cut up by .05."""
+
+    keys = ("L", "shift+right", "greater_than_sign")
+    title = "Move the cut up by .05"
+    footer = "by .05"
+    rank = 6
+
+
+class OtherCut(_Tuning):
+    """Choose the other cut: from the lower one the gate is asked, from the upper one the topic is active."""
+
+    keys = ("c",)
+    title = "Choose the other cut"
+    footer = "other cut"
+    rank = 1
+
+
+class Apply(_Tuning):
+    """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it."""
+
+    keys = ("enter",)
+    title = "Apply the cuts and commit"
+    footer = "apply"
+    rank = 2
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """Something must have been moved, and there must be a file that can be written."""
+        refusal = super().refusal(situation)
+        if refusal:
+            return refusal
+        if not situation.moved:
+            return "no cut is moved"
+        if situation.read_only:
+            return "the workspace is read-only"
+        return "" if situation.file else "the topic has no file any more"
+
+
+class Fit(_Tuning):
+    """Show the cuts that fit the labels best, measured on decisions held out; once more takes them away."""
+
+    keys = ("f",)
+    title = "Fit the cuts to the labels"
+    footer = "fit"
+    rank = 8
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """One at a time."""
+        return super().refusal(situation) or ("a fit is under way" if situation.fitting else "")
+
+
+class _Label(_Tuning):
+    footer = "useful / noise"
+    rank = 10
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """A label belongs to a decision and is written to the log."""
+        refusal = super().refusal(situation)
+        if refusal:
+            return refusal
+        if not situation.decision:
+            return "no decision is selected"
+        return "the workspace is read-only" if situation.read_only else ""
+
+
+class LabelUseful(_Label):
+    """Label the selected decision: the topic was useful for this message; then go to the next one."""
+
+    keys = ("y",)
+    title = "Label the decision: useful"
+
+
+class LabelNoise(_Label):
+    """Label the selected decision: the topic was noise for this message; then go to the next one."""
+
+    keys = ("n",)
+    title = "Label the decision: noise"
+
+
+class Unlabel(_Tuning):
+    """Take the last label back and go to its decision; a label you gave it before is there again."""
+
+    keys = ("u",)
+    title = "Take the last label back"
+
+
+class Undo(Command):
+    """Take the last applied change of cuts back, also one of an earlier day; asks first."""
+
+    keys = ("z",)
+    title = "Undo the last applied change"
+    panels = TUNE_LISTS
+    footer = "undo"
+    rank = 12
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """It writes a file."""
+        return "the workspace is read-only" if situation.read_only else ""
+
+
+class OpenDecision(_Tuning):
+    """Open the selected decision: the whole message, every score, what the gate said, and its label."""
+
+    keys = ("o", "space")
+    title = "Open the decision"
+
+    @classmethod
+    def refusal(cls, situation: Situation) -> str:
+        """There must be one."""
+        return super().refusal(situation) or ("" if situation.decision else "no decision is selected")
+
+
+class Sort(Command):
+    """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name."""
+
+    keys = ("s",)
+    title = "Sort the topics otherwise"
+    panels = TUNE_LISTS
+    footer = "sort"
+    rank = 22
+
+
+class FilterTopics(Command):
+    """Narrow the topics to those whose name holds what is typed, while it is typed."""
+
+    keys = ("slash",)
+    title = "Filter the topics"
+    panels = TUNE_LISTS
+    footer = "filter"
+    rank = 24
+
+
+TUNE: tuple[type[Command], ...] = (
+    AnswerYes, AnswerNo, Discard, BackOut,
+    CutLeft, CutRight, CutLeftFast, CutRightFast, OtherCut, Apply, Fit, LabelUseful, LabelNoise, Unlabel,
+    OpenDecision, Undo, Sort, FilterTopics,
+    FocusTopics, FocusScores, FocusDecisions, NextPanel, PreviousPanel,
+    Down, Up, HalfDown, HalfUp, First, Last,
+    Edit, Copy, Zoom, Unzoom, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+)  # fmt: skip
+"""In the order of help and palette. Where two share a key, the first that applies has it."""

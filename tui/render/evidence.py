@@ -1,0 +1,156 @@
+"""What made a topic's score: the score between its two cuts, what each signal did to it, the raw values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from engine.activation.numbers import limit, signed, written
+from engine.activation.trace import TopicTrace, Trace
+from tui.draw import CUT, FILL, Row, bar
+from tui.figures import score
+from tui.roles import Roles
+from tui.safe import first_line
+
+PROBABILITY = "probability"
+"""Name of the signal that decides where tier 2 is calibrated."""
+
+_NAME = 12
+_LONGEST = 64
+_SMALL = 8
+_TELLING = 0.05
+
+
+def unit(trace: Trace | None) -> str:
+    """What the deciding score is called in a column: ``p``, a probability, or ``cos``, a similarity."""
+    return "p" if trace is not None and trace.deciding == PROBABILITY else "cos"
+
+
+def score_scale(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
+    """The score as a gauge of 0 to 1 with both cuts on it, and below it what each part of it means."""
+    cuts = [cut for cut in (row.gate_at, row.activate_at) if cut is not None]
+    number = written(row.score, *cuts)
+    size = max(12, min(_LONGEST, width - len(number) - 2))
+    marks = [
+        (cut, style)
+        for cut, style in ((row.gate_at, roles.gate), (row.activate_at, roles.active))
+        if cut is not None and 0 < cut <= 1
+    ]
+    gauge = bar(row.score, size, roles.tier2, roles.line, marks).gap(2).add(number, roles.strong)
+    names = Row()
+    zones = [*_zones(row, size, roles), (width, "", "", roles.faint)]
+    for (at, mark, word, style), (end, *_rest) in pairwise(zones):
+        words = (f"{mark} {word}".strip(), mark) if mark else (word,)
+        names.to(at).add(next((each for each in words if at + len(each) < end), ""), style)
+    return [gauge, names]
+
+
+def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str, Style]]:
+    """Where each part of the scale begins, in cells, from which score on, what it is called, its style."""
+    gate, active = row.gate_at, row.activate_at
+    if gate is not None and active is not None and gate >= active:
+        gate = None
+    zones = []
+    if min((cut for cut in (gate, active) if cut is not None), default=1) > 0:
+        zones.append((0, "", "dropped", roles.dropped))
+    if gate is not None:
+        zones.append((min(size - 1, int(gate * size)), limit(gate), "asked", roles.gate))
+    if active is not None:
+        zones.append((min(size - 1, int(active * size)), limit(active), "active", roles.active))
+    return zones
+
+
+def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> list[Row]:
+    """A line per signal: its raw value, and where known by how much it moved the log-odds, to either side.
+
+    Signals that have no part in the score stand at the end; the deciding score itself is left out.
+    """
+    values = {each.name: each.value for each in row.scores if each.name != deciding}
+    weights = {each.signal: each.weight for each in row.contributions}
+    names = [*weights, *(name for name in values if name not in weights)]
+    column = max([min(_NAME, cell_len(first_line(name))) for name in names] + [6])
+    width = min(width, _LONGEST)
+    if not weights:
+        size = max(8, width - column - 6)
+        return [
+            Row()
+            .fit(first_line(name), column, roles.muted)
+            .gap()
+            .extend(bar(value, size, roles.tier2, roles.line))
+            .gap()
+            .fit(score(value), 4, roles.normal, "right")
+            for name, value in values.items()
+        ]
+    gauge = _SMALL if width >= 60 else 0
+    size = max(8, width - column - (gauge + 1 if gauge else 0) - 15)
+    heading = Row().gap(column + 1)
+    heading.fit("raw", gauge + 5 if gauge else 4, roles.faint, "left" if gauge else "right").gap(2)
+    rows = [heading.fit("log-odds", 8, roles.faint)]
+    for name in names:
+        line = Row().fit(first_line(name), column, _tone(name, 1, roles) if name in weights else roles.faint)
+        value = values.get(name)
+        if gauge:
+            line.gap().extend(
+                Row().gap(gauge) if value is None else bar(value, gauge, roles.muted, roles.line)
+            )
+        line.gap().fit("" if value is None else score(value), 4, roles.muted, "right").gap(2)
+        weight = weights.get(name)
+        if weight is not None:
+            line.fit(signed(weight, 2), 6, roles.normal, "right").gap(2)
+            line.extend(_signed_bar(weight, list(weights.values()), size, _tone(name, weight, roles), roles))
+        rows.append(line)
+    return rows
+
+
+def _signed_bar(weight: float, all_weights: Sequence[float], width: int, style: Style, roles: Roles) -> Row:
+    """A bar to the right of an axis for what is positive, to the left for what is negative."""
+    low, high = max(0.0, -min(all_weights)), max(0.0, max(all_weights))
+    left = round((width - 1) * low / (low + high)) if low + high > 0 else 0
+    left = max(min(left, width - 3 if high else width - 1), 2 if low else 0)
+    right = width - 1 - left
+    room = min([cells / most for cells, most in ((left, low), (right, high)) if most > 0], default=0.0)
+    cells = max(1, int(abs(weight) * room)) if weight else 0
+    row = Row()
+    if weight < 0:
+        return row.gap(left - cells).add(FILL * cells, style).add(CUT, roles.faint)
+    return row.gap(left).add(CUT, roles.faint).add(FILL * cells, style)
+
+
+def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str, list[Row]]]:
+    """The contributions in few lines: those for the topic, then those against it, each with a small bar."""
+    told = [each for each in row.contributions if abs(each.weight) >= _TELLING]
+    most = max((abs(each.weight) for each in told), default=0.0)
+    blocks = []
+    for label, sign in (("for", 1), ("against", -1)):
+        cells = []
+        for each in told:
+            if each.weight * sign > 0:
+                tone = _tone(each.signal, each.weight, roles)
+                length = max(1, round(abs(each.weight) / most * _SMALL))
+                cell = Row((f"{first_line(each.signal)} ", roles.muted), (signed(each.weight), roles.normal))
+                cells.append(cell.gap().add(FILL * length, tone))
+        if cells:
+            blocks.append((label, flow(cells, width)))
+    return blocks
+
+
+def flow(cells: Iterable[Row], width: int) -> list[Row]:
+    """Small pieces side by side, as many to a line as fit."""
+    rows = [Row()]
+    for cell in cells:
+        if rows[-1].cells and rows[-1].cells + 3 + cell.cells > width:
+            rows.append(Row())
+        if rows[-1].cells:
+            rows[-1].gap(3)
+        rows[-1].extend(cell)
+    return rows
+
+
+def _tone(signal: str, weight: float, roles: Roles) -> Style:
+    """Trigger hits in the colour of tier 1, the others in that of tier 2; what speaks against is quiet."""
+    if weight < 0:
+        return roles.dropped
+    return roles.tier1 if signal == "trigger" else roles.tier2

@@ -1,0 +1,345 @@
+"""What the tune screen does for each command: one method per action, found by the command's class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.commands import catalog, tune
+from tui.commands.command import Command, Situation, TunePanel
+from tui.editor import file_of
+from tui.render.help import help_lines
+from tui.render.tune_changes import Changes
+from tui.render.tune_decisions import decision_detail, label_text
+from tui.render.tune_plot import cut_text
+from tui.render.tune_topics import SORTED_BY, per_day, rate_text
+from tui.roles import PLAIN
+from tui.screens.confirm import ConfirmScreen
+from tui.screens.page import MOTIONS, Builder, PageScreen
+from tui.screens.tune_cuts import FAST, STEP
+from tui.screens.tune_work import CutsWish, LabelWish, Proposed, Written
+
+if TYPE_CHECKING:
+    from engine.activation.policy import Cuts
+    from engine.tuning import Applied
+    from tui.screens.tune import TuneScreen
+
+ORDER: tuple[TunePanel, ...] = ("topics", "scores", "decisions")
+COMMIT = 7
+"""Characters of a commit's name that are shown."""
+
+
+class TuneActions:
+    """The actions of one tune screen; ``perform`` is the way in for keys, footer and palette alike."""
+
+    def __init__(self, screen: TuneScreen) -> None:
+        self.screen = screen
+        self.labelled = False
+        self._labelled: list[tuple[str, str, bool | None]] = []
+        self._applied: Applied | None = None
+        self._file_of: tuple[object, str, str] = (None, "", "")
+        bench = screen.bench.actions
+        self._doing: dict[type[Command], Callable[[], None]] = {
+            catalog.AnswerYes: partial(bench.answer, True),
+            catalog.AnswerNo: partial(bench.answer, False),
+            tune.Discard: self.discard,
+            tune.BackOut: self.back,
+            catalog.Quit: self.back,
+            tune.FocusTopics: partial(self.go_to, "topics"),
+            tune.FocusScores: partial(self.go_to, "scores"),
+            tune.FocusDecisions: partial(self.go_to, "decisions"),
+            catalog.NextPanel: partial(self.cycle, 1),
+            catalog.PreviousPanel: partial(self.cycle, -1),
+            **{command: partial(self.move, command) for command in MOTIONS},
+            tune.CutLeft: partial(self.move_cut, -STEP),
+            tune.CutRight: partial(self.move_cut, STEP),
+            tune.CutLeftFast: partial(self.move_cut, -FAST),
+            tune.CutRightFast: partial(self.move_cut, FAST),
+            tune.OtherCut: self.other_cut,
+            tune.Apply: self.apply,
+            tune.Fit: self.fit,
+            tune.LabelUseful: partial(self.label, True),
+            tune.LabelNoise: partial(self.label, False),
+            tune.Unlabel: self.unlabel,
+            tune.OpenDecision: self.open_decision,
+            tune.Undo: self.undo,
+            tune.Sort: self.sort,
+            tune.FilterTopics: screen.open_prompt,
+            catalog.Edit: self.edit,
+            catalog.Copy: self.copy,
+            catalog.Zoom: self.zoom,
+            catalog.Unzoom: self.unzoom,
+            catalog.Palette: bench.palette,
+            catalog.Help: self.help,
+            catalog.Problems: bench.problems,
+            catalog.Theme: bench.theme,
+            catalog.Rescan: self.rescan,
+            catalog.Suspend: bench.suspend,
+        }
+
+    @property
+    def known(self) -> frozenset[type[Command]]:
+        """Every command that something happens for."""
+        return frozenset(self._doing)
+
+    def perform(self, command: type[Command], situation: Situation) -> None:
+        """Does what a command says, or says why not."""
+        refusal = command.refusal(situation)
+        if refusal:
+            self.screen.say(refusal)
+        else:
+            self._doing[command]()
+
+    # Moving about
+
+    def go_to(self, name: TunePanel) -> None:
+        """Focuses a panel; from an enlarged one that panel is enlarged instead."""
+        screen = self.screen
+        if screen.zoomed is not None:
+            screen.zoomed = name
+            screen.lay_out()
+        screen.focus_panel(name)
+
+    def cycle(self, step: int) -> None:
+        """Focuses the next panel that is in view."""
+        screen = self.screen
+        if screen.panel_in_use == "filter":
+            screen.leave_prompt()
+        elif screen.zoomed is None:
+            at = ORDER.index(screen.panel_in_use)
+            screen.focus_panel(ORDER[(at + step) % len(ORDER)])
+
+    def move(self, command: type[Command]) -> None:
+        """Moves the selection: among the decisions there, among the topics elsewhere."""
+        screen = self.screen
+        motion = MOTIONS[command]
+        if screen.panel_in_use == "decisions":
+            screen.decisions.move(motion)
+        else:
+            screen.choose_row(screen.topics.target(motion))
+
+    def zoom(self) -> None:
+        """Gives the panel in use the whole area."""
+        screen = self.screen
+        if screen.panel_in_use != "filter":
+            screen.zoomed = screen.panel_in_use
+            screen.lay_out()
+
+    def unzoom(self) -> None:
+        """Shows all panels again."""
+        self.screen.zoomed = None
+        self.screen.lay_out()
+
+    def back(self) -> None:
+        """Leaves the innermost level there is."""
+        screen, state = self.screen, self.screen.state
+        if screen.panel_in_use == "filter":
+            self._filter("")
+            screen.leave_prompt()
+        elif state.moved:
+            self.discard()
+        elif state.query:
+            self._filter("")
+        elif screen.zoomed is not None:
+            self.unzoom()
+        else:
+            if state.moves:
+                screen.bench.say(f"discarded what was moved on {', '.join(sorted(state.moves))}")
+            if self.labelled:
+                screen.bench.conductor.learn()
+            screen.dismiss(None)
+
+    def _filter(self, query: str) -> None:
+        self.screen.state.filter(query)
+        self.screen.show()
+
+    # Cuts
+
+    def move_cut(self, steps: int) -> None:
+        """Moves the held cut by hundredths."""
+        if self.screen.state.move(steps):
+            self.screen.show()
+
+    def other_cut(self) -> None:
+        """Lets the keys move the other cut."""
+        self.screen.state.hold_other()
+        self.screen.show()
+
+    def discard(self) -> None:
+        """Puts the cuts back to today's."""
+        self.screen.state.discard()
+        self.screen.show()
+
+    def apply(self) -> None:
+        """Writes the moved cuts."""
+        state = self.screen.state
+        self.screen.work.write(CutsWish(state.topic, state.now))
+
+    def fit(self) -> None:
+        """Shows what fitting says, or takes it away again; asks where it was not asked yet."""
+        screen, state = self.screen, self.screen.state
+        if state.topic in state.proposals:
+            state.show_fit()
+        else:
+            state.fitting = state.topic
+            state.fit_problem.pop(state.topic, None)
+            screen.work.fit(state.topic)
+        screen.show()
+
+    def proposed(self, proposed: Proposed) -> None:
+        """Fitting is done: puts the cuts there, unless the person has gone on to something else."""
+        screen, state = self.screen, self.screen.state
+        if state.fitting == proposed.topic:
+            state.fitting = ""
+        if proposed.proposal is None:
+            state.fit_problem[proposed.topic] = proposed.problem
+        else:
+            state.proposals[proposed.topic] = proposed.proposal
+            if proposed.topic == state.topic and not state.at_proposal:
+                state.show_fit()
+        screen.show()
+
+    def undo(self) -> None:
+        """Asks whether the last applied change is to be taken back."""
+        last = self._applied
+        if last is None:
+            question = "Take the change of cuts back that was applied last in this workspace?"
+        else:
+            question = (
+                f"Take back what was applied last?\n{last.topic}: {_cuts(last.after)} ▸ {_cuts(last.before)}"
+            )
+        self.screen.app.push_screen(ConfirmScreen("undo", question, "Take it back"), self._undo)
+
+    def _undo(self, yes: bool | None) -> None:
+        if yes:
+            self.screen.work.write(CutsWish("", None))
+
+    def written(self, written: Written) -> None:
+        """Cuts were written, or refused: says so, with the commit."""
+        screen, state = self.screen, self.screen.state
+        applied = written.applied
+        if applied is None:
+            screen.say(written.problem, trouble=True)
+            return
+        self._applied = None if written.undone else applied
+        if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
+            state.moves.pop(applied.topic, None)
+        commit = f"commit {applied.commit[:COMMIT]}" if applied.commit else applied.why or "not committed"
+        done = "taken back" if written.undone else "applied"
+        screen.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}")
+
+    # Decisions
+
+    def label(self, useful: bool) -> None:
+        """Labels the selected decision and goes to the next one."""
+        screen, state = self.screen, self.screen.state
+        item, table = screen.decisions.selected, state.table
+        if item is None or table is None:
+            return
+        before = item.useful if item.by == "person" else None
+        self._labelled.append((item.id, state.topic, before))
+        self.labelled = True
+        state.saving[item.id] = useful
+        screen.work.write(LabelWish(table, item.index, item.id, useful))
+        screen.decisions.next_row()
+        screen.show()
+
+    def unlabel(self) -> None:
+        """Takes the last label back and selects its decision."""
+        screen, state = self.screen, self.screen.state
+        table = state.table
+        if not self._labelled or table is None:
+            screen.say("nothing was labelled here yet")
+            return
+        name, topic, before = self._labelled.pop()
+        index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
+        if index < 0:
+            screen.say("the decision is not in the log any more")
+            return
+        state.choose(topic)
+        state.saving.pop(name, None)
+        screen.work.write(LabelWish(table, index, name, before))
+        screen.show()
+        screen.decisions.select_id(name)
+        said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
+        screen.say(f"{topic}: {said}")
+
+    def open_decision(self) -> None:
+        """Opens everything about the selected decision."""
+        item, table = self.screen.decisions.selected, self.screen.state.table
+        if item is not None and table is not None:
+            decision = table.decision(item.index)
+            self._page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
+
+    # About the screen
+
+    def sort(self) -> None:
+        """Sorts the topics by the next thing."""
+        sorting = self.screen.state.next_sorting()
+        self.screen.show()
+        self.screen.say(f"topics: {SORTED_BY[sorting]}")
+
+    def file(self) -> str:
+        """The chosen topic's file, relative to the workspace; empty where it has none."""
+        state = self.screen.state
+        table = state.table
+        if table is None or not state.known:
+            return ""
+        if self._file_of[:2] != (table, state.topic):
+            root = self.screen.bench.engine.workspace.root
+            self._file_of = (table, state.topic, file_of(root, table.topic(state.topic).path))
+        return self._file_of[2]
+
+    def edit(self) -> None:
+        """Opens the topic's file in the editor."""
+        self.screen.bench.actions.edit_file(self.file())
+
+    def copy(self) -> None:
+        """Copies what the panel in use says."""
+        if self.screen.panel_in_use != "filter":
+            self.screen.bench.actions.copy_text(
+                self.screen.panel_named(self.screen.panel_in_use).selected_text()
+            )
+
+    def help(self) -> None:
+        """Opens the help for this screen."""
+        situation = self.screen.situation
+        self._page("help", lambda width, roles: help_lines(situation, width, roles), full=True)
+
+    def rescan(self) -> None:
+        """Looks at every file again, and at the log."""
+        self.screen.bench.actions.rescan()
+        self.screen.work.read()
+
+    def _page(self, title: str, build: Builder, *, full: bool = False) -> None:
+        self.screen.app.push_screen(PageScreen(title, build, full=full))
+
+    def hint(self) -> str:
+        """What the lower edge of the comparison says."""
+        state = self.screen.state
+        if not state.known:
+            return ""
+        if state.moved:
+            status = self.screen.bench.status
+            if status is not None and status.read_only:
+                return "read-only: cannot be applied · esc discards"
+            return "enter applies and commits · esc discards"
+        return "← → moves a cut"
+
+    def summary(self, changes: Changes | None) -> tuple[str, ...]:
+        """The comparison in one line, where there is no room for its panel."""
+        if changes is None:
+            return ()
+        before, after = changes.before, changes.after or changes.before
+        return tuple(
+            f"{word} {was}" if was == now else f"{word} {was} ▸ {now}"
+            for word, was, now in (
+                ("F1", rate_text(before.f1), rate_text(after.f1)),
+                ("gate calls/day", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+            )
+        )
+
+
+def _cuts(cuts: Cuts) -> str:
+    return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"
