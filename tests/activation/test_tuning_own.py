@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.activation.policy import Cuts, cuts_of
@@ -29,6 +29,7 @@ cuts = st.integers(0, 100).map(lambda cut: cut / 100)
 @pytest.mark.parametrize("watchers", [CALIBRATED, SPEC], ids=["calibrated", "spec"])
 @settings(max_examples=30, deadline=None)
 @given(pair=st.tuples(cuts, cuts).map(sorted))
+@example(pair=[0.3, 0.3])
 def test_cuts_in_a_file_are_the_cuts_that_hold(
     known: Topic, watchers: WatcherSettings, pair: list[float]
 ) -> None:

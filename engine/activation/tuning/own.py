@@ -81,7 +81,11 @@ def own_cuts(topic: Topic, settings: WatcherSettings, cuts: Cuts) -> OwnCuts:
         own_lower = None
     else:
         own_lower = lower if lower is not None else 1.0 if upper is None else upper
-    return OwnCuts(own_lower, own_upper)
+    own = OwnCuts(own_lower, own_upper)
+    if upper is not None and today(own.on(topic), settings).activate != upper:
+        # What the table gives by itself it gives above another lower cut only.
+        return OwnCuts(own_lower, upper)
+    return own
 
 
 def rounded(value: float | None) -> float | None:
