@@ -340,5 +340,4 @@ def test_a_topic_below_its_far_mark_is_decided_as_ever(
     below = [score for score in scores if score < mark]
     for score in below:
         assert decide(known, (), score, settings, similarity_nominates=is_input) == far
-    changed = [s for s in scores if decide(known, (), s, settings, similarity_nominates=is_input) != far]
-    assert len(below) < len(scores) or not changed
+    assert below or mark == 0

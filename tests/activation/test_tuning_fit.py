@@ -282,3 +282,11 @@ def test_answers_that_nobody_gave_yet_are_told_apart() -> None:
 def test_a_proposal_is_a_value() -> None:
     proposal = propose(table_of(series([0.5], True)), "t")
     assert isinstance(proposal, Proposal) and proposal == propose(table_of(series([0.5], True)), "t")
+
+
+@pytest.mark.parametrize(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
+def test_cuts_that_switch_a_topic_off_are_called_so(gate: float | None, warned: bool) -> None:
+    known = topic("t")
+    today = figures(table_of([], known), "t")
+    found = Proposal("t", Cuts(0.1, 0.5), Cuts(gate, 1.0), "", today, None, None)
+    assert bool(found.caution) == warned

@@ -47,7 +47,8 @@ def proposed(proposal: Proposal) -> list[str]:
     """What is proposed and why, or why nothing is; as two cells."""
     if proposal.cuts is None:
         return ["–", proposal.refused]
-    return [said(proposal.cuts), str(proposal.held_out)]
+    why = str(proposal.held_out)
+    return [said(proposal.cuts), f"{why}; {proposal.caution}" if proposal.caution else why]
 
 
 def labels_line(figures: Figures) -> str:

@@ -216,6 +216,8 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
         return
     emit(f"proposed {said(proposal.cuts)}")
     emit(str(proposal.held_out))
+    if proposal.caution:
+        emit(proposal.caution)
     if applied is None:
         gate, activate = (cut_text(cut) for cut in (proposal.cuts.gate, proposal.cuts.activate))
         emit(

@@ -95,6 +95,10 @@ class HeldOut:
         return f"held out, {self.folds} folds: {self.effect}"
 
 
+_CLOSED = 0.985
+"""Lower cut from which a topic is as good as switched off."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """What fitting says about a topic.
@@ -116,6 +120,16 @@ class Proposal:
     before: Figures
     after: Figures | None
     held_out: HeldOut | None
+
+    @property
+    def caution(self) -> str:
+        """What to know before the cuts are taken, one sentence; empty where there is nothing.
+
+        Noise that scores as high as anything can is kept out only by cuts that keep everything out.
+        """
+        if self.cuts is None or self.cuts.gate is None or self.cuts.gate < _CLOSED:
+            return ""
+        return "with these cuts hardly any message reaches the topic: look at its triggers and examples first"
 
 
 def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
