@@ -72,9 +72,9 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
     if settings.preset == "spec":
         return TfidfScorer()
     from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — brings json
-    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
     from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.texts import headings_of  # noqa: PLC0415 — likewise
     from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
 
     vectors, combiner = None, None
@@ -87,7 +87,7 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
         combiner=combiner,
         store=FitStore(files),
         labelled=LabelledMessages(decisions, files),
-        headings=lambda topic: headings_of(topic, files),
+        headings=Headings(files),
     )
 
 

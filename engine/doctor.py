@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.config import CONFIG_FILE, load
+from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
 from engine.store import documents
 from engine.store.files import Files

@@ -10,15 +10,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.config import Config, read
-from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.config import Config
+from engine.config_file import read
+from engine.errors import Problem, TopicError
 from engine.parts import Clock, Parts, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
     from engine.context.compiled import Compiled
     from engine.events import EngineEvent
     from engine.feed import FeedEntry
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from engine.search.results import SearchResult
     from engine.topics.library import TopicsDelta
     from engine.topics.model import Topic
-    from engine.turns import Before
     from engine.views import DigestView, LedgerView, StatusView
 
 
 class Engine(Parts):
     """An open workspace.
+
+    What is said of decisions and learned from it is the part ``labels``, what topics are tuned with the part
+    ``tuning``; see ``Parts``.
 
     Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
     """
@@ -189,7 +191,7 @@ class Engine(Parts):
             ask: Whether the gate may be asked; ``False`` while a person is still typing.
         """
         trace = self.pipeline.process(Message(text, at=self.clock()), record=False, ask=ask)
-        return trace, self._compile(text, trace)
+        return trace, self.prompts.compile(text, trace)
 
     # A prompt comes out.
 
@@ -208,11 +210,13 @@ class Engine(Parts):
             BudgetError: What may never be dropped exceeds the budget.
             TranscriptError: There is no such session.
         """
-        before = self.turns.before(self.conversations.of_session(session_id)) if session_id else None
+        from engine.turns import Before  # noqa: PLC0415 — a message tried by hand needs none
+
+        before = self.turns.before(self.conversations.of_session(session_id)) if session_id else Before()
         message = Message(text, session_id=session_id, at=self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
         self.refresh_index()
-        return self._compile(text, trace, budget=budget, before=before)
+        return self.prompts.compile(text, trace, before, budget=budget)
 
     def compile_of(self, key: str) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
@@ -220,31 +224,7 @@ class Engine(Parts):
         if found is None:
             return None
         text, trace, before = found
-        return self._compile(text, trace, before=before)
-
-    def _compile(
-        self, text: str, trace: Trace, *, budget: int | None = None, before: Before | None = None
-    ) -> Compiled:
-        from engine.context.compiler import CompileRequest  # noqa: PLC0415 — a trace needs no compiler
-
-        names = dict.fromkeys((*trace.active, *(before.steering if before else ())))
-        topics = [self.library.get(name) for name in names]
-        own = frozenset({before.path}) if before else frozenset()
-        return self.compiler.compile(
-            CompileRequest(
-                message=text,
-                today=self.clock().date(),
-                topics=tuple(topic for topic in topics if topic is not None),
-                trace=trace,
-                history=before.turns if before else (),
-                retrieve=lambda query, limit, without: self.index.search(
-                    query, limit=limit, exclude=without | own
-                ),
-                budget=budget,
-                session_id=before.session_id if before else "",
-                corrections=before.corrections if before else (),
-            )
-        )
+        return self.prompts.compile(text, trace, before)
 
     # Finding.
 
@@ -353,64 +333,3 @@ class Engine(Parts):
             problems=self.problems(),
             read_only=self.files.read_only,
         )
-
-    # Labels.
-
-    def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
-        """Records a person's judgement on one row of a trace; ``None`` takes it back.
-
-        Raises:
-            AutopoiesisError: There is no such trace or row.
-            WriteFailed, ReadOnly: The label was not recorded.
-        """
-        trace = self.trace_of(trace_key)
-        if trace is None or trace.row(topic) is None:
-            raise AutopoiesisError(f"{topic} was not considered there", where=trace_key)
-        self.decision_log.label(self.decision_log.ensure(trace, topic), useful)
-        self.learn()
-
-    def label_decision(self, decision_id: str, useful: bool | None) -> Decision:
-        """Labels a logged decision by its id, or a unique start of it; ``None`` takes the label back.
-
-        Raises as ``DecisionLog.label``.
-        """
-        decision = self.decision_log.label(decision_id, useful)
-        self.learn()
-        return decision
-
-    def learn_from_use(self, path: str, first: int) -> int:
-        """Labels decisions about a conversation's messages by what the agent made of them since a turn.
-
-        A label that somebody gave already stays, and so does the person's own answer to the gate.
-
-        Args:
-            path: The conversation.
-            first: The number of its first new turn.
-
-        Returns:
-            How many were labelled.
-
-        Raises:
-            WriteFailed: A label was not recorded.
-        """
-        if self.files.read_only:
-            return 0
-        from engine.usage import label_by_use  # noqa: PLC0415 — only while a conversation grows
-
-        return label_by_use(self.turns.exchanges(path, first), self.library.topics, self.decision_log)
-
-    def learn(self) -> bool:
-        """Takes over labels given since: tier 2 as examples, the local gate once there are enough of them.
-
-        Returns:
-            Whether anything is judged differently from now on.
-        """
-        from engine.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
-
-        relearned = self.has("pipeline") and self.pipeline.relearn()
-        refitted = refit_local_gate(self.decision_log, self.files, self.config.gate)
-        if refitted:
-            self.drop("pipeline")
-        if relearned or refitted:
-            self.turns.forget()
-        return relearned or refitted

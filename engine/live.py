@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Event, Message
-from engine.config import CONFIG_FILE
+from engine.config_file import CONFIG_FILE
 from engine.conversations import WINDOW, is_conversation
 from engine.errors import AutopoiesisError, ImportFailed, PathRefused, Problem
 from engine.events import (
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.conversations import Conversation, Conversations
     from engine.feed import FeedEntry
+    from engine.labels import Labels
     from engine.store.files import Files
     from engine.store.paths import Workspace
     from engine.store.repository import Repository
@@ -75,6 +76,9 @@ class Worked(Protocol):
     @property
     def repository(self) -> Repository: ...
 
+    @property
+    def labels(self) -> Labels: ...
+
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace: ...
@@ -84,8 +88,6 @@ class Worked(Protocol):
     def feed(self, limit: int) -> list[FeedEntry]: ...
 
     def compile_of(self, key: str) -> Compiled | None: ...
-
-    def learn_from_use(self, path: str, first: int) -> int: ...
 
     def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta: ...
 
@@ -306,7 +308,7 @@ class Live:
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
-            self._engine.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
+            self._engine.labels.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
 
     def _tell_problems(self) -> None:
         """Tells of patterns that only a message showed to be unusable; the others are known from loading."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
     from engine.feed import FeedLog
+    from engine.labels import Labels
+    from engine.prompts import Prompts
     from engine.search.index import SearchIndex
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
@@ -160,6 +162,21 @@ class Parts:
         return DecisionLog(self.files, clock=self.clock, on_problem=self.trouble)
 
     @part
+    def labels(self) -> Labels:
+        """Labels decisions, and learns from that."""
+        from engine.labels import Labels  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Labels(
+            self.files,
+            self.decision_log,
+            self.library,
+            self.turns,
+            lambda: self.config,
+            pipeline=lambda: self.pipeline if self.has("pipeline") else None,
+            refitted=lambda: self.drop("pipeline"),
+        )
+
+    @part
     def tuning(self) -> Tuning:
         """Tunes topics by what was decided."""
         from engine.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
@@ -201,3 +218,10 @@ class Parts:
         from engine.context.compiler import ContextCompiler, WorkspaceSource  # noqa: PLC0415 — not for a trace
 
         return ContextCompiler(WorkspaceSource(self.files), self.config.context_compiler)
+
+    @part
+    def prompts(self) -> Prompts:
+        """Compiles prompts for messages and their traces."""
+        from engine.prompts import Prompts  # noqa: PLC0415 — not for a trace
+
+        return Prompts(self.library, lambda: self.compiler, lambda: self.index, self.clock)

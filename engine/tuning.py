@@ -167,7 +167,7 @@ class Tuning:
     def label(self, index: int, useful: bool | None) -> None:
         """Labels a decision of the table as a person, in the log and in the table.
 
-        The local gate learns from it the next time ``Engine.learn`` runs, which takes too long for a key.
+        The local gate learns from it the next time ``Labels.learn`` runs, which takes too long for a key.
 
         Args:
             index: Its row.

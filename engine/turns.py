@@ -23,6 +23,8 @@ KEPT_TRACES = 1_000
 
 _SIGNAL = "signal:"
 """How the key of a schedule or a webhook begins; what it brought is gone, so its trace is kept as it was."""
+_State = tuple[int, str]
+"""What a trace was made with: how often was forgotten before, and the version of the topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +84,26 @@ class Turns:
         self._process = process
         self._version = version
         self._guard = threading.Lock()
-        self._traces: OrderedDict[str, tuple[str, Trace]] = OrderedDict()
+        self._forgotten = 0
+        self._traces: OrderedDict[str, tuple[_State, Trace]] = OrderedDict()
 
     def forget(self) -> None:
-        """Drops every remembered trace, when settings or the gate have changed."""
+        """Drops every remembered trace, when settings, the gate or what tier 2 has learned have changed.
+
+        A trace that is being made at that moment does not count afterwards either.
+        """
         with self._guard:
+            self._forgotten += 1
             self._traces = OrderedDict(
                 (key, known) for key, known in self._traces.items() if key.startswith(_SIGNAL)
             )
 
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
         """Traces a message under a key."""
-        version = self._version()
+        state = self._state()
         trace = self._process(message, record, ask)
         with self._guard:
-            self._traces[key] = (version, trace)
+            self._traces[key] = (state, trace)
             self._traces.move_to_end(key)
             while len(self._traces) > KEPT_TRACES:
                 self._traces.popitem(last=False)
@@ -112,13 +119,16 @@ class Turns:
         """The trace of a turn or signal, remembered or made without asking anybody."""
         with self._guard:
             known = self._traces.get(key)
-        if known is not None and (key.startswith(_SIGNAL) or known[0] == self._version()):
+        if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):
             found = self.find(key)
             message = found[0].message(found[1]) if found else None
             # The turn may have grown since.
             if message is None or message.text == known[1].message.text:
                 return known[1]
         return self.trace_turn(key, record=False, ask=False)
+
+    def _state(self) -> _State:
+        return self._forgotten, self._version()
 
     def find(self, key: str) -> tuple[Conversation, int] | None:
         """The conversation and ordinal that a key names."""

@@ -122,7 +122,9 @@ class Conductor:
     def label(self, key: str, topic: str, useful: bool) -> None:
         """Records a label, then says so."""
         word = "useful" if useful else "noise"
-        self._errands.ask((Errand(lambda: self._engine.label(key, topic, useful), f"{topic}: {word}"),))
+        self._errands.ask(
+            (Errand(lambda: self._engine.labels.label(key, topic, useful), f"{topic}: {word}"),)
+        )
 
     def learn(self) -> None:
         """Lets the engine learn from labels given since, and says so where it did."""
@@ -137,7 +139,7 @@ class Conductor:
         self._errands.ask((Errand(self._engine.rescan, "" if quietly else "every file was looked at again"),))
 
     def _learn(self) -> None:
-        if self._engine.learn():
+        if self._engine.labels.learn():
             self._post(Said("learned from the labels"))
 
     def _run_errands(self, errands: tuple[Errand, ...]) -> None:

@@ -53,6 +53,18 @@ class WorkbenchTuning(Protocol):
         ...
 
 
+class WorkbenchLabels(Protocol):
+    """What decisions are labelled with. Writes and fits, so it is called from worker threads."""
+
+    def label(self, trace_key: str, topic: str, useful: bool) -> None:
+        """Records a person's judgement on a row of a trace, and learns from it."""
+        ...
+
+    def learn(self) -> bool:
+        """Takes over labels given since; whether anything is judged differently from now on."""
+        ...
+
+
 class WorkbenchEngine(Protocol):
     """An engine as the workbench uses it. Everything that may block is called from worker threads.
 
@@ -67,6 +79,11 @@ class WorkbenchEngine(Protocol):
     @property
     def config(self) -> Config:
         """Its settings."""
+        ...
+
+    @property
+    def labels(self) -> WorkbenchLabels:
+        """What decisions are labelled with; made when it is first asked for."""
         ...
 
     @property
@@ -112,14 +129,6 @@ class WorkbenchEngine(Protocol):
 
     def status(self) -> StatusView:
         """The workspace and the engine at a glance."""
-        ...
-
-    def label(self, trace_key: str, topic: str, useful: bool) -> None:
-        """Records a person's judgement on a decision."""
-        ...
-
-    def learn(self) -> bool:
-        """Fits the local gate to labels that have changed; whether a new one answers from now on."""
         ...
 
     def answer(self, question_id: str, yes: bool) -> None:

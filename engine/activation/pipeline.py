@@ -15,41 +15,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation import explain, gate_limit
-from engine.activation.case import Case
+from engine.activation.candidates import Candidate, candidates_of, counted_hits, telling
+from engine.activation.case import Circumstances
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate, GateQuestion, profile_of
-from engine.activation.policy import Step, decide, far_step
+from engine.activation.policy import Step, far_step
+from engine.activation.rows import funnel_of, rows_of, standing
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
-from engine.activation.similarity import Explanation, Scorer, deciding_value
-from engine.activation.trace import (
-    Correction,
-    Direction,
-    Funnel,
-    GateOutcome,
-    Message,
-    Score,
-    TopicTrace,
-    Trace,
-    TriggerHit,
-    Verdict,
-)
+from engine.activation.similarity import Explanation, Hits, Scorer, readable, scored_part
+from engine.activation.trace import Correction, Direction, GateOutcome, Message, Trace, TriggerHit
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.config import GateSettings, WatcherSettings
     from engine.errors import Problem
     from engine.topics.model import Topic
-
-ROWS_LIMIT = 500
-"""Topics up to which every one has a row."""
-NEAREST_ROWS = 50
-"""Rows kept beyond that for their score alone."""
-EXPLAINED_ROWS = 20
-"""Topics nearest to a message whose scores are explained, beside those that it reached."""
-SCORED_CHARS = 200_000
-"""Characters of a message that tier 2 reads; of a longer one the first and the last half of that."""
-
-_UNEXPLAINED = Explanation()
 
 
 class TopicSource(Protocol):
@@ -75,26 +55,14 @@ class Matcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """One topic on its way through the tiers."""
-
-    topic: Topic
-    hits: tuple[TriggerHit, ...]
-    scores: tuple[Score, ...]
-    score: float
-    step: Step
-
-
-@dataclass(frozen=True, slots=True)
 class _Nominated:
     """What tiers 1 and 2 left of a message."""
 
     message: Message
-    candidates: tuple[_Candidate, ...]
-    asked: tuple[_Candidate, ...]
+    candidates: tuple[Candidate, ...]
+    asked: tuple[Candidate, ...]
     questions: tuple[GateQuestion, ...]
     corrections: tuple[Correction, ...]
-    similarity_nominates: bool
     tier1_ms: float
     tier2_ms: float
     deciding: str
@@ -180,9 +148,11 @@ class WatcherPipeline:
         return await to_thread(self._finish, nominated, outcomes, gate_ms, record)
 
     def relearn(self) -> bool:
-        """Lets tier 2 take over labels given since; whether it scores differently from now on."""
-        with self._guard:
-            return self._scorer.relearn()
+        """Lets tier 2 take over labels given since; whether it scores differently from now on.
+
+        Messages go on being scored by what was known before until the new fit is made.
+        """
+        return self._scorer.relearn(self._guard)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -196,94 +166,78 @@ class WatcherPipeline:
             self._decisions.flush()
 
     def _nominate(self, message: Message) -> _Nominated:
+        """Tiers 1 and 2, and what is to be asked of the third."""
         is_input = message.direction == "input"
         with self._guard:
             topics = self._refresh()
             started = time.perf_counter()
             empty = _is_empty(message)
-            hits_of = {} if empty else self._matcher.match(message)
+            hits_of: Hits = {} if empty else self._matcher.match(message)
             corrections = () if is_input else tuple(self._matcher.corrections(message, hits_of))
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
-            scored = "" if empty else _scored_part(message.text)
-            counted = _counted_hits(topics, hits_of, message.direction)
-            scores_of = self._scorer.score(scored, counted)
+            scored = "" if empty else scored_part(message.text)
+            counted = counted_hits(topics, hits_of, message.direction)
             deciding = self._scorer.deciding
-            unmatched = self._unmatched(topics, is_input)
-            candidates = []
-            for topic in topics:
-                hits = counted.get(topic.name, ())
-                scores = scores_of.get(topic.name, ())
-                score = deciding_value(scores, deciding)
-                mark, step = unmatched[topic.name]
-                if hits or score >= mark:
-                    step = decide(topic, hits, score, self._watchers, similarity_nominates=is_input)
-                candidates.append(_Candidate(topic, hits, scores, score, step))
-            asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
-            near = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.topic.name))
-            telling = [c.topic.name for c in candidates if c.hits or c.step.kind != "drop"]
-            telling += [c.topic.name for c in near[:EXPLAINED_ROWS]]
-            explained = self._scorer.explain(scored, counted, telling)
-            tier2_ms = _ms_since(started)
-            signals = self._signals(message, asked, deciding)
-            questions = tuple(
-                GateQuestion(
-                    message=message.text,
-                    topic=candidate.topic.name,
-                    description=candidate.topic.description,
-                    profile=self._profile(candidate.topic)[0],
-                    signals=signals[candidate.topic.name],
-                    probability=candidate.score if deciding == CALIBRATED else None,
-                    distance=gate_limit.distance(candidate.step, candidate.score),
-                )
-                for candidate in asked
+            candidates = candidates_of(
+                topics,
+                counted,
+                self._scorer.score(scored, counted),
+                self._unmatched(topics, is_input),
+                self._watchers,
+                deciding=deciding,
+                similarity_nominates=is_input,
             )
-        nominates = is_input and self._watchers.nominate == "either"
+            explained = readable(self._scorer.explain(scored, counted, telling(candidates)), scored)
+            tier2_ms = _ms_since(started)
+            asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
+            questions = self._questions(message, asked, deciding)
         return _Nominated(
-            message,
-            tuple(candidates),
-            asked,
-            questions,
-            corrections,
-            nominates,
-            tier1_ms,
-            tier2_ms,
-            deciding,
-            explained,
+            message, candidates, asked, questions, corrections, tier1_ms, tier2_ms, deciding, explained
+        )
+
+    def _questions(
+        self, message: Message, asked: Sequence[Candidate], deciding: str
+    ) -> tuple[GateQuestion, ...]:
+        signals = self._signals(message, asked, deciding)
+        return tuple(
+            GateQuestion(
+                message=message.text,
+                topic=candidate.topic.name,
+                description=candidate.topic.description,
+                profile=self._profile(candidate.topic)[0],
+                signals=signals[candidate.topic.name],
+                probability=candidate.score if deciding == CALIBRATED else None,
+                distance=gate_limit.distance(candidate.step, candidate.score),
+            )
+            for candidate in asked
         )
 
     def _finish(
         self, nominated: _Nominated, outcomes: Sequence[GateOutcome | None], gate_ms: float, record: bool
     ) -> Trace:
+        """The trace, once the gate has answered."""
         message, candidates = nominated.message, nominated.candidates
-        outcome_of = {c.topic.name: outcome for c, outcome in zip(nominated.asked, outcomes, strict=True)}
+        is_input = message.direction == "input"
         told = [outcome for outcome in outcomes if outcome is not None]
-        around = explain.Circumstances(
-            message.direction, nominated.similarity_nominates, self._gate_settings.on_failure, self._watchers
+        rows = rows_of(
+            candidates,
+            {c.topic.name: of for c, of in zip(nominated.asked, outcomes, strict=True) if of is not None},
+            nominated.explained,
+            Circumstances(
+                message.direction,
+                is_input and self._watchers.nominate == "either",
+                self._gate_settings.on_failure,
+                self._watchers,
+            ),
+            calls=self._gate_settings.max_calls_per_message,
         )
-        rows = [
-            _row(
-                candidate,
-                outcome_of.get(candidate.topic.name),
-                around,
-                nominated.explained.get(candidate.topic.name, _UNEXPLAINED),
-                self._gate_settings.max_calls_per_message,
-            )
-            for candidate in _shown(candidates)
-        ]
-        rows.sort(key=lambda row: (not row.active, -row.score, row.topic))
-        funnel = Funnel(
-            topics=len(candidates),
-            tier1=sum(1 for c in candidates if c.hits),
-            tier2=sum(1 for c in candidates if c.hits or (message.direction == "input" and _similar(c))),
-            asked=len(told),
-            active=sum(1 for row in rows if row.active),
-        )
+        funnel = funnel_of(candidates, rows, message.direction, asked=len(told))
         trace = Trace(
             message=message,
-            rows=tuple(rows),
+            rows=rows,
             funnel=funnel,
-            corrections=_standing(nominated.corrections, rows),
+            corrections=standing(nominated.corrections, rows),
             tier1_ms=nominated.tier1_ms,
             tier2_ms=nominated.tier2_ms,
             gate_ms=gate_ms if told else 0.0,
@@ -300,6 +254,11 @@ class WatcherPipeline:
         return trace
 
     def _refresh(self) -> tuple[Topic, ...]:
+        """The topics of now, with matcher and scorer prepared for them.
+
+        Where they have changed, this message and those that follow wait until tier 2 is fitted to them: to
+        score a message without a topic that is there would give a trace that no state of the files explains.
+        """
         topics = tuple(self._source.topics)
         if topics != self._topics:
             names = {topic.name for topic in topics}
@@ -311,10 +270,7 @@ class WatcherPipeline:
         return topics
 
     def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> dict[str, tuple[float, Step]]:
-        """What becomes of each topic without a hit, and the score below which that holds.
-
-        Of thousands of topics nearly all are far from a message; they need no decision of their own.
-        """
+        """What becomes of each topic without a hit, and the score below which that holds."""
         known = self._far.get(is_input)
         if known is None:
             known = self._far[is_input] = {
@@ -330,7 +286,7 @@ class WatcherPipeline:
         return known[1], known[2]
 
     def _signals(
-        self, message: Message, candidates: Sequence[_Candidate], deciding: str
+        self, message: Message, candidates: Sequence[Candidate], deciding: str
     ) -> dict[str, Signals]:
         if not candidates:
             return {}
@@ -356,113 +312,6 @@ def _message(message: Message | str, direction: Direction) -> Message:
 
 def _is_empty(message: Message) -> bool:
     return not message.text.strip() and message.event is None and not message.paths
-
-
-def _scored_part(text: str) -> str:
-    if len(text) <= SCORED_CHARS:
-        return text
-    half = SCORED_CHARS // 2
-    return f"{text[:half]} {text[-half:]}"
-
-
-def _counted_hits(
-    topics: Sequence[Topic], hits_of: Mapping[str, Sequence[TriggerHit]], direction: Direction
-) -> dict[str, tuple[TriggerHit, ...]]:
-    if not hits_of:
-        return {}
-    counted = {
-        topic.name: tuple(hit for hit in hits_of[topic.name] if _in_scope(topic, hit, direction))
-        for topic in topics
-        if topic.name in hits_of
-    }
-    return {name: hits for name, hits in counted.items() if hits}
-
-
-def _in_scope(topic: Topic, hit: TriggerHit, direction: Direction) -> bool:
-    # The matcher may still know a version of the topic with more triggers.
-    return 0 <= hit.trigger < len(topic.triggers) and topic.triggers[hit.trigger].scope in (direction, "both")
-
-
-def _similar(candidate: _Candidate) -> bool:
-    return candidate.score > 0 and candidate.score >= candidate.step.threshold
-
-
-def _shown(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
-    if len(candidates) <= ROWS_LIMIT:
-        return candidates
-    nearest = sorted(candidates, key=lambda c: (-c.score, c.topic.name))[:NEAREST_ROWS]
-    kept = {c.topic.name for c in nearest}
-    return [
-        c
-        for c in candidates
-        if c.hits
-        or c.topic.forced is not None
-        or c.step.kind != "drop"
-        or _similar(c)
-        or c.topic.name in kept
-    ]
-
-
-def _row(
-    candidate: _Candidate,
-    gate: GateOutcome | None,
-    around: explain.Circumstances,
-    explanation: Explanation,
-    calls: int,
-) -> TopicTrace:
-    topic, step = candidate.topic, candidate.step
-    unasked = step.kind == "ask" and gate is None
-    if unasked:
-        step = gate_limit.unasked(step, candidate.score)
-    verdict = _verdict(step, gate, around.on_failure)
-    # Behind the middle of a message that was cut, places in what was scored are not places in the message.
-    readable = SCORED_CHARS // 2
-    told = (topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions)
-    case = Case(*told)
-    return TopicTrace(
-        topic=topic.name,
-        priority=topic.priority,
-        activation=topic.activation,
-        hits=candidate.hits,
-        scores=candidate.scores,
-        score=candidate.score,
-        threshold=step.threshold,
-        activate_at=step.activate_at,
-        gate_at=step.gate_at,
-        rule=step.rule,
-        gate=gate,
-        verdict=verdict,
-        why=gate_limit.why(case, calls) if unasked else explain.why(*told),
-        flip=gate_limit.flip(case) if unasked else explain.flip(*told),
-        contributions=explanation.contributions,
-        words=tuple(span for span in explanation.words if span.end <= readable),
-    )
-
-
-def _verdict(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
-    if gate is not None:
-        if gate.answer == "failed":
-            return "active" if on_failure == "activate" else "failed"
-        return "active" if gate.answer == "yes" else "rejected"
-    match step.kind:
-        case "activate":
-            return "active"
-        case "manual":
-            return "manual"
-        case "off":
-            return "off"
-        case _:
-            return "dropped"
-
-
-def _standing(corrections: Sequence[Correction], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
-    """Hints of topics that a person keeps off, or that the gate found not to apply, are not given.
-
-    A topic that its policy row dropped still gives its hint: the pattern was written for exactly this text,
-    and a hint is one line, not a playbook.
-    """
-    heard = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
-    return tuple(correction for correction in corrections if correction.topic in heard)
 
 
 def _ms_since(started: float) -> float:

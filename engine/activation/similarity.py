@@ -10,7 +10,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Score, Span, TriggerHit
@@ -24,8 +25,13 @@ Hits = Mapping[str, Sequence[TriggerHit]]
 MAX_FEATURES = 5000
 """Size of the vocabulary the specification fixes: the most frequent terms over all topics."""
 
+SCORED_CHARS = 200_000
+"""Characters of a message that tier 2 reads; of a longer one the first and the last half of that."""
+
 _TOKEN = re.compile(r"\b\w\w+\b")
 _NO_HITS: Hits = {}
+UNGUARDED: AbstractContextManager[object] = nullcontext()
+"""For ``Scorer.relearn`` where one thread does everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,16 @@ class Scorer(Protocol):
         """Prepare for these topics; cheap where little changed. Safe while another thread scores."""
         ...
 
-    def relearn(self) -> bool:
-        """Takes over what people have said of decisions since ``update``; whether scores change by it."""
+    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+        """Takes over what people have said of decisions since ``update``; whether scores change by it.
+
+        Others may score and ``update`` meanwhile; what ``update`` brings is never lost. What is said during
+        the call may be left to the next one.
+
+        Args:
+            guard: Entered for the moment in which what was learned replaces what was known, so that nobody
+                who holds it sees both.
+        """
         ...
 
     def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
@@ -71,6 +85,27 @@ def deciding_value(scores: Sequence[Score], name: str) -> float:
     if scores and scores[0].name == name:
         return scores[0].value
     return next((score.value for score in scores if score.name == name), 0.0)
+
+
+def scored_part(text: str) -> str:
+    """The part of a message that tier 2 reads: all of it, or its two ends."""
+    if len(text) <= SCORED_CHARS:
+        return text
+    half = SCORED_CHARS // 2
+    return f"{text[:half]} {text[-half:]}"
+
+
+def readable(explained: Mapping[str, Explanation], scored: str) -> Mapping[str, Explanation]:
+    """Explanations of what was scored without words whose places need not be those in the message: behind the
+    first half of what is read of a long one.
+    """
+    end = SCORED_CHARS // 2
+    if len(scored) <= end:
+        return explained
+    return {
+        name: replace(of, words=tuple(span for span in of.words if span.end <= end))
+        for name, of in explained.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +152,7 @@ class TfidfScorer:
         self._counts = counts
         self._fit = _Fit(names, texts, postings)
 
-    def relearn(self) -> bool:
+    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
         """Nothing: the specification's tier 2 does not learn."""
         return False
 

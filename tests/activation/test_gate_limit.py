@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine.activation.gate_list import ListGate
 from engine.activation.gate_local import LocalGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step
-from engine.activation.similarity import Explanation, Hits, TfidfScorer
+from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfScorer
 from engine.activation.trace import Score, Trace
 from engine.config import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic
@@ -35,7 +36,7 @@ class Probable:
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
 
-    def relearn(self) -> bool:
+    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
         return False
 
     def update(self, topics: Sequence[Topic]) -> None:

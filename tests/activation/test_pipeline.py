@@ -18,8 +18,9 @@ from engine.activation.gate import Gate, GateProvider
 from engine.activation.gate_ask import AskGate
 from engine.activation.gate_local import LocalGate
 from engine.activation.patterns import PatternMatcher
-from engine.activation.pipeline import NEAREST_ROWS, SCORED_CHARS, WatcherPipeline
-from engine.activation.similarity import TfidfScorer
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.rows import NEAREST_ROWS
+from engine.activation.similarity import SCORED_CHARS, TfidfScorer
 from engine.activation.trace import Event, Message, Score, Trace
 from engine.config import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import config as config_module
-from engine.config import CACHE_FILE, CONFIG_FILE, Config, PolicyRow, WatcherSettings, load, read
+from engine import config_file
+from engine.config import Config, PolicyRow, WatcherSettings
+from engine.config_file import CACHE_FILE, CONFIG_FILE, load, read
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.store.files import Files
@@ -147,7 +148,7 @@ def test_a_file_in_order_is_checked_once(files: Files, monkeypatch: pytest.Monke
     assert expected[0].context_compiler.token_budget == 4096
     assert {problem.what.split()[-1] for problem in expected[1]} == {"search.words", "version"}
     assert read(files) == expected
-    monkeypatch.setattr(config_module, "load", never)
+    monkeypatch.setattr(config_file, "load", never)
     again = read(files)
     assert again == expected
     assert repr(again) == repr(expected), "numbers and tuples are of the same types"
@@ -190,7 +191,7 @@ def test_kept_settings_that_are_damaged_do_no_harm(files: Files) -> None:
 
 def test_kept_settings_of_another_version_do_not_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     read(files)
-    monkeypatch.setattr(config_module, "_PLANNED", frozenset())
+    monkeypatch.setattr(config_file, "_PLANNED", frozenset())
     assert {problem.what for problem in read(files)[1]} == {
         "unknown setting search.words",
         "unknown setting lifecycle",

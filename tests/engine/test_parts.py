@@ -48,7 +48,7 @@ def test_labels_teach_the_local_gate_once_there_are_enough(engine: Engine) -> No
     assert len(decisions) >= 50
     for decision in decisions:
         engine.decision_log.label(decision.id, "department" not in decision.message)
-    assert engine.learn()
+    assert engine.labels.learn()
     assert engine.pipeline is not before
     assert "fitted to" in engine.status().model
-    assert not engine.learn(), "the same labels teach nothing new"
+    assert not engine.labels.learn(), "the same labels teach nothing new"

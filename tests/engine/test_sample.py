@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from engine import config
+from engine import config_file
 from engine.activation.patterns import PatternMatcher
 from engine.activation.trace import Message
 from engine.context import tokens
@@ -137,7 +137,7 @@ def test_every_header_is_valid() -> None:
 
 
 def test_the_settings_file_says_nothing_odd_and_lets_the_documented_budget_stand() -> None:
-    settings, problems = config.load((WORKSPACE / "memory-config.yaml").read_bytes())
+    settings, problems = config_file.load((WORKSPACE / "memory-config.yaml").read_bytes())
     assert problems == ()
     assert settings.context_compiler.token_budget == 8192
     assert settings.gate.provider == "local"

@@ -48,25 +48,25 @@ def decision(engine: Engine, topic: str = TOPIC) -> Decision:
 def test_a_reply_that_uses_a_topic_labels_its_decision(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     assert decision(engine).verdict == "active"
-    assert engine.learn_from_use(path, 1) == 1
+    assert engine.labels.learn_from_use(path, 1) == 1
     assert decision(engine)[-2:] == (True, "use")
-    assert engine.learn_from_use(path, 0) == 0, "it is said once"
+    assert engine.labels.learn_from_use(path, 0) == 0, "it is said once"
 
 
 def test_that_a_topic_was_not_used_is_said_when_the_person_speaks_again(
     engine: Engine, capture: ConversationCapture
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", LATER))
-    assert engine.learn_from_use(path, 1) == 0
+    assert engine.labels.learn_from_use(path, 1) == 0
     capture.message("ses_use00001", "user", "Thanks.")
-    assert engine.learn_from_use(path, 2) == 1
+    assert engine.labels.learn_from_use(path, 2) == 1
     assert decision(engine)[-2:] == (False, "use")
 
 
 def test_a_persons_label_stays(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
-    engine.label_decision(decision(engine).id, False)
-    assert engine.learn_from_use(path, 0) == 0
+    engine.labels.label_decision(decision(engine).id, False)
+    assert engine.labels.learn_from_use(path, 0) == 0
     assert decision(engine)[-2:] == (False, "person")
 
 
@@ -75,30 +75,30 @@ def test_a_label_taken_back_makes_room_for_what_use_shows(
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     name = decision(engine).id
-    engine.label_decision(name, False)
-    assert engine.label_decision(name, None).useful is None
-    assert engine.learn_from_use(path, 0) == 1
+    engine.labels.label_decision(name, False)
+    assert engine.labels.label_decision(name, None).useful is None
+    assert engine.labels.learn_from_use(path, 0) == 1
 
 
 def test_only_active_topics_are_labelled(engine: Engine, capture: ConversationCapture) -> None:
     engine.library.force(TOPIC, False)
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
-    assert engine.learn_from_use(path, 0) == 0
+    assert engine.labels.learn_from_use(path, 0) == 0
     engine.library.force(TOPIC, None)
-    assert engine.learn_from_use(path, 0) == 0, "it was not in the prompt then"
+    assert engine.labels.learn_from_use(path, 0) == 0, "it was not in the prompt then"
 
 
 def test_what_was_never_logged_is_not_labelled(engine: Engine, capture: ConversationCapture) -> None:
     path = capture.start("ses_use00002", title="Use")
     capture.message("ses_use00002", "user", MESSAGE)
     capture.message("ses_use00002", "agent", REVIEW)
-    assert engine.learn_from_use(path, 0) == 0
+    assert engine.labels.learn_from_use(path, 0) == 0
 
 
 def test_a_read_only_workspace_learns_nothing(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     with Engine.open(engine.workspace.root, read_only=True) as other:
-        assert other.learn_from_use(path, 0) == 0
+        assert other.labels.learn_from_use(path, 0) == 0
 
 
 def test_exchanges_are_a_message_and_everything_up_to_the_next(

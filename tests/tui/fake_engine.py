@@ -385,6 +385,22 @@ class FakeWorkspace:
 
 
 @dataclass
+class FakeLabels:
+    """What is said of decisions is noted, and there is nothing to learn."""
+
+    note: Callable[..., object]
+
+    def label(self, trace_key: str, topic: str, useful: bool) -> None:
+        """Notes it."""
+        self.note("label", trace_key, topic, useful)
+
+    def learn(self) -> bool:
+        """Notes it; there is nothing to learn."""
+        self.note("learn")
+        return False
+
+
+@dataclass
 class FakeEngine:
     """Answers at once from fixed data and remembers what it was asked.
 
@@ -487,14 +503,10 @@ class FakeEngine:
         self._called("status")
         return self.status_value
 
-    def label(self, trace_key: str, topic: str, useful: bool) -> None:
-        """Notes it."""
-        self._called("label", trace_key, topic, useful)
-
-    def learn(self) -> bool:
-        """Notes it; there is nothing to learn."""
-        self._called("learn")
-        return False
+    @property
+    def labels(self) -> FakeLabels:
+        """Notes what is said of decisions."""
+        return FakeLabels(self._called)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Notes it."""

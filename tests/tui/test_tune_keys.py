@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,9 @@ from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tests.tui.tune_data import TOPICS, Kind, decisions, topic
+from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import Tuned, tuning
+from tui.render.tune_topics import a_day, per_day
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.page import PageScreen
 
@@ -22,7 +24,7 @@ TODAY = Cuts(0.25, 0.6)
 
 @pytest.fixture(autouse=True)
 def topic_files(engine: FakeEngine) -> None:
-    for name in TOPICS:
+    for name in (*TOPICS, "smalltalk"):
         (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
 
 
@@ -125,7 +127,7 @@ async def test_enter_applies_and_says_the_commit(run: Run) -> None:
         assert driven.tuning.asked("apply") == [("apply", "code-style", Cuts(0.25, 0.65))]
         assert not driven.state.moved and driven.state.today == Cuts(0.25, 0.65)
         assert "code-style: applied, gate .25, active .65" in driven.text and "a81f2c0" in driven.text
-        assert "active at     .65" in driven.text
+        assert "z takes it back" in driven.text and "active at     .65" in driven.text
 
 
 async def test_keys_go_on_while_it_is_written(run: Run) -> None:
@@ -323,6 +325,88 @@ async def test_f_puts_the_cuts_where_the_labels_want_them_and_back(run: Run) -> 
         assert len(driven.tuning.asked("propose")) == 1
 
 
+SWITCHES_OFF: dict[str, Any] = {
+    "topic": "smalltalk",
+    "log": decisions({"smalltalk": SMALLTALK}),
+    "topics": [topic("smalltalk")],
+}
+OFF = Cuts(1.0, 1.0)
+CAUTION = "! with these cuts hardly any message"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_fit_that_switches_a_topic_off_says_so(run: Run, size: tuple[int, int]) -> None:
+    async with tuning(run, size, **SWITCHES_OFF) as driven:
+        assert CAUTION not in driven.text
+        await driven.press("f")
+        assert driven.now == OFF and CAUTION in driven.text and "triggers and" in driven.text
+        assert "40 of 40 noise decisions" in driven.text and "enter asks first" in driven.text
+        assert driven.screen.decisions.size.height >= 3
+        await driven.press("c", "left")
+        assert driven.now == Cuts(0.99, 1.0) and CAUTION in driven.text
+        await driven.press("H")
+        assert CAUTION not in driven.text and "enter applies and commits" in driven.text
+        await driven.press("f")
+        assert driven.now == OFF and CAUTION in driven.text
+        await driven.press("escape")
+        assert driven.now == TODAY and CAUTION not in driven.text
+
+
+async def test_applying_it_asks_with_the_focus_on_cancel(run: Run) -> None:
+    async with tuning(run, **SWITCHES_OFF) as driven:
+        await driven.press("f", "enter")
+        assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
+        assert "smalltalk: gate .25, active .60 ▸ gate 1.0, active 1.0" in driven.text
+        assert "With these cuts hardly any message reaches the topic" in driven.text
+        for keys in (("enter",), ("enter", "escape"), ("enter", "right", "left", "enter")):
+            await driven.press(*keys)
+            assert "▸ Cancel ◂" not in driven.text and driven.now == OFF
+        assert not driven.tuning.asked("apply")
+        await driven.press("enter", "right", "enter")
+        assert driven.tuning.asked("apply") == [("apply", "smalltalk", OFF)]
+        assert driven.state.today == OFF and CAUTION not in driven.text
+
+
+async def test_a_caution_outlives_its_proposal(run: Run) -> None:
+    async with tuning(run, **SWITCHES_OFF) as driven:
+        await driven.press("f", "y")
+        assert not driven.state.proposals and driven.now == OFF and CAUTION in driven.text
+        await driven.press("enter")
+        assert isinstance(driven.app.screen, ConfirmScreen) and not driven.tuning.asked("apply")
+
+
+async def test_cuts_moved_on_from_it_are_applied_without_a_question(run: Run) -> None:
+    async with tuning(run, **SWITCHES_OFF) as driven:
+        await driven.press("f", "c", "H", "enter")
+        assert driven.tuning.asked("apply") == [("apply", "smalltalk", Cuts(0.95, 1.0))]
+
+
+@pytest.mark.parametrize(
+    ("size", "enlarged"), [((60, 16), ()), ((80, 24), ("1", "plus")), ((80, 24), ("3", "plus"))]
+)
+async def test_what_fitting_says_is_said_where_its_panel_is_out_of_sight(
+    run: Run, size: tuple[int, int], enlarged: tuple[str, ...]
+) -> None:
+    async with tuning(run, size, **SWITCHES_OFF) as driven:
+        await driven.press(*enlarged, "f")
+        assert CAUTION in driven.said and "40 of 40 noise decisions kept out, today 0 · " in driven.said
+        await driven.press("enter")
+        assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
+        assert "Apply it" in driven.text
+
+
+async def test_a_refusal_is_said_there_too(run: Run) -> None:
+    async with tuning(run, (60, 16), topic="journal-daily") as driven:
+        await driven.press("f")
+        assert "! no proposal: " in driven.said
+
+
+async def test_what_fitting_says_is_said_once_where_there_is_room(run: Run) -> None:
+    async with tuning(run, (80, 24)) as driven:
+        await driven.press("f")
+        assert "fit held out" in driven.text and not driven.said
+
+
 async def test_a_refused_fit_says_why_and_moves_nothing(run: Run) -> None:
     async with tuning(run, topic="journal-daily") as driven:
         await driven.press("f")
@@ -441,6 +525,41 @@ async def test_plus_gives_a_panel_the_area(run: Run) -> None:
         assert driven.zoomed() is None and driven.screen.scores.region.area
 
 
+@pytest.mark.parametrize("panel", ["1", "3"])
+async def test_an_enlarged_list_says_where_the_cuts_stand(run: Run, panel: str) -> None:
+    async with tuning(run, (80, 24)) as driven:
+        await driven.press(panel, "plus")
+        more = {"1": "s sort", "3": "200 of 551 shown · y useful"}[panel]
+        assert f"code-style · gate .25, active .60 · {more}" in driven.text
+        await driven.press("L")
+        assert "code-style · gate .25, active .60 ▸ gate .25, active .65" in driven.text
+        await driven.press("underscore")
+        assert "code-style · gate .25" not in driven.text
+
+
+async def test_gate_calls_and_cost_are_seen_on_a_small_terminal(run: Run) -> None:
+    async with tuning(run, (80, 24)) as driven:
+        figures = driven.state.overview["code-style"]
+        assert per_day(figures.gate_calls_per_day) in driven.line("calls/d")
+        assert a_day(figures.cost_usd_per_day) in driven.line("cost/d")
+        await driven.press("L")
+        assert f"{per_day(figures.gate_calls_per_day)}▸" in driven.line("calls/d")
+        for column, amount in (
+            ("gate/d", per_day(figures.gate_calls_per_day)),
+            ("cost/d", a_day(figures.cost_usd_per_day)),
+        ):
+            await driven.press("s")
+            assert column in driven.lines[2] and amount in driven.line("▌code-style")[:34]
+
+
+async def test_the_order_is_said_only_where_the_title_does_not(run: Run) -> None:
+    async with tuning(run) as driven:
+        await driven.press("s")
+        assert "topics: most gate calls" not in driven.said
+        await driven.press("3", "plus", "s")
+        assert "topics: highest cost" in driven.said
+
+
 async def test_o_opens_the_decision(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("3", "o")
@@ -448,6 +567,11 @@ async def test_o_opens_the_decision(run: Run) -> None:
         assert isinstance(page, PageScreen) and "nobody has said" in driven.text
         await driven.press("escape")
         assert driven.is_open() and not page.is_attached
+
+
+async def test_a_small_terminal_says_where_help_is(run: Run) -> None:
+    async with tuning(run, (80, 24)) as driven:
+        assert "? help" in driven.lines[-1]
 
 
 async def test_help_lists_what_the_keys_do_here(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine, status_view
-from tests.tui.tune_data import TOPICS, Kind, decisions, topic
+from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import tuning
 
 Picture = Callable[[Driven, str], None]
@@ -19,7 +19,7 @@ Picture = Callable[[Driven, str], None]
 @pytest.fixture(autouse=True)
 def topic_files(engine: FakeEngine) -> None:
     """The topics' files, so that their cuts can be applied."""
-    for name in TOPICS:
+    for name in (*TOPICS, "smalltalk"):
         (engine.root / "topics" / f"{name}.md").write_text(f"{name}\n", encoding="utf-8")
 
 
@@ -100,6 +100,25 @@ async def test_fit_refused(run: Run, picture: Picture, size: str) -> None:
     async with tuning(run, SIZES[size], topic="journal-daily") as driven:
         await driven.press("f")
         picture(driven, f"tune/fit-refused-{size}")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_fit_with_a_caution(run: Run, picture: Picture, size: str) -> None:
+    kinds = {**TOPICS, "smalltalk": SMALLTALK}
+    async with tuning(
+        run, SIZES[size], topic="smalltalk", log=decisions(kinds), topics=[topic(name) for name in kinds]
+    ) as driven:
+        await driven.press("f")
+        picture(driven, f"tune/fit-caution-{size}")
+        await driven.press("enter")
+        picture(driven, f"tune/fit-caution-question-{size}")
+
+
+@pytest.mark.parametrize("sorting", [1, 2])
+async def test_sorted_by_what_it_costs(run: Run, picture: Picture, sorting: int) -> None:
+    async with tuning(run, SIZES["80x24"]) as driven:
+        await driven.press(*["s"] * sorting)
+        picture(driven, f"tune/by-{driven.state.sorting}-80x24")
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x40"])

@@ -72,6 +72,22 @@ def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None
     assert heading.split() == ["topic", *columns]
 
 
+@pytest.mark.parametrize(
+    ("sorting", "columns"),
+    [
+        ("worst", ["prec", "rec", "F1"]),
+        ("calls", ["F1", "gate/d"]),
+        ("cost", ["F1", "cost/d"]),
+        ("labels", ["F1", "labels"]),
+    ],
+)
+def test_what_decides_the_order_has_its_column(sorting: str, columns: list[str]) -> None:
+    text = text_of(listed(sorting=sorting), 29)
+    assert text.splitlines()[0].split() == ["topic", *columns]
+    wide = text_of(listed(sorting=sorting), 72).splitlines()[0].split()
+    assert wide == ["topic", "prec", "rec", "F1", "gate/d", "cost/d", "labels"]
+
+
 def test_the_foot_adds_up_and_names_the_sources() -> None:
     text = text_of(listed(left_out=7), 72)
     assert "all 4" in text and "of 2,204 decisions · 7 not replayed" in text
@@ -141,6 +157,13 @@ def test_less_asking_is_better_and_less_recall_is_worse() -> None:
     assert styles["−10"] == roles.active and styles["−.18"] == roles.trouble
 
 
+@pytest.mark.parametrize("width", [42, 44])
+def test_long_figures_take_from_short_names(width: int) -> None:
+    before = some(labelled=12_345, cost_usd_per_day=0.004, gate_calls_per_day=1234.0)
+    text = "\n".join(row.text for row in draw_changes(changes(before=before), width, PLAIN))
+    assert "12,345" in text and "cost/d $0.0040" in text and "calls/d  1,234" in text and "…" not in text
+
+
 def test_unmoved_there_is_nothing_to_compare() -> None:
     text = "\n".join(row.text for row in draw_changes(changes(now=TODAY), 64, PLAIN))
     assert "▸" not in text and ".71" in text
@@ -163,6 +186,29 @@ def test_what_fitting_says_comes_below() -> None:
     assert said.startswith("! no proposal: 8 decisions")
     assert "fitting" in draw_changes(changes(now=TODAY, fitting=True), 42, PLAIN)[4].text
     assert "! disk" in draw_changes(changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
+
+
+@pytest.mark.parametrize("width", [32, 44, 64, 120])
+def test_a_caution_is_shown_whole_and_before_what_fitting_says(width: int) -> None:
+    held_out = HeldOut(
+        5,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        kind="noise",
+        noise=40,
+        noise_kept_out=40.0,
+        gate_calls=3,
+        today_gate_calls=9,
+    )
+    fit = Proposal("smalltalk", TODAY, Cuts(1.0, 1.0), "", some(), some(), held_out)
+    view = changes(now=Cuts(1.0, 1.0), after=some(), proposal=fit, caution=fit.caution)
+    rows = draw_changes(view, width, PLAIN)[4:]
+    assert fit.caution and len(rows) <= 5 and all(row.cells <= width for row in rows)
+    said = " ".join(" ".join(row.text for row in rows).split())
+    assert said.startswith(f"! {fit.caution} fit held out")
 
 
 # Decisions.

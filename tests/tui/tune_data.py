@@ -63,6 +63,8 @@ TOPICS: dict[str, Kind] = {
     "journal-daily": Kind(5, 3, 12),
     "people-lookup": Kind(0, 0, 6),
 }
+SMALLTALK = Kind(0, 40, 10, noise_at=(0.97, 0.03))
+"""Noise that scores as high as anything can, so that what fits best switches the topic off."""
 
 
 def topic(name: str, **changes: object) -> Topic:

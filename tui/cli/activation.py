@@ -205,7 +205,7 @@ def decisions_label(decisions: tuple[str, ...], label: str | None, as_json: bool
         log = engine.decision_log
         known = [log.find(decision) for decision in decisions]
         labelled = [log.label_known(decision, useful) for decision in known]
-        engine.learn()
+        engine.labels.learn()
         if as_json:
             emit_json([decision._asdict() for decision in labelled])
             return

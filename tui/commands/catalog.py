@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tui.commands.command import LISTS, Command, PanelName, Situation
+from typing import ClassVar
+
+from tui.commands.command import LISTS, Command, Need, PanelName, Situation
+from tui.commands.shared import A_TOPIC, ROWS, Focus, Label
 
 
 class AnswerYes(Command):
@@ -36,18 +39,17 @@ class Back(Command):
     footer = "back"
     rank = 2
     palette = False
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(
+            lambda here: here.zoomed or here.filtered or here.trying or here.panel == "try",
+            "this is the top level; q quits",
+        ),
+    )
 
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """At the top there is nothing to leave."""
-        at_top = not (situation.zoomed or situation.filtered or situation.trying or situation.panel == "try")
-        return "this is the top level; q quits" if at_top else ""
 
-
-class _Focus(Command):
-    footer = "panel"
-    rank = 10
+class _Focus(Focus):
     panels = LISTS
+    rank = 10
 
 
 class FocusFeed(_Focus):
@@ -109,26 +111,17 @@ class Open(Command):
     panels = LISTS
     footer = "open"
     rank = 20
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """An empty list has nothing to open."""
-        return "" if situation.rows else "there is nothing here yet"
+    needs = (ROWS,)
 
 
-class _Label(Command):
+class _Label(Label):
     panels = frozenset[PanelName]({"activation"})
-    footer = "useful / noise"
     rank = 22
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """A label belongs to a logged decision and is written to the log."""
-        if not situation.topic:
-            return "no topic is selected"
-        if situation.trying or not situation.key:
-            return "a tried message is not in the decision log"
-        return "the workspace is read-only" if situation.read_only else ""
+    needs = (
+        A_TOPIC,
+        Need(lambda here: here.key and not here.trying, "a tried message is not in the decision log"),
+        *Label.needs,
+    )
 
 
 class LabelUseful(_Label):
@@ -153,11 +146,7 @@ class Edit(Command):
     panels = LISTS
     footer = "edit"
     rank = 24
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """Some rows are no files."""
-        return "" if situation.file else "the selection is no file"
+    needs = (Need(lambda here: here.file, "the selection is no file"),)
 
 
 class Try(Command):
@@ -193,11 +182,7 @@ class Filter(Command):
 class _Match(Command):
     panels = frozenset[PanelName]({"feed", "ledger"})
     palette = False
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """There are only matches where there is a filter."""
-        return "" if situation.filtered else "no filter is set; / sets one"
+    needs = (Need(lambda here: here.filtered, "no filter is set; / sets one"),)
 
 
 class NextMatch(_Match):
@@ -222,11 +207,7 @@ class Zoom(Command):
     panels = LISTS
     footer = "enlarge"
     rank = 40
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """It has no more to give."""
-        return "the panel is enlarged already" if situation.zoomed else ""
+    needs = (Need(lambda here: not here.zoomed, "the panel is enlarged already"),)
 
 
 class Unzoom(Command):
@@ -235,11 +216,7 @@ class Unzoom(Command):
     keys = ("underscore",)
     title = "Show all panels"
     panels = LISTS
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """Only an enlarged panel can shrink."""
-        return "" if situation.zoomed else "no panel is enlarged"
+    needs = (Need(lambda here: here.zoomed, "no panel is enlarged"),)
 
 
 class Down(Command):
@@ -330,11 +307,7 @@ class Problems(Command):
     keys = ("exclamation_mark",)
     title = "Show the problems"
     panels = LISTS
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """Good news."""
-        return "" if situation.problems else "nothing is wrong"
+    needs = (Need(lambda here: here.problems, "nothing is wrong"),)
 
 
 class Copy(Command):
@@ -343,11 +316,7 @@ class Copy(Command):
     keys = ("Y",)
     title = "Copy the selection"
     panels = LISTS
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """An empty panel has nothing to copy."""
-        return "" if situation.rows else "there is nothing here yet"
+    needs = (ROWS,)
 
 
 class Theme(Command):

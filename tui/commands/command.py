@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -81,6 +82,19 @@ class Situation:
     fitting: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something without which a command can do nothing.
+
+    Attributes:
+        met: Whether it is there.
+        otherwise: What to say where it is not, in one clause.
+    """
+
+    met: Callable[[Situation], object]
+    otherwise: str
+
+
 class Command:
     """The base of all actions; the docstring of each is its help."""
 
@@ -96,6 +110,8 @@ class Command:
     """Order in the footer; the highest give way first where there is no room."""
     palette: ClassVar[bool] = True
     """Whether the palette lists it; plain movement is not worth a search."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What it cannot be done without; the first that is missing is the reason that is given."""
     passing: ClassVar[bool] = False
     """Whether it is there for moments only, such as an answer; the palette hides it at other times."""
 
@@ -107,7 +123,7 @@ class Command:
     @classmethod
     def refusal(cls, situation: Situation) -> str:
         """Why it cannot be done just now, in one clause; empty when it can."""
-        return ""
+        return next((need.otherwise for need in cls.needs if not need.met(situation)), "")
 
     @classmethod
     def help(cls) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tui.commands.catalog import (
     AnswerNo,
     AnswerYes,
@@ -26,20 +28,17 @@ from tui.commands.catalog import (
     Up,
     Zoom,
 )
-from tui.commands.command import LINES, TUNE_PANELS, Command, PanelName, Situation
+from tui.commands.command import LINES, TUNE_PANELS, Command, Need, PanelName, Situation
+from tui.commands.shared import A_TOPIC, WRITABLE, Focus, Label
 
 TUNE_LISTS: frozenset[PanelName] = frozenset(TUNE_PANELS) - LINES
+THE_LOG = Need(lambda here: not here.loading, "the decision log is being read")
+A_DECISION = Need(lambda here: here.decision, "no decision is selected")
 
 
 class _Tuning(Command):
     panels = TUNE_LISTS
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """There must be a topic, and its decisions must be known."""
-        if situation.loading:
-            return "the decision log is being read"
-        return "" if situation.topic else "no topic is selected"
+    needs: ClassVar[tuple[Need, ...]] = (THE_LOG, A_TOPIC)
 
 
 class Discard(_Tuning):
@@ -61,16 +60,11 @@ class BackOut(Back):
     """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
 
     rank = 20
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """There is always the workbench to return to."""
-        return ""
+    needs = ()  # there is always the workbench to return to
 
 
-class _Focus(Command):
+class _Focus(Focus):
     panels = TUNE_LISTS
-    footer = "panel"
     rank = 30
 
 
@@ -141,24 +135,21 @@ class OtherCut(_Tuning):
 
 
 class Apply(_Tuning):
-    """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it."""
+    """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it.
+
+    Asks first where a fit warned of such cuts.
+    """
 
     keys = ("enter",)
     title = "Apply the cuts and commit"
     footer = "apply"
     rank = 2
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """Something must have been moved, and there must be a file that can be written."""
-        refusal = super().refusal(situation)
-        if refusal:
-            return refusal
-        if not situation.moved:
-            return "no cut is moved"
-        if situation.read_only:
-            return "the workspace is read-only"
-        return "" if situation.file else "the topic has no file any more"
+    needs = (
+        *_Tuning.needs,
+        Need(lambda here: here.moved, "no cut is moved"),
+        WRITABLE,
+        Need(lambda here: here.file, "the topic has no file any more"),
+    )
 
 
 class Fit(_Tuning):
@@ -168,26 +159,13 @@ class Fit(_Tuning):
     title = "Fit the cuts to the labels"
     footer = "fit"
     rank = 8
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """One at a time."""
-        return super().refusal(situation) or ("a fit is under way" if situation.fitting else "")
+    needs = (*_Tuning.needs, Need(lambda here: not here.fitting, "a fit is under way"))
 
 
-class _Label(_Tuning):
-    footer = "useful / noise"
+class _Label(Label):
+    panels = TUNE_LISTS
     rank = 10
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """A label belongs to a decision and is written to the log."""
-        refusal = super().refusal(situation)
-        if refusal:
-            return refusal
-        if not situation.decision:
-            return "no decision is selected"
-        return "the workspace is read-only" if situation.read_only else ""
+    needs = (*_Tuning.needs, A_DECISION, *Label.needs)
 
 
 class LabelUseful(_Label):
@@ -218,12 +196,8 @@ class Undo(Command):
     title = "Undo the last applied change"
     panels = TUNE_LISTS
     footer = "undo"
-    rank = 12
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """It writes a file."""
-        return "the workspace is read-only" if situation.read_only else ""
+    rank = 16
+    needs = (WRITABLE,)
 
 
 class OpenDecision(_Tuning):
@@ -231,15 +205,14 @@ class OpenDecision(_Tuning):
 
     keys = ("o", "space")
     title = "Open the decision"
-
-    @classmethod
-    def refusal(cls, situation: Situation) -> str:
-        """There must be one."""
-        return super().refusal(situation) or ("" if situation.decision else "no decision is selected")
+    needs = (*_Tuning.needs, A_DECISION)
 
 
 class Sort(Command):
-    """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name."""
+    """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name.
+
+    What decides the order has its column, however narrow the list is.
+    """
 
     keys = ("s",)
     title = "Sort the topics otherwise"

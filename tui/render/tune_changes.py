@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.style import Style
+
 from engine.activation.policy import Cuts
 from tui.draw import Row, wrap
 from tui.figures import count, score
@@ -24,6 +26,8 @@ ROOMY = 62
 """Cells from which words are written out."""
 _LEAST = 0.005
 _MOST_NOTES = 3
+_MOST_WARNED = 5
+"""Lines of notes where one of them is a caution: it is shown whole, and the figures give way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Changes:
         proposal: What fitting said, where it was asked.
         fitting: It is being asked.
         problem: Why it could not be asked.
+        caution: What to know before the cuts as they stand are applied; empty where there is nothing.
     """
 
     today: Cuts
@@ -49,6 +54,7 @@ class Changes:
     proposal: Proposal | None = None
     fitting: bool = False
     problem: str = ""
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +80,10 @@ class _Block:
 
     def draw(self, line: _Line, roles: Roles) -> Row:
         """One figure."""
-        row = Row().fit(line.name, self.name, roles.strong if line.held else roles.muted)
-        row.fit(line.before, self.before, roles.normal, "right")
+        room = self.name + self.before
+        name = min(self.name, room - len(line.before))  # a long number takes from the room of a short name
+        row = Row().fit(line.name, name, roles.strong if line.held else roles.muted)
+        row.fit(line.before, room - name, roles.normal, "right")
         if line.after:
             same = line.after == line.before and not line.change
             row.add(self.arrow, roles.faint).add(line.after, roles.muted if same else roles.strong)
@@ -87,7 +95,7 @@ class _Block:
 
 
 _WIDE = (_Block(10, 7, " ▸ ", 7), 38, _Block(10, 4, " ▸ ", 4))
-_NARROW = (_Block(6, 7, "▸", 0), 23, _Block(5, 4, "▸", 4))
+_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(4, 4, "▸", 4))
 
 
 def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
@@ -106,7 +114,9 @@ def _left(view: Changes, roomy: bool) -> tuple[_Line, ...]:
     """The cuts and what they cost."""
     before, after = view.before, view.after
     words = (
-        ("active at", "gate at", "calls/day", "cost/day") if roomy else ("active", "gate", "calls", "cost")
+        ("active at", "gate at", "calls/day", "cost/day")
+        if roomy
+        else ("active", "gate", "calls/d", "cost/d")
     )
     moved = after is not None
     return (
@@ -182,36 +192,48 @@ def signed(value: float, text: Callable[[float], str]) -> str:
 
 
 def notes(view: Changes, width: int, roles: Roles) -> list[Row]:
-    """What fitting says, where it was asked."""
+    """What to beware of, and what fitting says, where it was asked."""
+    warned = _caution(view.caution, width, roles)
+    said = _most(_said(view, width, roles), width, _MOST_WARNED - len(warned) if warned else _MOST_NOTES)
+    return [*warned, *said]
+
+
+def _caution(words: str, width: int, roles: Roles) -> list[Row]:
+    """What to beware of."""
+    style = roles.gate + Style(bold=True)
+    return wrap([("! ", style), (words, style)], width, indent=2)[:_MOST_WARNED] if words else []
+
+
+def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
+    """What fitting says."""
     if view.fitting:
         return [Row(("fitting the cuts to the labels …", roles.faint))]
     if view.problem:
-        return _most(wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2), width)
+        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
     proposal = view.proposal
     if proposal is None:
         return []
     if proposal.cuts is None:
         pieces = [("! no proposal: ", roles.gate), (first_line(proposal.refused), roles.normal)]
-        return _most(wrap(pieces, width, indent=2), width)
+        return wrap(pieces, width, indent=2)
     gate, activate = cut_text(proposal.cuts.gate), cut_text(proposal.cuts.activate)
     if proposal.cuts != view.now or proposal.held_out is None:
         pieces = [("fit ", roles.strong), (f"gate {gate}, active {activate}", roles.normal)]
         if proposal.cuts != view.now:
             pieces.append((" · f shows it", roles.muted))
-        return _most(wrap(pieces, width, indent=4), width)
-    lead, text = (
-        ("fit ", str(proposal.held_out)) if width >= ROOMY else ("fit held out ", proposal.held_out.effect)
-    )
-    effect, *others = text.split("; ")
-    rows = [Row((lead, roles.strong), (effect, roles.normal))]
+        return wrap(pieces, width, indent=4)
+    lead, (effect, *others) = "fit ", str(proposal.held_out).split("; ")
+    if len(lead) + len(effect) > width:
+        lead, (effect, *others) = "fit held out ", proposal.held_out.effect.split("; ")
+    rows = wrap([(lead, roles.strong), (effect, roles.normal)], width, indent=4)
     for other in others:
         rows.extend(Row().gap(4).extend(row) for row in wrap([(other, roles.muted)], width - 4))
-    return [row.cut(width) for row in _most(rows, width)]
+    return rows
 
 
-def _most(rows: list[Row], width: int) -> list[Row]:
+def _most(rows: list[Row], width: int, most: int) -> list[Row]:
     """As many lines as there is room for; the last one says when it is not all."""
-    kept = rows[:_MOST_NOTES]
-    if len(rows) > _MOST_NOTES:
+    kept = rows[:most]
+    if kept and len(rows) > most:
         kept[-1] = kept[-1].cut(width - 2).add(" …", rows[-1].pieces[-1][1])
     return kept

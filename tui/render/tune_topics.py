@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Sorting = Literal["worst", "calls", "cost", "labels", "name"]
 SORTINGS: tuple[Sorting, ...] = get_args(Sorting)
+Column = Literal["rates", "calls", "cost", "labels"]
 SORTED_BY: dict[Sorting, str] = {
     "worst": "worst first",
     "calls": "most gate calls",
@@ -30,7 +31,10 @@ SORTED_BY: dict[Sorting, str] = {
 }
 POOR = 0.7
 """Precision, recall or F1 below which a figure is shown as trouble."""
-TOTAL_LINES = 4
+_COLUMNS: tuple[tuple[Column, int, int], ...] = (
+    ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
+)  # fmt: skip
+"""Columns beside F1 with their cells, and the cells that a name keeps beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +84,23 @@ class _Columns:
     """How wide the name is, and which columns there are besides F1."""
 
     name: int
-    rates: bool
-    calls: bool
-    cost: bool
-    labels: bool
+    shown: frozenset[Column]
 
 
-def _plan(width: int, longest: int) -> _Columns:
-    """The columns that fit beside F1: names give way to them, down to some cells."""
+def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
+    """The columns that fit beside F1: names give way to them, down to some cells.
+
+    What the list is sorted by comes before all others, however narrow it is.
+    """
     room = width - 1 - 5
     wanted = max(12, min(longest, 30))
-    parts = [False, False, False, False]
-    for at, (cells, least) in enumerate(((10, 12), (7, 14), (8, 16), (8, wanted))):
-        if room - cells < min(least, wanted):
+    shown: set[Column] = set()
+    for column, cells, least in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
+        if room - cells < min(least if column != sorting else 12, wanted):
             break
-        parts[at] = True
+        shown.add(column)
         room -= cells
-    return _Columns(room, *parts)
+    return _Columns(room, frozenset(shown))
 
 
 def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles, *, focused: bool) -> Drawn:
@@ -114,7 +118,7 @@ def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles
     if note:
         return Drawn(tuple(note[:height]))
     longest = max((len(name) for name in view.figures), default=0)
-    plan = _plan(width, longest)
+    plan = _plan(width, longest, view.sorting)
     foot = _foot(view, plan, width, roles)
     room = max(1, height - 1 - len(foot))
     lines = [_heading(plan, roles)]
@@ -152,14 +156,14 @@ def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
 
 def _heading(plan: _Columns, roles: Roles) -> Row:
     row = Row().gap().fit("topic", plan.name, roles.faint)
-    if plan.rates:
+    if "rates" in plan.shown:
         row.gap().fit("prec", 4, roles.faint, "right").gap().fit("rec", 4, roles.faint, "right")
     row.gap().fit("F1", 4, roles.faint, "right")
-    if plan.calls:
+    if "calls" in plan.shown:
         row.gap().fit("gate/d", 6, roles.faint, "right")
-    if plan.cost:
+    if "cost" in plan.shown:
         row.gap().fit("cost/d", 7, roles.faint, "right")
-    return row.gap().fit("labels", 7, roles.faint, "right") if plan.labels else row
+    return row.gap().fit("labels", 7, roles.faint, "right") if "labels" in plan.shown else row
 
 
 def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style | None) -> Row:
@@ -184,17 +188,17 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
         style = roles.faint if value is None or thin else roles.trouble if value < POOR else plain
         row.gap().fit(rate_text(value), 4, style, "right")
 
-    if plan.rates:
+    if "rates" in plan.shown:
         rate(figures.precision, roles.normal)
         rate(figures.recall, roles.normal)
     rate(figures.f1, roles.strong if strong else roles.normal)
-    if plan.calls:
+    if "calls" in plan.shown:
         calls = figures.gate_calls_per_day
         row.gap().fit(per_day(calls), 6, roles.gate if calls else roles.faint, "right")
-    if plan.cost:
+    if "cost" in plan.shown:
         cost = figures.cost_usd_per_day
         row.gap().fit(a_day(cost), 7, roles.normal if cost else roles.faint, "right")
-    if plan.labels:
+    if "labels" in plan.shown:
         row.gap().fit(count(figures.labelled), 7, roles.muted, "right")
     return row
 

@@ -140,11 +140,12 @@ class TuneScreen(Commanded):
     def show(self) -> None:
         """Hands the state to the panels; each draws only what is different."""
         state = self.state
-        self.topics.show(state.topics())
+        standing = self.actions.standing()
+        self.topics.show(state.topics(), standing)
         changes = state.changes()
         self.scores.show(self._scores(self.actions.summary(changes)))
         self.changes.show(changes, self.actions.hint())
-        self.decisions.show_listing(state.topic, state.list_decisions(), self._nothing_listed())
+        self.decisions.show_listing(state.topic, state.list_decisions(), self._nothing_listed(), standing)
         self.update_footer()
 
     def _scores(self, summary: tuple[str, ...]) -> Scores:

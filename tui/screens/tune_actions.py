@@ -10,10 +10,10 @@ from tui.commands import catalog, tune
 from tui.commands.command import Command, Situation, TunePanel
 from tui.editor import file_of
 from tui.render.help import help_lines
-from tui.render.tune_changes import Changes
+from tui.render.tune_changes import Changes, notes
 from tui.render.tune_decisions import decision_detail, label_text
 from tui.render.tune_plot import cut_text
-from tui.render.tune_topics import SORTED_BY, per_day, rate_text
+from tui.render.tune_topics import SORTED_BY, a_day, per_day, rate_text
 from tui.roles import PLAIN
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.page import MOTIONS, Builder, PageScreen
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ORDER: tuple[TunePanel, ...] = ("topics", "scores", "decisions")
 COMMIT = 7
 """Characters of a commit's name that are shown."""
+_ONE_LINE = 400
 
 
 class TuneActions:
@@ -97,8 +98,7 @@ class TuneActions:
         """Focuses a panel; from an enlarged one that panel is enlarged instead."""
         screen = self.screen
         if screen.zoomed is not None:
-            screen.zoomed = name
-            screen.lay_out()
+            self._enlarge(name)
         screen.focus_panel(name)
 
     def cycle(self, step: int) -> None:
@@ -123,13 +123,17 @@ class TuneActions:
         """Gives the panel in use the whole area."""
         screen = self.screen
         if screen.panel_in_use != "filter":
-            screen.zoomed = screen.panel_in_use
-            screen.lay_out()
+            self._enlarge(screen.panel_in_use)
 
     def unzoom(self) -> None:
         """Shows all panels again."""
-        self.screen.zoomed = None
-        self.screen.lay_out()
+        self._enlarge(None)
+
+    def _enlarge(self, name: TunePanel | None) -> None:
+        screen = self.screen
+        screen.zoomed = name
+        screen.lay_out()
+        screen.show()
 
     def back(self) -> None:
         """Leaves the innermost level there is."""
@@ -172,15 +176,24 @@ class TuneActions:
         self.screen.show()
 
     def apply(self) -> None:
-        """Writes the moved cuts."""
+        """Writes the moved cuts; asks first where there is something to beware of."""
         state = self.screen.state
-        self.screen.work.write(CutsWish(state.topic, state.now))
+        wish = CutsWish(state.topic, state.now)
+        if state.caution:
+            question = (
+                f"{state.topic}: {_cuts(state.today)} ▸ {_cuts(state.now)}\n"
+                f"{state.caution[:1].upper()}{state.caution[1:]}."
+            )
+            self._ask("apply", question, "Apply it", wish)
+        else:
+            self.screen.work.write(wish)
 
     def fit(self) -> None:
         """Shows what fitting says, or takes it away again; asks where it was not asked yet."""
         screen, state = self.screen, self.screen.state
         if state.topic in state.proposals:
             state.show_fit()
+            self._say_fit(state.topic)
         else:
             state.fitting = state.topic
             state.fit_problem.pop(state.topic, None)
@@ -195,10 +208,17 @@ class TuneActions:
         if proposed.proposal is None:
             state.fit_problem[proposed.topic] = proposed.problem
         else:
-            state.proposals[proposed.topic] = proposed.proposal
-            if proposed.topic == state.topic and not state.at_proposal:
-                state.show_fit()
+            state.take_fit(proposed.proposal)
         screen.show()
+        self._say_fit(proposed.topic)
+
+    def _say_fit(self, topic: str) -> None:
+        """Says in passing what fitting says, where the panel that shows it is out of sight."""
+        screen, changes = self.screen, self.screen.state.changes()
+        if changes is None or screen.changes.display or topic != screen.state.topic:
+            return
+        said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
+        screen.say(said, trouble=bool(changes.problem))
 
     def undo(self) -> None:
         """Asks whether the last applied change is to be taken back."""
@@ -209,11 +229,17 @@ class TuneActions:
             question = (
                 f"Take back what was applied last?\n{last.topic}: {_cuts(last.after)} ▸ {_cuts(last.before)}"
             )
-        self.screen.app.push_screen(ConfirmScreen("undo", question, "Take it back"), self._undo)
+        self._ask("undo", question, "Take it back", CutsWish("", None))
 
-    def _undo(self, yes: bool | None) -> None:
-        if yes:
-            self.screen.work.write(CutsWish("", None))
+    def _ask(self, title: str, question: str, answer: str, wish: CutsWish) -> None:
+        """Writes only if the person says so."""
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.screen.work.write(wish)
+
+        self.screen.app.clear_notifications()  # on a small screen they would lie over the answers
+        self.screen.app.push_screen(ConfirmScreen(title, question, answer), answered)
 
     def written(self, written: Written) -> None:
         """Cuts were written, or refused: says so, with the commit."""
@@ -226,8 +252,8 @@ class TuneActions:
         if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
             state.moves.pop(applied.topic, None)
         commit = f"commit {applied.commit[:COMMIT]}" if applied.commit else applied.why or "not committed"
-        done = "taken back" if written.undone else "applied"
-        screen.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}")
+        done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
+        screen.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}{more}")
 
     # Decisions
 
@@ -276,9 +302,11 @@ class TuneActions:
 
     def sort(self) -> None:
         """Sorts the topics by the next thing."""
-        sorting = self.screen.state.next_sorting()
-        self.screen.show()
-        self.screen.say(f"topics: {SORTED_BY[sorting]}")
+        screen, state = self.screen, self.screen.state
+        sorting = state.next_sorting()
+        screen.show()
+        if state.query or not screen.topics.display:  # else the panel's title says it
+            screen.say(f"topics: {SORTED_BY[sorting]}")
 
     def file(self) -> str:
         """The chosen topic's file, relative to the workspace; empty where it has none."""
@@ -324,8 +352,16 @@ class TuneActions:
             status = self.screen.bench.status
             if status is not None and status.read_only:
                 return "read-only: cannot be applied · esc discards"
-            return "enter applies and commits · esc discards"
+            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
         return "← → moves a cut"
+
+    def standing(self) -> str:
+        """The topic and its cuts, where the panel that shows them is out of sight."""
+        screen, state = self.screen, self.screen.state
+        if not state.known or screen.scores.display:
+            return ""
+        moved = f" ▸ {_cuts(state.now)}" if state.moved else ""
+        return f"{state.topic} · {_cuts(state.today)}{moved}"
 
     def summary(self, changes: Changes | None) -> tuple[str, ...]:
         """The comparison in one line, where there is no room for its panel."""
@@ -333,10 +369,11 @@ class TuneActions:
             return ()
         before, after = changes.before, changes.after or changes.before
         return tuple(
-            f"{word} {was}" if was == now else f"{word} {was} ▸ {now}"
+            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
             for word, was, now in (
                 ("F1", rate_text(before.f1), rate_text(after.f1)),
-                ("gate calls/day", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
             )
         )
 

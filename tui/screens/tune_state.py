@@ -6,6 +6,7 @@ Nothing here touches a widget or waits for anything: a moved cut is a few binary
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Cuts
@@ -39,6 +40,7 @@ class TuneState:
         self.moves: dict[str, Cuts] = {}
         self.proposals: dict[str, Proposal] = {}
         self.before_fit: dict[str, Cuts] = {}
+        self._warned: dict[str, Proposal] = {}
         self.fitting = ""
         self.fit_problem: dict[str, str] = {}
         self.saving: dict[str, bool] = {}
@@ -162,6 +164,20 @@ class TuneState:
         proposal = self.proposals.get(self.topic)
         return proposal is not None and proposal.cuts is not None and proposal.cuts == self.now
 
+    @property
+    def caution(self) -> str:
+        """What a fit warned of, while the cuts stand where that is true; it outlives the proposal."""
+        warned = self._warned.get(self.topic)
+        return replace(warned, cuts=self.now).caution if warned is not None and self.moved else ""
+
+    def take_fit(self, proposal: Proposal) -> None:
+        """Takes over what fitting says; puts the cuts there where its topic is the chosen one."""
+        self.proposals[proposal.topic] = proposal
+        if proposal.caution:
+            self._warned[proposal.topic] = proposal
+        if proposal.topic == self.topic and not self.at_proposal:
+            self.show_fit()
+
     def show_fit(self) -> None:
         """Puts the cuts where fitting would put them, or back to where they were before that."""
         proposal = self.proposals[self.topic]
@@ -224,6 +240,7 @@ class TuneState:
             self.proposals.get(self.topic),
             self.fitting == self.topic,
             self.fit_problem.get(self.topic, ""),
+            self.caution,
         )
 
     def list_decisions(self) -> Listing:

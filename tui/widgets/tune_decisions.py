@@ -28,14 +28,22 @@ class DecisionsPanel(RowList[DecisionItem]):
         super().__init__(id=id)
         self.listing = Listing()
         self.note = ""
+        self.standing = ""
         self._of = ""
 
-    def show_listing(self, topic: str, listing: Listing, note: str = "") -> None:
-        """Shows another list; on the same topic the same decision stays selected while it is listed."""
+    def show_listing(self, topic: str, listing: Listing, note: str = "", standing: str = "") -> None:
+        """Shows another list; on the same topic the same decision stays selected while it is listed.
+
+        Args:
+            topic: Whose decisions they are.
+            listing: The list.
+            note: Why there are none.
+            standing: Topic and cuts, if no other panel shows them.
+        """
         same = topic == self._of
         before = self.selected
         alike = (self.listing.flips is None) is (listing.flips is None)
-        self.listing, self.note, self._of = listing, note, topic
+        self.listing, self.note, self.standing, self._of = listing, note, standing, topic
         self.show(listing.items)
         if not listing.items:
             self.refresh()
@@ -78,6 +86,11 @@ class DecisionsPanel(RowList[DecisionItem]):
         """Moves on after a label, and stays on the last."""
         self.select(self.cursor + 1)
 
+    def on_resize(self) -> None:
+        """Another width has room for other words in the frame."""
+        super().on_resize()
+        self.summarise()
+
     def summarise(self) -> None:
         """How many there are and of what kind; how many are shown where not all are."""
         listing, shown = self.listing, len(self.items)
@@ -99,6 +112,8 @@ class DecisionsPanel(RowList[DecisionItem]):
         parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         if shown:
             parts += ["y useful", "n noise", "o open"]
+        if self.standing:
+            parts.insert(0, self.standing)
         self.set_frame(beside, joined_within(parts, self.size.width - 4))
 
     def selected_text(self) -> str:

@@ -11,6 +11,7 @@ from tui.figures import count
 from tui.render.activation import Drawn
 from tui.render.tune_topics import SORTED_BY, TopicList, draw_topics
 from tui.widgets.panel import Motion, Panel
+from tui.widgets.tune_scores import joined_within
 
 
 class TopicsPanel(Panel):
@@ -30,6 +31,7 @@ class TopicsPanel(Panel):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.view = TopicList()
+        self.standing = ""
         self._top = 0
         self._drawn: Drawn | None = None
 
@@ -38,11 +40,11 @@ class TopicsPanel(Panel):
         """Topics in the list."""
         return len(self.view.names)
 
-    def show(self, view: TopicList) -> None:
-        """Shows another state."""
-        if view == self.view:
+    def show(self, view: TopicList, standing: str = "") -> None:
+        """Shows another state; ``standing`` is where the cuts are, if no other panel shows it."""
+        if (view, standing) == (self.view, self.standing):
             return
-        self.view = view
+        self.view, self.standing = view, standing
         self._changed()
 
     def target(self, motion: Motion) -> int:
@@ -66,13 +68,7 @@ class TopicsPanel(Panel):
 
     def _changed(self) -> None:
         before, self._drawn = self._drawn, None
-        view = self.view
-        beside = SORTED_BY[view.sorting] if view.names else ""
-        if view.query:
-            beside = f"{count(len(view.names))} of {count(len(view.figures))}"
-        self.set_frame(
-            beside, f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
-        )
+        self._frame_it()
         if before is None:
             self.refresh()
             return
@@ -80,6 +76,15 @@ class TopicsPanel(Panel):
         self.refresh_different(before.lines, after.lines)
         for y in {before.chosen, after.chosen} - {-1}:
             self.refresh(Region(0, y, self.size.width, 1))
+
+    def _frame_it(self) -> None:
+        view = self.view
+        beside = SORTED_BY[view.sorting] if view.names else ""
+        if view.query:
+            beside = f"{count(len(view.names))} of {count(len(view.figures))}"
+        keys = f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
+        below = [part for part in (self.standing, keys) if part]
+        self.set_frame(beside, joined_within(below, self.size.width - 2))
 
     def drawn(self) -> Drawn:
         """The layout for the present size."""
@@ -94,6 +99,7 @@ class TopicsPanel(Panel):
     def on_resize(self) -> None:
         """A new size needs a new layout."""
         self._drawn = None
+        self._frame_it()
         self.refresh()
 
     def notify_style_update(self) -> None:

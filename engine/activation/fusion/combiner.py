@@ -53,6 +53,11 @@ FEATURES = (
     "vectors_own",
     "words_own",
     "owned",
+    "classifier_own",
+    "classifier_part",
+    "classifier_rivals",
+    "classifier_level",
+    "classifier_spread",
     "against_lead",
     "coverage",
     "length",
@@ -64,8 +69,9 @@ FEATURES = (
 """What the network sees of one topic, in order.
 
 ``_lead`` is a signal minus the highest of any other topic measured, ``_above`` minus the mean of the five
-highest; ``_own`` a signal minus what the topic's own entries reach among themselves; ``background`` the mean
-likeness to all topics.
+highest; ``_own`` a signal minus what the topic's own entries reach among themselves, ``_part`` divided by it,
+``_rivals`` minus what other topics' entries reach, ``_level`` and ``_spread`` what the own entries reach and
+how far that varies; ``background`` the mean likeness to all topics.
 """
 
 GROUPS = {
@@ -75,7 +81,7 @@ GROUPS = {
     "jaccard": ("jaccard",),
     "minhash": ("minhash",),
     "sentiment": ("sentiment",),
-    "classifier": ("classifier",),
+    "classifier": ("classifier", "classifier_own", "classifier_part", "classifier_rivals"),
     "counter-examples": ("against", "against_lead"),
     "coverage": ("coverage",),
 }
@@ -115,6 +121,7 @@ def features(measured: Measured, fitted: Fitted) -> Floats:
             (values[:, RAW.index("vectors_top")] - own) * owned,
             (values[:, RAW.index("words_top")] - fitted.own_grams[topics]) * owned,
             owned,
+            *_against_unseen(values[:, RAW.index("classifier")], measured, fitted),
             numpy.where(against > 0, values[:, 0] - against, 1.0),
             rest[:, 0],
             rest[:, 1],
@@ -124,6 +131,22 @@ def features(measured: Measured, fitted: Fitted) -> Floats:
             rest[:, 4],
         ]
     ).astype(numpy.float32)
+
+
+def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> list[Floats]:
+    """The classifier's value beside what it gives entries that it has not seen: the topic's, and others'.
+
+    What counts as high differs from workspace to workspace by how alike its topics are, and from topic to
+    topic by how alike its examples are; this says it in the workspace's own terms.
+    """
+    import numpy  # noqa: PLC0415 — as above
+
+    if not measured.classified or not fitted.spread_classified[0]:
+        return [numpy.zeros(len(classifier), dtype=numpy.float32)] * 5
+    own, rivals = fitted.own_classified[measured.topics], fitted.rivals_classified[measured.topics]
+    spread = numpy.full(len(classifier), fitted.spread_classified[0], dtype=numpy.float32)
+    part = numpy.clip(classifier / numpy.maximum(own, 0.1), -2, 3)
+    return [classifier - own, part, classifier - rivals, own, spread]
 
 
 @dataclass(frozen=True, slots=True)

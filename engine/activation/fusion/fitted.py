@@ -90,8 +90,8 @@ class Fitted:
         own_vectors: float32 ``[T]``: how alike the topic's own entries are, as the mean over entries of the
             likeness to the three nearest others; −1 where there is one entry.
         own_grams: The same by n-grams.
-        classifiers: float32 ``[N, T]``: what each entry's likeness adds to each topic's classifier; of shape
-            ``[0, 0]`` when there are too many entries.
+        classifiers, own_classified, rivals_classified, spread_classified: ``Classifiers``' weights, own,
+            rivals and spread.
         against_vectors: float32 ``[A, D]``.
         against_topics: int32 ``[A]``: whose counter-example each of them is.
     """
@@ -120,6 +120,9 @@ class Fitted:
     own_vectors: Floats
     own_grams: Floats
     classifiers: Floats
+    own_classified: Floats
+    rivals_classified: Floats
+    spread_classified: Floats
     against_vectors: Floats
     against_topics: Integers
 
@@ -156,6 +159,9 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
     abouts = [words_of(f"{topic.label}\n{topic.about}") for topic in topics]
     index = index_grams([*words, *abouts])
     entry_vectors = vectors.embed(texts)
+    label_vectors = vectors.embed([topic.label for topic in topics])
+    has_examples = numpy.array([bool(topic.examples) for topic in topics], dtype=bool)
+    trained = train_classifiers(starts, index, entry_vectors, label_vectors, has_examples)
     own_vectors, own_grams = own_likeness(starts, index, entry_vectors)
     axis = vectors.embed([_HAPPY])[0] - vectors.embed([_UNHAPPY])[0]
     against = [(text, place) for place, topic in enumerate(topics) for text in topic.against]
@@ -165,7 +171,7 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
         **index,
         **index_words(_documents(topics, abouts, words), words),
         entry_vectors=entry_vectors,
-        label_vectors=vectors.embed([topic.label for topic in topics]),
+        label_vectors=label_vectors,
         centroids=_centroids(entry_vectors, starts),
         signatures=numpy.array([signature_of(of) for of in words], dtype=numpy.uint32).reshape(
             len(texts), SIGNATURE_LENGTH
@@ -174,7 +180,10 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
         moods=_means(mood_of(entry_vectors, axis), starts),
         own_vectors=own_vectors,
         own_grams=own_grams,
-        classifiers=train_classifiers(starts, index, entry_vectors),
+        classifiers=trained.weights,
+        own_classified=trained.own,
+        rivals_classified=trained.rivals,
+        spread_classified=trained.spread,
         against_vectors=vectors.embed([text for text, _ in against]),
         against_topics=numpy.array([place for _, place in against], dtype=numpy.int32),
     )

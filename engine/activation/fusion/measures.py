@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.fusion.fitted import Embedding, Fitted, mood_of
+from engine.activation.fusion.likeness import GRAM_SHARE, likeness_of
 from engine.activation.fusion.postings import BM25_K1, codes_of, count_grams, gathered, places_in
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
@@ -86,6 +87,7 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     places, layout = _layout(starts, topics)
     entries: Any = slice(None) if len(topics) == count else places
     near = _products(fitted.entry_vectors[entries], vector)
+    by_title = _products(fitted.label_vectors[topics], vector)
     same = fitted.signatures[entries] == signature_of(words)
     alike = numpy.einsum("ij->i", same.view(numpy.uint8))  # no more agree than a byte can count
     jaccard = shared[entries] / (different + fitted.entry_words[entries] - shared[entries])
@@ -94,7 +96,7 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     values[:, 0] = by_vectors.max(axis=1)
     values[:, 1] = _top(by_vectors)
     values[:, 2] = central[topics]
-    values[:, 3] = _products(fitted.label_vectors[topics], vector)
+    values[:, 3] = by_title
     values[:, 4] = best_words[topics]
     values[:, 5] = _top(by_words)
     values[:, 6] = _mean(by_words)
@@ -106,7 +108,9 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     classified = fitted.classifiers.size > 0
     if classified:
         all_near = near if len(topics) == count else _products(fitted.entry_vectors, vector)
-        values[:, 12] = numpy.einsum("i,ij->j", all_near + by_entry, fitted.classifiers)[topics]
+        all_titles = by_title if len(topics) == count else _products(fitted.label_vectors, vector)
+        likeness = numpy.concatenate([likeness_of(all_near) + GRAM_SHARE * by_entry, likeness_of(all_titles)])
+        values[:, 12] = numpy.einsum("i,ij->j", likeness, fitted.classifiers)[topics]
     if len(fitted.against_topics):
         against = numpy.zeros(count, dtype=numpy.float32)
         numpy.maximum.at(against, fitted.against_topics, _products(fitted.against_vectors, vector))

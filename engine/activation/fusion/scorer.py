@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from engine.activation.fusion.store import FitStore, fingerprint
 from engine.activation.fusion.texts import texts_of
 from engine.activation.fusion.vectors import TokenVectors
 from engine.activation.signals import content_words
-from engine.activation.similarity import Explanation, Hits
+from engine.activation.similarity import UNGUARDED, Explanation, Hits
 from engine.activation.trace import Contribution, Score, Span
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class CalibratedScorer:
         combiner: The weights; the shipped ones when left out.
         store: Where a fit is kept between processes; ``None`` keeps none.
         labelled: Gives the messages that people labelled, by topic; they count as examples.
-        headings: Gives the headings of what a topic subscribes to.
+        headings: Gives the headings of what topics subscribe to, by topic.
     """
 
     deciding = "probability"
@@ -98,7 +99,7 @@ class CalibratedScorer:
         combiner: Combiner | None = None,
         store: FitStore | None = None,
         labelled: Callable[[], Mapping[str, Labelled]] | None = None,
-        headings: Callable[[Topic], Sequence[str]] | None = None,
+        headings: Callable[[Sequence[Topic]], Mapping[str, Sequence[str]]] | None = None,
     ) -> None:
         self._vectors: Embedding = vectors or TokenVectors()
         self._combiner = combiner or Combiner.load()
@@ -108,30 +109,39 @@ class CalibratedScorer:
         self._known: _Known | None = None
         self._last: _Last | None = None
         self._updating = threading.Lock()
+        self._relearning = threading.Lock()
+        self._replacing = threading.Lock()
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits what is known of the topics, unless a fit for exactly these texts is at hand or kept.
 
         Messages are scored by what was known before until it is done.
         """
+        by_name = {topic.name: topic for topic in topics}
         with self._updating:
-            labelled = self._labelled() if self._labelled is not None else {}
-            headings = self._headings or (lambda _: ())
-            by_name = {topic.name: topic for topic in topics}
-            texts = tuple(
-                texts_of(topic, labelled.get(name), headings(topic)) for name, topic in by_name.items()
-            )
-            known = self._known
-            fitted = known.fitted if known is not None and known.texts == texts else self._fit(texts)
-            self._known = _Known(by_name, texts, fitted)
+            while not self._replaced(self._known, by_name, self._texts(by_name), UNGUARDED):
+                pass
 
-    def relearn(self) -> bool:
-        """Takes over labels that were given or taken back; whether there were any."""
-        known = self._known
-        if known is None:
-            return False
-        self.update(tuple(known.topics.values()))
-        return self._known is not None and self._known.texts != known.texts
+    def relearn(self, guard: AbstractContextManager[object] = UNGUARDED) -> bool:
+        """Takes over labels that were given or taken back; whether there were any.
+
+        The new fit is made while messages are scored by what was known before. Where topics have changed by
+        the time it is made, it is dropped, and what is known of the new topics is looked at instead. Of two
+        calls the later one begins when the earlier one has ended: it knows every label given before it, and
+        fits nothing that has been fitted.
+
+        Args:
+            guard: Held while the new fit replaces the old one.
+        """
+        with self._relearning:
+            before = known = self._known
+            while known is not None:
+                texts = self._texts(known.topics)
+                if texts == known.texts or self._replaced(known, known.topics, texts, guard):
+                    break
+                known = self._known
+            after = self._known
+        return before is not None and after is not None and after.texts != before.texts
 
     def score(self, text: str, hits: Hits) -> dict[str, tuple[Score, ...]]:
         """The probability of every topic, first, and behind it the raw signals of the most probable ones."""
@@ -181,15 +191,45 @@ class CalibratedScorer:
                 parts.setdefault(name, {})["trigger"] = lifted - logit
         return {name: Explanation(_told(of), telling.get(name, ())) for name, of in parts.items()}
 
-    def _fit(self, texts: Sequence[TopicTexts]) -> Fitted:
-        name = fingerprint(texts, self._vectors.version)
-        kept = self._store.load(name, self._vectors.dimensions) if self._store is not None else None
-        if kept is not None:
-            return kept
-        fitted = fit(texts, self._vectors)
+    def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
+        """What the topics are known by as of now, labels and the headings of subscriptions included."""
+        labelled = self._labelled() if self._labelled is not None else {}
+        headings = self._headings(tuple(topics.values())) if self._headings is not None else {}
+        return tuple(
+            texts_of(topic, labelled.get(name), headings.get(name, ())) for name, topic in topics.items()
+        )
+
+    def _replaced(
+        self,
+        known: _Known | None,
+        topics: Mapping[str, Topic],
+        texts: tuple[TopicTexts, ...],
+        guard: AbstractContextManager[object],
+    ) -> bool:
+        """Puts topics and a fit of their texts in place of what is known, unless that is no longer ``known``;
+        whether it did. Nobody waits for the fit.
+        """
+        if known is not None and known.texts == texts:
+            fitted, is_new = known.fitted, False
+        else:
+            fitted, is_new = self._fit(texts)
+        with guard, self._replacing:
+            if self._known is not known:
+                return False
+            self._known = _Known(topics, texts, fitted)
+        # Only a fit that counts is kept: one that came too late would take the place of the one that does.
+        if is_new and self._store is not None:
+            self._store.save(fingerprint(texts, self._vectors.version), fitted)
+        return True
+
+    def _fit(self, texts: Sequence[TopicTexts]) -> tuple[Fitted, bool]:
+        """The fit for texts, and whether it was made just now."""
         if self._store is not None:
-            self._store.save(name, fitted)
-        return fitted
+            name = fingerprint(texts, self._vectors.version)
+            kept = self._store.load(name, self._vectors.dimensions)
+            if kept is not None:
+                return kept, False
+        return fit(texts, self._vectors), True
 
     def _find(self, text: str, fitted: Fitted) -> _Last | None:
         last = self._last

@@ -1,7 +1,8 @@
 """A fit on disk, so that a process that scores one message need not make it (scratch/, deletable).
 
-The file is a line with the CRC-32 of all that follows, a line of JSON, and the bytes of the arrays, which are
-used where they were read to. What is not whole, or would lead out of an array, is no fit.
+The file is a line with the CRC-32 of all that follows, a line of JSON that names the arrays with type and
+shape, and their bytes, which are used where they were read to. What is not whole, or would lead out of an
+array, is no fit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.fusion.fitted import Fitted, TopicTexts
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
 FIT_PATH = "scratch/similarity.fit"
 _LIMIT = 1024**3
 _LOCK_WAIT_S = 1.0
-_FORM = 1
+_FORM = 2
 """Which way topics are fitted; a fit of another form is made anew."""
 _SUM = 9
 _ALIGNED = 16
-_SIZES = ("entries", "grams", "rows", "words", "word_topics", "word_entries", "classified", "against")
+_KINDS = ("int32", "uint32", "float32")
+"""What elements may be; each has four bytes."""
+_POINTING = (
+    *("starts", "offsets", "rows", "word_offsets", "word_topics"),
+    *("word_entry_offsets", "word_entries", "against_topics"),
+)
+"""The arrays that point into others."""
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
@@ -79,20 +86,15 @@ class FitStore:
         """Keeps a fit. Where that is not possible, it is made again the next time."""
         if self._files.read_only:
             return
-        sizes = (
-            len(fitted.entry_words),
-            len(fitted.grams),
-            len(fitted.rows),
-            len(fitted.words),
-            len(fitted.word_topics),
-            len(fitted.word_entries),
-            len(fitted.classifiers),
-            len(fitted.against_topics),
-        )
-        head: dict[str, object] = {"fit": name, "names": fitted.names}
-        text = json.dumps(head | dict(zip(_SIZES, sizes, strict=True)), separators=(",", ":")).encode()
+        arrays = {field: getattr(fitted, field) for field in Fitted.array_names()}
+        head = {
+            "fit": name,
+            "names": fitted.names,
+            "arrays": {field: [array.dtype.name, *array.shape] for field, array in arrays.items()},
+        }
+        text = json.dumps(head, separators=(",", ":")).encode()
         text += b" " * (-(_SUM + len(text) + 1) % _ALIGNED) + b"\n"
-        parts = [text, *(getattr(fitted, field).tobytes() for field in Fitted.array_names())]
+        parts = [text, *(array.tobytes() for array in arrays.values())]
         checksum = 0
         for part in parts:
             checksum = zlib.crc32(part, checksum)
@@ -111,53 +113,70 @@ def _fit_in(data: bytes, dimensions: int) -> Fitted | None:
         head = json.loads(data[_SUM:offset])
     except (ValueError, RecursionError):
         return None
-    names, sizes = head.get("names"), [head.get(name) for name in _SIZES]
+    if not isinstance(head, dict):
+        return None
+    names, layout = head.get("names"), head.get("arrays")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
-    if not all(isinstance(size, int) and 0 <= size <= len(data) for size in sizes):
+    if not isinstance(layout, dict) or tuple(layout) != Fitted.array_names():
         return None
-    layout = _layout(len(names), dimensions, dict(zip(_SIZES, sizes, strict=True)))
-    if offset + sum(4 * math.prod(shape) for _, shape in layout.values()) != len(data):
+    if not all(_is_layout(of, len(data)) for of in layout.values()):
+        return None
+    if offset + sum(4 * math.prod(shape) for _, *shape in layout.values()) != len(data):
         return None
     arrays = {}
-    for field, (kind, shape) in layout.items():
+    for field, (kind, *shape) in layout.items():
         arrays[field] = numpy.ndarray(shape, kind, data, offset)
         offset += arrays[field].nbytes
     fitted = Fitted(names=tuple(names), **arrays)
-    return fitted if _is_sound(fitted) else None
+    return fitted if _is_whole(fitted, dimensions) and _is_sound(fitted) else None
 
 
-def _layout(topics: int, dimensions: int, sizes: Mapping[str, int]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The type and shape of every array of a fit, in order; every element has four bytes."""
-    entries, grams, words = sizes["entries"], sizes["grams"], sizes["words"]
-    classified = sizes["classified"]
-    return {
-        "starts": ("int32", (topics + 1,)),
-        "grams": ("uint32", (grams,)),
-        "idf": ("float32", (grams,)),
-        "offsets": ("int32", (grams + 1,)),
-        "rows": ("int32", (sizes["rows"],)),
-        "weights": ("float32", (sizes["rows"],)),
-        "words": ("uint32", (words,)),
-        "word_idf": ("float32", (words,)),
-        "word_offsets": ("int32", (words + 1,)),
-        "word_topics": ("int32", (sizes["word_topics"],)),
-        "word_weights": ("float32", (sizes["word_topics"],)),
-        "entry_words": ("int32", (entries,)),
-        "word_entry_offsets": ("int32", (words + 1,)),
-        "word_entries": ("int32", (sizes["word_entries"],)),
-        "entry_vectors": ("float32", (entries, dimensions)),
-        "label_vectors": ("float32", (topics, dimensions)),
-        "centroids": ("float32", (topics, dimensions)),
-        "signatures": ("uint32", (entries, SIGNATURE_LENGTH)),
-        "mood_axis": ("float32", (dimensions,)),
-        "moods": ("float32", (topics,)),
-        "own_vectors": ("float32", (topics,)),
-        "own_grams": ("float32", (topics,)),
-        "classifiers": ("float32", (classified, topics if classified else 0)),
-        "against_vectors": ("float32", (sizes["against"], dimensions)),
-        "against_topics": ("int32", (sizes["against"],)),
+def _is_layout(of: object, most: int) -> bool:
+    """Whether this is the type of an array and its shape, in which no number is above ``most``."""
+    if not isinstance(of, list) or not of or of[0] not in _KINDS:
+        return False
+    shape = of[1:]
+    return len(shape) in (1, 2) and all(type(size) is int and 0 <= size <= most for size in shape)
+
+
+def _is_whole(fitted: Fitted, dimensions: int) -> bool:
+    """Whether the arrays that are looked up together are equally long, and of the type to look up with."""
+    topics, entries, grams = len(fitted.names), fitted.entry_words.size, fitted.grams.size
+    words, against = fitted.words.size, fitted.against_topics.size
+    trained = fitted.classifiers.size > 0
+    shapes: dict[str, tuple[int, ...]] = {
+        "starts": (topics + 1,),
+        "grams": (grams,),
+        "idf": (grams,),
+        "offsets": (grams + 1,),
+        "rows": (fitted.rows.size,),
+        "weights": (fitted.rows.size,),
+        "words": (words,),
+        "word_idf": (words,),
+        "word_offsets": (words + 1,),
+        "word_topics": (fitted.word_topics.size,),
+        "word_weights": (fitted.word_topics.size,),
+        "entry_words": (entries,),
+        "word_entry_offsets": (words + 1,),
+        "word_entries": (fitted.word_entries.size,),
+        "entry_vectors": (entries, dimensions),
+        "label_vectors": (topics, dimensions),
+        "centroids": (topics, dimensions),
+        "signatures": (entries, SIGNATURE_LENGTH),
+        "mood_axis": (dimensions,),
+        "moods": (topics,),
+        "own_vectors": (topics,),
+        "own_grams": (topics,),
+        "classifiers": (entries + topics, topics) if trained else (0, 0),
+        "own_classified": (topics if trained else 0,),
+        "rivals_classified": (topics if trained else 0,),
+        "spread_classified": (1 if trained else 0,),
+        "against_vectors": (against, dimensions),
+        "against_topics": (against,),
     }
+    whole = all(getattr(fitted, field).shape == shape for field, shape in shapes.items())
+    return whole and all(getattr(fitted, field).dtype.name == "int32" for field in _POINTING)
 
 
 def _is_sound(fitted: Fitted) -> bool:
@@ -172,7 +191,6 @@ def _is_sound(fitted: Fitted) -> bool:
         and _points_into(fitted.word_topics, topics)
         and _points_into(fitted.word_entries, entries)
         and _points_into(fitted.against_topics, topics)
-        and len(fitted.classifiers) in (0, entries)
     )
 
 

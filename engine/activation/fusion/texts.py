@@ -7,25 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.fusion.fitted import TopicTexts
-from engine.errors import AutopoiesisError
-from engine.store import documents
-from engine.store.markdown import sections
 
 if TYPE_CHECKING:
     from engine.activation.labelled import Labelled
-    from engine.store.files import Files
     from engine.topics.model import Topic
 
 EXAMPLES_LIMIT = 64
 """Examples of one topic that count; of more, the written ones and then the latest labelled ones."""
 ABOUT_LIMIT = 4_000
 """Characters of the instructions and headings that count."""
-
-SUBSCRIPTIONS_READ = 20
-"""Subscriptions of one topic whose headings count."""
-SUBSCRIPTION_BYTES = 256 * 1024
-"""Size of a subscription above which its headings are left out."""
-HEADINGS_LIMIT = 100
 
 _SEPARATORS = re.compile(r"[-_./]+")
 
@@ -47,16 +37,3 @@ def texts_of(topic: Topic, labelled: Labelled | None = None, headings: Sequence[
     against = [text for text in dict.fromkeys(reversed(noise)) if text not in examples][:EXAMPLES_LIMIT]
     about = "\n".join((topic.instructions, *headings))[:ABOUT_LIMIT]
     return TopicTexts(topic.name, label, about, tuple(examples), tuple(against))
-
-
-def headings_of(topic: Topic, files: Files) -> tuple[str, ...]:
-    """The headings of the Markdown files that a topic subscribes to; files that cannot be read have none."""
-    found: list[str] = []
-    for path in topic.subscriptions[:SUBSCRIPTIONS_READ]:
-        if path.endswith(".md"):
-            try:
-                document = documents.parse(files.read(path, limit=SUBSCRIPTION_BYTES), path)
-            except (AutopoiesisError, OSError):
-                continue
-            found += [section.title for section in sections(document.body) if section.title]
-    return tuple(dict.fromkeys(found))[:HEADINGS_LIMIT]

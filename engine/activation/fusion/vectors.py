@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from engine.activation.fusion.pieces import Pieces
 from engine.activation.fusion.words import ends_of, normalised
 from engine.errors import AutopoiesisError
 
@@ -32,6 +33,12 @@ TOKENS_READ = 256
 _LONGEST = 100
 _LONGEST_PIECE = 20
 _TOKEN = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
+
+
+class Rows(Protocol):
+    """Gives word pieces their rows; a dictionary is one, and so are ``Pieces``."""
+
+    def get(self, piece: str, /) -> int | None: ...
 
 
 class TokenVectors:
@@ -55,11 +62,11 @@ class TokenVectors:
         try:
             self._rows = numpy.load(folder / "vectors.npy", mmap_mode="r").view(numpy.ndarray)
             self._scales = numpy.load(folder / "scales.npy")
-            pieces = (folder / "pieces.txt").read_bytes().decode().split("\n")
+            self._pieces = Pieces((folder / "pieces.txt").read_bytes())
             if (
                 self._rows.ndim != 2
                 or self._scales.shape != self._rows.shape[:1]
-                or len(pieces) > len(self._rows)
+                or len(self._pieces) > len(self._rows)
             ):
                 raise ValueError("they do not belong together")
         except (OSError, EOFError, ValueError) as error:
@@ -70,10 +77,8 @@ class TokenVectors:
             ) from error
         # Vectors that were trained anew have other scales. To read all vectors takes longer than to score.
         self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"
-        self._pieces = dict(zip(pieces, range(len(pieces)), strict=True))
-        self._pieces.pop("", None)
-        self._first_pair = len(pieces)
-        self._pairs = len(self._rows) - len(pieces)
+        self._first_pair = len(self._pieces)
+        self._pairs = len(self._rows) - len(self._pieces)
 
     @property
     def dimensions(self) -> int:
@@ -102,7 +107,7 @@ class TokenVectors:
         return total
 
 
-def rows_of(tokens: Sequence[str], pieces: Mapping[str, int], first_pair: int, pairs: int) -> list[int]:
+def rows_of(tokens: Sequence[str], pieces: Rows, first_pair: int, pairs: int) -> list[int]:
     """The rows of a text's pieces and of its pairs of neighbouring words.
 
     Args:
@@ -118,7 +123,7 @@ def rows_of(tokens: Sequence[str], pieces: Mapping[str, int], first_pair: int, p
     return rows
 
 
-def _split(token: str, pieces: Mapping[str, int]) -> list[int]:
+def _split(token: str, pieces: Rows) -> list[int]:
     """The longest known pieces of a word from left to right; none when a part of it is unknown."""
     rows: list[int] = []
     start = 0

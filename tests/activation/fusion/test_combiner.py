@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,25 @@ def test_equal_topics_lead_by_nothing() -> None:
     first, second = rows_of(
         "the same", (TopicTexts("a", "x", "", ("the same",)), TopicTexts("b", "x", "", ("the same",)))
     )
-    assert first == second
+    assert first == pytest.approx(second, abs=1e-4)
     assert first["vectors_max_lead"] == 0
+
+
+def test_a_classifier_is_compared_with_what_it_gives_unseen_entries() -> None:
+    topics = three_texts()
+    fitted = fit(topics, MadeVectors())
+    for place, row in enumerate(rows_of("a refund please", topics)):
+        own, rivals = float(fitted.own_classified[place]), float(fitted.rivals_classified[place])
+        assert row["classifier_own"] == pytest.approx(row["classifier"] - own, abs=1e-6)
+        assert row["classifier_rivals"] == pytest.approx(row["classifier"] - rivals, abs=1e-6)
+        assert row["classifier_part"] == pytest.approx(
+            min(max(row["classifier"] / max(own, 0.1), -2), 3), abs=1e-5
+        )
+        assert row["classifier_level"] == pytest.approx(own, abs=1e-6)
+        assert row["classifier_spread"] == pytest.approx(float(fitted.spread_classified[0]), abs=1e-6)
+    untold = rows_of("a refund please", tuple(replace(topic, examples=()) for topic in topics))
+    assert {row["classifier_own"] for row in untold} == {0}
+    assert all(row["classifier"] for row in untold)
 
 
 def test_a_topic_without_other_entries_has_nothing_of_its_own_to_compare_with() -> None:

@@ -86,6 +86,24 @@ def dot(left: dict[int, float], right: dict[int, float]) -> float:
     return sum(weight * right.get(term, 0.0) for term, weight in left.items())
 
 
+def kernel_of(fitted: Fitted, titled: list[int]) -> Any:
+    """Likeness among entries and the titles of some topics, one pair after the other."""
+    grams = postings_of(arrays(fitted))
+    size = int(fitted.starts[-1])
+    every = numpy.concatenate([fitted.entry_vectors, fitted.label_vectors[titled]])
+    kernel = numpy.exp(3 * (every @ every.T - 1)).astype(float)
+    for one in range(size):
+        for other in range(size):
+            kernel[one, other] += 0.2 * dot(grams[one], grams[other])
+    return kernel
+
+
+def solved(kernel: Any, owners: list[int]) -> Any:
+    aims = numpy.full((len(owners), 3), -1 / 3)
+    aims[range(len(owners)), owners] = 1
+    return numpy.linalg.solve(kernel + 0.2 * numpy.eye(len(owners)), aims)
+
+
 @pytest.mark.parametrize(("common", "columns", "pairs"), [(1, 3, 10), (4, 1, 10), (64, 2_000, 1_000_000)])
 def test_classifiers_are_ridge_regression_over_likeness(
     common: int, columns: int, pairs: int, monkeypatch: pytest.MonkeyPatch
@@ -94,24 +112,59 @@ def test_classifiers_are_ridge_regression_over_likeness(
     monkeypatch.setattr(likeness, "_COMMON", common)
     monkeypatch.setattr(likeness, "_COLUMNS", columns)
     monkeypatch.setattr(likeness, "_PAIRS", pairs)
-    fitted = fit(three_texts(), MadeVectors())
-    grams = postings_of(arrays(fitted))
+    texts = (*three_texts()[:2], TopicTexts("c", "only a title"))
+    fitted = fit(texts, MadeVectors())
     size = int(fitted.starts[-1])
-    kernel = numpy.array([[dot(grams[i], grams[j]) for j in range(size)] for i in range(size)])
-    kernel += fitted.entry_vectors @ fitted.entry_vectors.T
-    aims = numpy.full((size, 3), -1 / 3)
+    owners = [topic for topic in range(3) for _ in range(fitted.starts[topic], fitted.starts[topic + 1])]
+    expected = solved(kernel_of(fitted, [0, 1]), [*owners, 0, 1])
+    assert numpy.allclose(fitted.classifiers[: size + 2], expected, atol=1e-5)
+    assert not fitted.classifiers[size + 2].any()  # its title is its entry already
+
+
+def test_what_classifiers_give_unseen_entries_is_as_if_they_had_been_trained_without_them() -> None:
+    fitted = fit(three_texts(), MadeVectors())
+    size = int(fitted.starts[-1])
+    owners = [topic for topic in range(3) for _ in range(fitted.starts[topic], fitted.starts[topic + 1])]
+    owners += range(3)
+    kernel = kernel_of(fitted, [0, 1, 2])
+    unseen = []
+    for entry in range(size):
+        others = [place for place in range(len(owners)) if place != entry]
+        weights = solved(kernel[numpy.ix_(others, others)], [owners[place] for place in others])
+        unseen.append(kernel[entry, others] @ weights)
+    given = [unseen[entry][owners[entry]] for entry in range(size)]
+    middle = sum(given) / size
+    assert fitted.spread_classified[0] == pytest.approx(numpy.std(given), abs=1e-4)
     for topic in range(3):
-        aims[fitted.starts[topic] : fitted.starts[topic + 1], topic] = 1
-    expected = numpy.linalg.solve(kernel + numpy.eye(size), aims)
-    assert numpy.allclose(fitted.classifiers, expected, atol=1e-5)
+        mine = [given[entry] for entry in range(size) if owners[entry] == topic]
+        own = (sum(mine) + 5 * middle) / (len(mine) + 5)
+        assert fitted.own_classified[topic] == pytest.approx(own, abs=1e-4)
+        rivals = sorted((unseen[e][topic] for e in range(size) if owners[e] != topic), reverse=True)
+        nearest = sum(rivals[: size // 2]) / (size // 2)
+        assert fitted.rivals_classified[topic] == pytest.approx(nearest, abs=1e-4)
+
+
+def test_large_triangles_are_inverted_by_halves() -> None:
+    random = numpy.random.RandomState(3)
+    lower = numpy.tril(random.normal(size=(301, 301), scale=0.02)).astype(numpy.float32)
+    lower[numpy.diag_indices(301)] = 1
+    inverse = likeness._inverse_of_triangle(lower)
+    assert numpy.allclose(inverse @ lower, numpy.eye(301), atol=1e-5)
+    assert not numpy.triu(inverse, 1).any()
+
+
+def test_titles_alone_say_nothing_about_how_high_a_classifier_goes() -> None:
+    fitted = fit(tuple(TopicTexts(name, f"about {name}") for name in "abc"), MadeVectors())
+    assert not fitted.own_classified.any()
+    assert fitted.spread_classified[0] == 0
 
 
 def test_too_many_entries_or_one_topic_have_no_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fit(three_texts()[:1], MadeVectors()).classifiers.shape == (0, 0)
-    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 8)
+    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 11)
     assert fit(three_texts(), MadeVectors()).classifiers.shape == (0, 0)
-    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 9)
-    assert fit(three_texts(), MadeVectors()).classifiers.shape == (9, 3)
+    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 12)
+    assert fit(three_texts(), MadeVectors()).classifiers.shape == (12, 3)
 
 
 def test_a_limit_of_postings_leaves_a_usable_fit(monkeypatch: pytest.MonkeyPatch) -> None:

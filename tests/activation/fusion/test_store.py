@@ -108,16 +108,20 @@ def test_a_damaged_byte_anywhere_is_no_fit(place: float, bit: int, in_head: bool
     assert FitStore(workspace_files(tmp_path)).load(NAME, SIZE) is None
 
 
-def rewritten(path: Path, change: Any = None, **head: Any) -> None:
-    """Puts other numbers into the file, with a checksum that fits."""
+def rewritten(path: Path, change: Any = None, arrays: Any = None, **head: Any) -> None:
+    """Puts other numbers into the file, with a checksum that fits.
+
+    ``arrays`` are types and shapes by field, in place of those that were there.
+    """
     data = path.read_bytes()
     body = data.index(b"\n", 9) + 1
     tree = {**json.loads(data[9:body]), **head}
-    arrays = bytearray(data[body:])
+    tree["arrays"] = {**tree["arrays"], **arrays} if arrays else tree["arrays"]
+    numbers = bytearray(data[body:])
     if change is not None:
-        change(arrays)
+        change(numbers)
     text = json.dumps(tree, separators=(",", ":")).encode()
-    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + arrays
+    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + numbers
     path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
 
 
@@ -137,15 +141,21 @@ def test_rewriting_nothing_changes_nothing(tmp_path: Path) -> None:
         {"names": "abc"},
         {"names": None},
         {"names": ["x"] * 10_000},
-        {"entries": 10**12},
-        {"entries": -1},
-        {"entries": 9.0},
-        {"entries": True},
-        {"grams": None},
-        {"classified": 8},
-        {"classified": 0},
-        {"against": 1},
-        {"rows": [1]},
+        {"arrays": {"entry_words": ["int32", 10**12]}},
+        {"arrays": {"entry_words": ["int32", -1]}},
+        {"arrays": {"entry_words": ["int32", 8.0]}},
+        {"arrays": {"moods": ["float32", True]}},
+        {"arrays": {"grams": None}},
+        {"arrays": {"grams": []}},
+        {"arrays": {"rows": ["int32"]}},
+        {"arrays": {"rows": [[1]]}},
+        {"arrays": {"starts": ["float32", 4]}},
+        {"arrays": {"word_idf": ["float64", 1]}},
+        {"arrays": {"word_idf": ["object", 1]}},
+        {"arrays": {"moods": ["float32", 4], "own_vectors": ["float32", 2]}},
+        {"arrays": {"label_vectors": ["float32", SIZE, 3], "centroids": ["float32", SIZE, 3]}},
+        {"arrays": {"against_topics": ["int32", 1, 1]}},
+        {"arrays": {"another": ["int32", 0]}},
     ],
     ids=str,
 )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from engine.activation.fusion.fitted import TopicTexts
 from engine.activation.fusion.texts import (
     ABOUT_LIMIT,
     EXAMPLES_LIMIT,
-    HEADINGS_LIMIT,
-    SUBSCRIPTION_BYTES,
-    SUBSCRIPTIONS_READ,
-    headings_of,
     texts_of,
 )
 from engine.activation.labelled import Labelled
-from tests.activation.support import topic, workspace_files
+from tests.activation.support import topic
 
 
 def test_everything_written_in_the_file_counts() -> None:
@@ -55,26 +49,3 @@ def test_of_many_examples_the_written_and_then_the_latest_count() -> None:
 
 def test_long_instructions_are_cut() -> None:
     assert len(texts_of(topic("t", "word " * 5_000)).about) == ABOUT_LIMIT
-
-
-def test_headings_of_subscriptions(tmp_path: Path) -> None:
-    (tmp_path / "knowledge").mkdir()
-    (tmp_path / "knowledge/a.md").write_text(
-        "---\ntitle: x\n---\nintro\n# One\n```\n# no\n```\n## Two\n# One\n"
-    )
-    (tmp_path / "knowledge/b.md").write_bytes(b"# caf\xff\n#\n")
-    (tmp_path / "knowledge/data.json").write_text("# no heading")
-    (tmp_path / "knowledge/huge.md").write_text("# huge\n" + "x" * SUBSCRIPTION_BYTES)
-    paths = ("a.md", "missing.md", "b.md", "data.json", "huge.md", "../../secret.md", "")
-    known = topic("t", subscriptions=tuple(f"knowledge/{path}" for path in paths))
-    assert headings_of(known, workspace_files(tmp_path)) == ("One", "Two", "caf\ufffd")
-
-
-def test_headings_are_bounded(tmp_path: Path) -> None:
-    (tmp_path / "many.md").write_text("".join(f"# heading {number}\n" for number in range(500)))
-    for number in range(SUBSCRIPTIONS_READ + 1):
-        (tmp_path / f"{number}.md").write_text(f"# file {number}\n")
-    files = workspace_files(tmp_path)
-    assert len(headings_of(topic("t", subscriptions=("many.md",)), files)) == HEADINGS_LIMIT
-    each = tuple(f"{number}.md" for number in range(SUBSCRIPTIONS_READ + 1))
-    assert headings_of(topic("t", subscriptions=each), files)[-1] == f"file {SUBSCRIPTIONS_READ - 1}"

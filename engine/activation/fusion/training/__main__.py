@@ -27,7 +27,7 @@ from engine.activation.fusion.training.sets import SETS, ActivationSet, read_set
 from engine.activation.fusion.training.workspaces import SHARES, Lessons, lessons, workspaces
 from engine.activation.fusion.vectors import TokenVectors
 
-VERSION = "1"
+VERSION = "2"
 WORKSPACES = 400
 GENERIC = 40_000
 """Generic sentences whose distances stay while the vectors are tuned."""

@@ -16,11 +16,25 @@ HIDDEN = (48, 24)
 EPOCHS = 8
 RATE = 4e-3
 DECAY = 1e-3
-RANKING = 0.5
+RANKING = 1.0
 """Weight of putting a message's topics in order, beside telling for each whether it applies."""
-NOISE = 0.25
+NOISE = 0.1
 """Standard deviation of what the features are shifted and stretched by while the network learns, in theirs:
 other topics behave otherwise, and a network that leans on exact values does not carry over to them."""
+WORDING = (
+    "words_mean",
+    "words_about",
+    "bm25",
+    "bm25_lead",
+    "bm25_above",
+    "jaccard",
+    "minhash",
+    "sentiment",
+    "vectors_label_lead",
+    "vectors_label_above",
+)
+WORDING_NOISE = 1.0
+"""The same for features that depend most on how a set's messages and titles happen to be worded."""
 _BATCH = 256
 _LEAST_SCALE = 1e-3
 _CALIBRATION_STEPS = 200
@@ -43,13 +57,14 @@ def fit_network(lessons: Sequence[Lessons], *, seed: int = 0) -> dict[str, Any]:
     optimiser = torch.optim.AdamW([p for each in layers for p in each.parameters()], RATE, weight_decay=DECAY)
     order, steps = numpy.random.RandomState(seed), EPOCHS * (len(rows) // _BATCH)
     shift, factor = torch.from_numpy(mean), torch.from_numpy(scale)
+    noise = torch.tensor([WORDING_NOISE if name in WORDING else NOISE for name in FEATURES])
     for step in range(steps):
         place = step % (len(rows) // _BATCH)
         if place == 0:
             shuffled = order.permutation(len(rows))
         chosen = shuffled[place * _BATCH : (place + 1) * _BATCH]
         values = ((torch.from_numpy(rows[chosen]).float() - shift) * factor).clamp(-6, 6)
-        stretch, move = (NOISE * torch.randn(len(chosen), 1, rows.shape[2]) for _ in range(2))
+        stretch, move = (noise * torch.randn(len(chosen), 1, rows.shape[2]) for _ in range(2))
         found = _through(layers, values * (1 + stretch) + move)
         loss = _loss(found, torch.tensor(truth[chosen]), torch.tensor(weight[chosen]))
         for group in optimiser.param_groups:
@@ -117,10 +132,6 @@ def _loss(found: torch.Tensor, truth: torch.Tensor, weight: torch.Tensor) -> tor
     picked = torch.logsumexp(there, 1) - torch.logsumexp(there.masked_fill(truth == 0, -1e4), 1)
     some = (truth.sum(1) > 0).float()
     return (each * weight).sum(1).mean() + RANKING * (picked * some).sum() / some.sum().clamp(min=1)
-
-
-def _layer(weights: Array, bias: Array) -> dict[str, Any]:
-    return {"weights": _numbers(weights), "bias": _numbers(bias)}
 
 
 def _numbers(values: Array) -> Any:

@@ -1,0 +1,164 @@
+"""Candidates whose questions are answered, as the rows and figures of a trace (spec 10.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engine.activation import explain, gate_limit
+from engine.activation.case import Case, Circumstances
+from engine.activation.similarity import Explanation
+from engine.activation.trace import Correction, Direction, Funnel, GateOutcome, TopicTrace, Verdict
+
+if TYPE_CHECKING:
+    from engine.activation.candidates import Candidate
+    from engine.activation.policy import Step
+
+ROWS_LIMIT = 500
+"""Topics up to which every one has a row."""
+NEAREST_ROWS = 50
+"""Rows kept beyond that for their score alone."""
+
+_UNEXPLAINED = Explanation()
+
+
+def rows_of(
+    candidates: Sequence[Candidate],
+    outcome_of: Mapping[str, GateOutcome],
+    explained: Mapping[str, Explanation],
+    around: Circumstances,
+    *,
+    calls: int,
+) -> tuple[TopicTrace, ...]:
+    """The rows of a trace: active topics first, then by score and name.
+
+    Args:
+        candidates: Every topic; ``shown`` says which have a row.
+        outcome_of: What the gate said, by topic; those it was not asked about are left out.
+        explained: What made the scores, by topic, with places in the message.
+        around: What else decides about explanations.
+        calls: The setting ``gate.max_calls_per_message``.
+    """
+    rows = [
+        row_of(
+            candidate,
+            outcome_of.get(candidate.topic.name),
+            explained.get(candidate.topic.name, _UNEXPLAINED),
+            around,
+            calls=calls,
+        )
+        for candidate in shown(candidates)
+    ]
+    return tuple(sorted(rows, key=lambda row: (not row.active, -row.score, row.topic)))
+
+
+def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The candidates that have a row: all, or beyond ``ROWS_LIMIT`` those that something speaks for, those
+    that somebody has switched by hand, and the ``NEAREST_ROWS`` nearest of the others.
+    """
+    if len(candidates) <= ROWS_LIMIT:
+        return candidates
+    nearest = sorted(candidates, key=lambda c: (-c.score, c.topic.name))[:NEAREST_ROWS]
+    kept = {c.topic.name for c in nearest}
+    return [
+        c
+        for c in candidates
+        if c.hits
+        or c.topic.forced is not None
+        or c.step.kind != "drop"
+        or c.is_similar
+        or c.topic.name in kept
+    ]
+
+
+def row_of(
+    candidate: Candidate,
+    gate: GateOutcome | None,
+    explanation: Explanation,
+    around: Circumstances,
+    *,
+    calls: int,
+) -> TopicTrace:
+    """The row of one topic; one that the gate should have been asked about and was not says so.
+
+    Args as for ``rows_of``.
+    """
+    topic, step = candidate.topic, candidate.step
+    unasked = step.kind == "ask" and gate is None
+    if unasked:
+        step = gate_limit.unasked(step, candidate.score)
+    verdict = verdict_of(step, gate, around.on_failure)
+    told = (topic, candidate.hits, candidate.score, step, gate, verdict, around, explanation.contributions)
+    case = Case(*told)
+    return TopicTrace(
+        topic=topic.name,
+        priority=topic.priority,
+        activation=topic.activation,
+        hits=candidate.hits,
+        scores=candidate.scores,
+        score=candidate.score,
+        threshold=step.threshold,
+        activate_at=step.activate_at,
+        gate_at=step.gate_at,
+        rule=step.rule,
+        gate=gate,
+        verdict=verdict,
+        why=gate_limit.why(case, calls) if unasked else explain.why(*told),
+        flip=gate_limit.flip(case) if unasked else explain.flip(*told),
+        contributions=explanation.contributions,
+        words=explanation.words,
+    )
+
+
+def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
+    """What becomes of a topic.
+
+    Args:
+        step: What the policy says.
+        gate: What the gate says, where it was asked.
+        on_failure: The setting ``gate.on_failure``.
+    """
+    if gate is not None:
+        if gate.answer == "failed":
+            return "active" if on_failure == "activate" else "failed"
+        return "active" if gate.answer == "yes" else "rejected"
+    match step.kind:
+        case "activate":
+            return "active"
+        case "manual":
+            return "manual"
+        case "off":
+            return "off"
+        case _:
+            return "dropped"
+
+
+def funnel_of(
+    candidates: Sequence[Candidate], rows: Sequence[TopicTrace], direction: Direction, *, asked: int
+) -> Funnel:
+    """How many topics each tier left.
+
+    Args:
+        candidates: Every topic.
+        rows: Their rows.
+        direction: Where the message goes; nothing that an agent writes is nominated by similarity.
+        asked: Questions put to the gate.
+    """
+    return Funnel(
+        topics=len(candidates),
+        tier1=sum(1 for c in candidates if c.hits),
+        tier2=sum(1 for c in candidates if c.hits or (direction == "input" and c.is_similar)),
+        asked=asked,
+        active=sum(1 for row in rows if row.active),
+    )
+
+
+def standing(corrections: Sequence[Correction], rows: Sequence[TopicTrace]) -> tuple[Correction, ...]:
+    """The hints that are given: not those of topics that a person keeps off, or that the gate found not to
+    apply.
+
+    A topic that its policy row dropped still gives its hint: the pattern was written for exactly this text,
+    and a hint is one line, not a playbook.
+    """
+    heard = {row.topic for row in rows if row.verdict not in ("off", "manual", "rejected")}
+    return tuple(correction for correction in corrections if correction.topic in heard)

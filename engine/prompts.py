@@ -1,0 +1,75 @@
+"""Prompts for messages: a message, its trace and what stands before it, put before the compiler (spec 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.context.compiler import CompileRequest
+from engine.turns import Before
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Trace
+    from engine.context.compiled import Compiled
+    from engine.context.compiler import ContextCompiler
+    from engine.search.index import SearchIndex
+    from engine.topics.library import TopicLibrary
+
+NOTHING_BEFORE = Before()
+
+
+class Prompts:
+    """Compiles prompts. Safe to use from several threads.
+
+    Args:
+        library: The topics.
+        compiler: The compiler of now.
+        index: What is retrieved from; made when something is.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self,
+        library: TopicLibrary,
+        compiler: Callable[[], ContextCompiler],
+        index: Callable[[], SearchIndex],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._library = library
+        self._compiler = compiler
+        self._index = index
+        self._clock = clock
+
+    def compile(
+        self, text: str, trace: Trace, before: Before = NOTHING_BEFORE, *, budget: int | None = None
+    ) -> Compiled:
+        """The prompt for a message.
+
+        Args:
+            text: The message.
+            trace: What activation did with it.
+            before: What stands before it in its conversation, whose file is not searched.
+            budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
+
+        Raises:
+            BudgetError: What may never be dropped exceeds the budget.
+        """
+        names = dict.fromkeys((*trace.active, *before.steering))
+        topics = [self._library.get(name) for name in names]
+        own = frozenset({before.path} if before.path else ())
+        return self._compiler().compile(
+            CompileRequest(
+                message=text,
+                today=self._clock().date(),
+                topics=tuple(topic for topic in topics if topic is not None),
+                trace=trace,
+                history=before.turns,
+                retrieve=lambda query, limit, without: self._index().search(
+                    query, limit=limit, exclude=without | own
+                ),
+                budget=budget,
+                session_id=before.session_id,
+                corrections=before.corrections,
+            )
+        )

@@ -1,0 +1,230 @@
+"""Tier 2 takes over labels while messages come in: nobody waits for the fit, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.activation.fusion import scorer
+from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
+from engine.activation.fusion.scorer import CalibratedScorer
+from engine.activation.fusion.store import FIT_PATH, FitStore
+from engine.activation.gate import Gate
+from engine.activation.gate_local import LocalGate
+from engine.activation.labelled import Labelled
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.similarity import Hits
+from engine.activation.trace import Trace
+from engine.config import GateSettings, WatcherSettings
+from engine.topics.model import Topic
+from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, MadeVectors, linear_combiner
+from tests.activation.support import PlainMatcher, Topics, topic, workspace_files
+
+WAIT_S = 30
+MESSAGE = "money for the bus"
+
+
+def known(name: str, examples: Sequence[str]) -> Topic:
+    return topic(name, title=name, examples=tuple(examples))
+
+
+REFUNDS, DEPLOYS, HOLIDAYS = known("refund", REFUND), known("deploy", DEPLOY), known("holiday", HOLIDAY)
+
+
+class Fitting:
+    """Fits as ever, but the next fit after ``hold`` stands still until it is let go."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[TopicTexts, ...]] = []
+        self.begun, self.let_go = threading.Event(), threading.Event()
+        self._held = threading.Semaphore(0)
+
+    def hold(self) -> None:
+        self._held.release()
+
+    def __call__(self, texts: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
+        self.made.append(tuple(texts))
+        if self._held.acquire(blocking=False):
+            self.begun.set()
+            assert self.let_go.wait(WAIT_S)
+        return fit(texts, vectors)
+
+
+class Watched:
+    """A pipeline with topics and labels that a test can change."""
+
+    def __init__(self, root: Path) -> None:
+        self.labelled: dict[str, Labelled] = {}
+        self.topics = Topics((REFUNDS, DEPLOYS))
+        self.root = root
+        self.scorer = self.another_scorer()
+        settings = GateSettings()
+        self.pipeline = WatcherPipeline(
+            self.topics, PlainMatcher(), self.scorer, Gate(LocalGate(), settings), WatcherSettings(), settings
+        )
+
+    def another_scorer(self) -> CalibratedScorer:
+        return CalibratedScorer(
+            vectors=MadeVectors(),
+            combiner=linear_combiner(bias=-4, words_top=6, vectors_top=6, against=-6),
+            store=FitStore(workspace_files(self.root)),
+            labelled=lambda: dict(self.labelled),
+        )
+
+    def score(self, name: str = "refund", text: str = MESSAGE) -> float:
+        row = self.pipeline.process(text).row(name)
+        assert row is not None
+        return row.score
+
+
+@pytest.fixture
+def fitting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fitting]:
+    held = Fitting()
+    monkeypatch.setattr(scorer, "fit", held)
+    yield held
+    held.let_go.set()
+
+
+@pytest.fixture
+def watched(tmp_path: Path, fitting: Fitting) -> Watched:
+    found = Watched(tmp_path)
+    found.pipeline.process("hello")
+    return found
+
+
+def began(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def ended(*threads: threading.Thread) -> None:
+    for thread in threads:
+        thread.join(WAIT_S)
+        assert not thread.is_alive()
+
+
+def test_a_message_comes_through_while_labels_are_learnt(watched: Watched, fitting: Fitting) -> None:
+    before = watched.score()
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    fitting.hold()
+    learnt: list[bool] = []
+    learning = began(lambda: learnt.append(watched.pipeline.relearn()))
+    assert fitting.begun.wait(WAIT_S)
+    traces: list[Trace] = []
+    ended(began(lambda: traces.append(watched.pipeline.process(MESSAGE))))
+    row = traces[0].row("refund")
+    assert row is not None and row.score == before, "scored by what was known before"
+    fitting.let_go.set()
+    ended(learning)
+    assert learnt == [True]
+    assert watched.score() < before
+
+
+def test_scores_and_reasons_of_a_message_are_of_one_fit(
+    watched: Watched, fitting: Fitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fit that is ready between the two waits until the message is through."""
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    explain = watched.scorer.explain
+    kept = watched.scorer.score(MESSAGE, {})
+    fitting.hold()
+    learning = began(watched.pipeline.relearn)
+    assert fitting.begun.wait(WAIT_S)
+
+    def late(text: str, hits: Hits, names: Sequence[str]) -> object:
+        fitting.let_go.set()
+        learning.join(0.2)
+        assert watched.scorer.score(text, {}) == kept
+        return explain(text, hits, names)
+
+    monkeypatch.setattr(watched.scorer, "explain", late)
+    watched.pipeline.process(MESSAGE)
+    ended(learning)
+    assert watched.scorer.score(MESSAGE, {}) != kept
+
+
+def test_a_label_given_during_a_fit_is_in_the_next_one(watched: Watched, fitting: Fitting) -> None:
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    fitting.hold()
+    first = began(watched.pipeline.relearn)
+    assert fitting.begun.wait(WAIT_S)
+    watched.labelled["deploy"] = Labelled(useful=("push it out",))
+    learnt: list[bool] = []
+    second = began(lambda: learnt.append(watched.pipeline.relearn()))
+    fitting.let_go.set()
+    ended(first, second)
+    assert learnt == [True]
+    by_name = {texts.name: texts for texts in fitting.made[-1]}
+    assert "push it out" in by_name["deploy"].examples
+    assert by_name["refund"].against == (MESSAGE,)
+    assert not watched.pipeline.relearn()
+    assert watched.score("deploy", "push it out") > 0.5
+
+
+def test_the_same_labels_are_fitted_once(watched: Watched, fitting: Fitting) -> None:
+    """Who asks while they are being learnt waits for that, and finds nothing left to learn."""
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    before = len(fitting.made)
+    fitting.hold()
+    learnt: list[bool] = []
+    first = began(watched.pipeline.relearn)
+    assert fitting.begun.wait(WAIT_S)
+    second = began(lambda: learnt.append(watched.pipeline.relearn()))
+    second.join(0.2)
+    fitting.let_go.set()
+    ended(first, second)
+    assert learnt == [False]
+    assert len(fitting.made) == before + 1
+
+
+def test_topics_that_change_during_a_fit_stay(watched: Watched, fitting: Fitting) -> None:
+    """The message that brings new topics is scored by them, and the fit of the old ones is given up."""
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    fitting.hold()
+    learning = began(watched.pipeline.relearn)
+    assert fitting.begun.wait(WAIT_S)
+    watched.topics.topics = (REFUNDS, HOLIDAYS)
+    traces: list[Trace] = []
+    ended(began(lambda: traces.append(watched.pipeline.process("july off"))))
+    assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
+    row = traces[0].row("holiday")
+    assert row is not None and row.score > 0.05
+    fitting.let_go.set()
+    ended(learning)
+    assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
+    assert watched.score("holiday", "july off") == row.score
+    assert not watched.pipeline.relearn(), "the label came with the topics"
+
+
+def test_a_fit_that_came_too_late_is_not_kept(watched: Watched, fitting: Fitting) -> None:
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    fitting.hold()
+    learning = began(watched.pipeline.relearn)
+    assert fitting.begun.wait(WAIT_S)
+    watched.topics.topics = (REFUNDS, HOLIDAYS)
+    watched.pipeline.process("july off")
+    kept = (watched.root / FIT_PATH).read_bytes()
+    fitting.let_go.set()
+    ended(learning)
+    assert (watched.root / FIT_PATH).read_bytes() == kept
+    made = len(fitting.made)
+    watched.another_scorer().update(watched.topics.topics)
+    assert len(fitting.made) == made, "the next process finds its fit"
+
+
+def test_a_label_that_comes_while_topics_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:
+    """Without a pipeline in between, labels can be taken over while topics are being fitted."""
+    fitting.hold()
+    updating = began(lambda: watched.scorer.update((REFUNDS, HOLIDAYS)))
+    assert fitting.begun.wait(WAIT_S)
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    assert watched.scorer.relearn()
+    fitting.let_go.set()
+    ended(updating)
+    assert set(watched.scorer.score(MESSAGE, {})) == {"refund", "holiday"}
+    assert not watched.scorer.relearn()
+    assert fitting.made[-1][0].against == (MESSAGE,)

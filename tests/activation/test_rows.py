@@ -1,0 +1,158 @@
+"""Candidates, their rows, and what is left out of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.activation.candidates import EXPLAINED_ROWS, Candidate, candidates_of, counted_hits, telling
+from engine.activation.case import Circumstances
+from engine.activation.policy import Step, StepKind, far_step
+from engine.activation.rows import NEAREST_ROWS, ROWS_LIMIT, funnel_of, rows_of, shown, standing, verdict_of
+from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
+from engine.activation.trace import (
+    Correction,
+    Direction,
+    GateAnswer,
+    GateOutcome,
+    Score,
+    Span,
+    TriggerHit,
+    Verdict,
+)
+from engine.config import WatcherSettings
+from tests.activation.support import pattern, topic
+
+SETTINGS = WatcherSettings(preset="spec")
+AROUND = Circumstances("input", True, "skip", SETTINGS)
+HIT = TriggerHit(0, "pattern", "review", 0, 6)
+EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
+
+
+def candidate(
+    name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
+) -> Candidate:
+    step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
+    return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
+
+
+@pytest.mark.parametrize(
+    ("scope", "direction", "counts"),
+    [
+        ("input", "input", True),
+        ("input", "output", False),
+        ("output", "output", True),
+        ("output", "input", False),
+        ("both", "input", True),
+        ("both", "output", True),
+    ],
+)
+def test_hits_count_in_the_direction_of_their_trigger(
+    scope: Direction, direction: Direction, counts: bool
+) -> None:
+    topics = [topic("watched", triggers=(pattern("review", scope=scope),)), topic("other")]
+    found = counted_hits(topics, {"watched": [HIT], "gone": [HIT]}, direction)
+    assert found == ({"watched": (HIT,)} if counts else {})
+
+
+@pytest.mark.parametrize("trigger", [-1, 1, 7])
+def test_hits_of_triggers_that_are_gone_do_not_count(trigger: int) -> None:
+    watched = topic("watched", triggers=(pattern("review"),))
+    hits = [replace(HIT, trigger=trigger)]
+    assert counted_hits([watched], {"watched": hits}, "input") == {}
+    assert counted_hits([watched], {"watched": [*hits, HIT]}, "input") == {"watched": (HIT,)}
+
+
+def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
+    topics = [topic("far"), topic("near"), topic("hit", triggers=(pattern("review"),))]
+    far = {each.name: far_step(each, SETTINGS, similarity_nominates=True) for each in topics}
+    found = candidates_of(
+        topics,
+        {"hit": (HIT,)},
+        {"near": (Score("other", 0.9), Score("tfidf", 0.4)), "hit": (Score("tfidf", 0.3),)},
+        far,
+        SETTINGS,
+        deciding="tfidf",
+        similarity_nominates=True,
+    )
+    assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
+        ("far", 0.0, "drop"),
+        ("near", 0.4, "ask"),
+        ("hit", 0.3, "ask"),
+    ]
+    assert found[0].step == far["far"][1]
+    assert [each.is_similar for each in found] == [False, True, True]
+
+
+def test_what_was_reached_and_what_is_near_is_explained() -> None:
+    near = [candidate(f"near{number:02}", 0.01 * (number + 1)) for number in range(EXPLAINED_ROWS + 5)]
+    others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
+    names = telling([*near, *others])
+    assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
+
+
+def test_of_many_topics_those_have_a_row_that_something_speaks_for() -> None:
+    near = [candidate(f"near{number:03}", 0.001 * number) for number in range(100)]
+    far = [candidate(f"far{number:03}") for number in range(ROWS_LIMIT)]
+    forced = replace(far[0], topic=replace(far[0].topic, forced=False))
+    told = [candidate("hit", hits=(HIT,)), candidate("asked", kind="ask"), forced]
+    every = [*near, *far[1:], *told]
+    names = {each.topic.name for each in shown(every)}
+    assert names == {"hit", "asked", "far000", *(f"near{n:03}" for n in range(100 - NEAREST_ROWS, 100))}
+    assert len(shown(every[:ROWS_LIMIT])) == ROWS_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "on_failure", "verdict"),
+    [
+        ("activate", None, "skip", "active"),
+        ("manual", None, "skip", "manual"),
+        ("off", None, "skip", "off"),
+        ("drop", None, "skip", "dropped"),
+        ("ask", "yes", "skip", "active"),
+        ("ask", "no", "activate", "rejected"),
+        ("ask", "failed", "skip", "failed"),
+        ("ask", "failed", "activate", "active"),
+    ],
+)
+def test_verdicts(kind: StepKind, answer: GateAnswer | None, on_failure: str, verdict: Verdict) -> None:
+    gate = None if answer is None else GateOutcome(answer, "test")
+    assert verdict_of(Step(kind, "", 0.15), gate, on_failure) == verdict
+
+
+def test_rows_stand_in_order_with_what_was_said_of_them() -> None:
+    candidates = [
+        candidate("b", 0.3),
+        candidate("a", 0.3),
+        candidate("unasked", 0.5, "ask"),
+        candidate("asked", 0.2, "ask"),
+        candidate("hit", 0.1, hits=(HIT,)),
+    ]
+    rows = rows_of(candidates, {"asked": GateOutcome("yes", "test")}, {"a": EXPLAINED}, AROUND, calls=1)
+    assert [row.topic for row in rows] == ["unasked", "asked", "a", "b", "hit"]
+    assert [row.verdict for row in rows[:3]] == ["active", "active", "dropped"]
+    assert rows[0].rule == "not asked" and "gate.max_calls_per_message is 1" in rows[0].why
+    assert rows[2].words == EXPLAINED.words and rows[3].words == ()
+    funnel = funnel_of(candidates, rows, "input", asked=1)
+    assert (funnel.topics, funnel.tier1, funnel.tier2, funnel.asked, funnel.active) == (5, 1, 5, 1, 2)
+    assert funnel_of(candidates, rows, "output", asked=1).tier2 == 1
+
+
+def test_hints_of_topics_that_do_not_apply_are_not_given() -> None:
+    kinds: list[tuple[str, StepKind]] = [("off", "off"), ("manual", "manual"), ("dropped", "drop")]
+    candidates = [*(candidate(name, 0.3, kind) for name, kind in kinds), candidate("no", 0.3, "ask")]
+    rows = rows_of(candidates, {"no": GateOutcome("no", "test")}, {}, AROUND, calls=1)
+    hints = [Correction(name, "hint", "x") for name in ("off", "manual", "dropped", "no", "unheard of")]
+    assert [hint.topic for hint in standing(hints, rows)] == ["dropped"]
+
+
+def test_words_are_shown_where_they_stand_in_the_message() -> None:
+    half = SCORED_CHARS // 2
+    text = "a" * half + "b" * 5 + "c" * half
+    scored = scored_part(text)
+    assert scored == "a" * half + " " + "c" * half
+    assert scored_part(text[:SCORED_CHARS]) == text[:SCORED_CHARS]
+    inside, behind = Span(half - 3, half, 1.0), Span(half + 1, half + 4, 0.5)
+    assert readable({"t": Explanation(words=(inside, behind))}, scored)["t"].words == (inside,)
+    assert readable({"t": EXPLAINED}, "short") == {"t": EXPLAINED}
