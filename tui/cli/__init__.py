@@ -69,7 +69,7 @@ def main() -> None:
     """The entry point of ``autopoiesis`` and ``apo``."""
     # The matrices here are small: numpy's threads cost more to start than they save.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # What is imported stays to the end; looking through it for garbage costs a short command a tenth of its time.
+    # What is imported stays to the end; searching it for garbage costs a short command a tenth of its time.
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY)
     try:
