@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 WEIGHTS = Path(__file__).parent / "data" / "combiner.json"
 MINILM_WEIGHTS = WEIGHTS.with_name("combiner-minilm.json")
 MOST_LOGIT = 16.0
-"""Log-odds beyond which nothing is claimed. Far beyond what a probability shows, since topics that are all but
-impossible are still put in order by it."""
+"""Log-odds beyond which nothing is claimed. Far beyond what a probability shows, since topics that are all
+but impossible are still put in order by it."""
 
 _ALONE = 1 << 18
 """Multiplications up to which BLAS multiplies matrices on one core."""
