@@ -36,6 +36,19 @@ class Chunk:
     text: str
 
 
+ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "recency", "use"]
+"""What a score is made of: the chunk's words and meaning, what stands around it, the rest of its session, who
+said it, how old it is, and how often it was of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one signal gave to a result's score; the shares of a result add up to its score."""
+
+    name: ShareName
+    value: float
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """One answer to a query, best first.
@@ -54,6 +67,7 @@ class SearchResult:
         vector_rank: 1-based rank by meaning; ``None`` likewise.
         source: ``index``, ``ripgrep`` or ``scan``: who answered.
         why: One sentence.
+        shares: What the score is made of, largest first; empty where nobody ranked by signals.
     """
 
     path: str
@@ -69,3 +83,4 @@ class SearchResult:
     vector_rank: int | None
     source: Literal["index", "ripgrep", "scan"]
     why: str
+    shares: tuple[Share, ...] = ()

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.fusion.vectors import TokenVectors
 from engine.errors import AutopoiesisError
+from engine.meaning.vectors import TokenVectors
 
 if TYPE_CHECKING:
     import numpy

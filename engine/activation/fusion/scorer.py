@@ -16,10 +16,10 @@ from engine.activation.fusion.highlight import telling_words
 from engine.activation.fusion.measures import RAW, measure
 from engine.activation.fusion.store import FitStore, fingerprint
 from engine.activation.fusion.texts import texts_of
-from engine.activation.fusion.vectors import TokenVectors
 from engine.activation.signals import content_words
 from engine.activation.similarity import UNGUARDED, Explanation, Hits
 from engine.activation.trace import Contribution, Score, Span
+from engine.meaning.vectors import TokenVectors
 
 if TYPE_CHECKING:
     import numpy

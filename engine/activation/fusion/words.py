@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from engine.meaning.text import CHARACTERS_READ, ends_of, normalised
 
 if TYPE_CHECKING:
     import numpy
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     Signature = NDArray[numpy.uint32]
 
-CHARACTERS_READ = 20_000
-"""Characters of a text that are read: of a longer one the first and the last half of that."""
 WORDS_READ = 1_000
 """Words of a text that count: of more, the first and the last half of that."""
 SIGNATURE_LENGTH = 64
@@ -31,8 +30,6 @@ _UNSPACED = (
 _RUN = re.compile(f"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _PRIME = (1 << 31) - 1
 _MAX_WORD = 40
-_BLOCK = 1_000
-"""Characters normalised at once: the time grows with the square of how many marks follow one another."""
 
 
 def words_of(text: str) -> list[str]:
@@ -70,22 +67,6 @@ def places_of(text: str) -> list[tuple[str, int, int]]:
             else:
                 places += [(part, start, end) for part in words_of(found[0])]
     return places
-
-
-def ends_of(text: str) -> str:
-    """The part of a text that is read: all of it, or its two ends on lines of their own."""
-    if len(text) <= CHARACTERS_READ:
-        return text
-    half = CHARACTERS_READ // 2
-    return f"{text[:half]}\n{text[-half:]}"
-
-
-def normalised(form: Literal["NFKC", "NFD"], text: str) -> str:
-    """A text in a Unicode normal form, in time proportional to its length."""
-    if text.isascii():
-        return text
-    blocks = (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
-    return "".join(unicodedata.normalize(form, block) for block in blocks)
 
 
 def signature_of(words: Sequence[str]) -> Signature:

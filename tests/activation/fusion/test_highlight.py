@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.activation.fusion.fitted import TopicTexts, fit
 from engine.activation.fusion.highlight import telling_words
-from engine.activation.fusion.words import CHARACTERS_READ
+from engine.meaning.text import CHARACTERS_READ
 from tests.activation.fusion.support import MadeVectors, three_texts
 
 SCRIPTS = (

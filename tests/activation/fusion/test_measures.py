@@ -12,8 +12,8 @@ from engine.activation.fusion import measures
 from engine.activation.fusion.fitted import TopicTexts, fit
 from engine.activation.fusion.measures import RAW, Measured, measure
 from engine.activation.fusion.postings import count_grams
-from engine.activation.fusion.vectors import tokens_of
 from engine.activation.fusion.words import WORDS_READ, words_of
+from engine.meaning.vectors import tokens_of
 from tests.activation.fusion.support import REFUND, MadeVectors, three_texts
 from tests.activation.fusion.test_fitted import sets_of_topics
 

@@ -14,9 +14,9 @@ import pytest
 
 from engine.activation.fusion import minilm
 from engine.activation.fusion.minilm import READ, SHARE, JoinedVectors
-from engine.activation.fusion.vectors import TokenVectors
 from engine.errors import AutopoiesisError
-from tests.activation.fusion.test_vectors import folder_with
+from engine.meaning.vectors import TokenVectors
+from tests.meaning.test_vectors import folder_with
 
 TRANSFORMER = """
 import numpy

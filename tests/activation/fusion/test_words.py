@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.activation.fusion.words import (
-    CHARACTERS_READ,
     SIGNATURE_LENGTH,
     WORDS_READ,
     places_of,
     signature_of,
     words_of,
 )
+from engine.meaning.text import CHARACTERS_READ
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from engine.activation.fusion.minilm import SHARE
 from engine.activation.fusion.training import network, sentences, vectors
 from engine.activation.fusion.training.sets import SETS, ActivationSet, read_sets
 from engine.activation.fusion.training.workspaces import SHARES, Lessons, lessons, workspaces
-from engine.activation.fusion.vectors import TokenVectors
+from engine.meaning.vectors import TokenVectors
 
 VERSION = "2"
 WORKSPACES = 400

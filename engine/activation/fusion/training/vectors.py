@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from engine.activation.fusion.training.sets import ActivationSet
-from engine.activation.fusion.vectors import rows_of, tokens_of
+from engine.meaning.vectors import rows_of, tokens_of
 
 DIMENSIONS = 192
 PAIRS = 32_768

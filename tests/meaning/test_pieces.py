@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.fusion.pieces import Pieces
-from engine.activation.fusion.vectors import DATA
+from engine.meaning.pieces import Pieces
+from engine.meaning.vectors import DATA
 
 SIGNS = st.text("ab#é退\r\u2028\0", max_size=6)
 

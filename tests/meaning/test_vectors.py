@@ -9,15 +9,16 @@ from typing import Any
 import numpy
 import pytest
 
-from engine.activation.fusion import vectors, words
-from engine.activation.fusion.vectors import (
+from engine.errors import AutopoiesisError
+from engine.meaning import vectors
+from engine.meaning.text import CHARACTERS_READ
+from engine.meaning.vectors import (
     DATA,
     TOKENS_READ,
     TokenVectors,
     rows_of,
     tokens_of,
 )
-from engine.errors import AutopoiesisError
 
 PIECES = ("[UNK]", "deploy", "##ment", "##ing", "re", "##fund", "退", "!", "")
 
@@ -66,7 +67,7 @@ def test_tokens_of_a_run_of_marks_take_bounded_work(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(unicodedata, "normalize", counting)
     assert tokens_of("e\u0301\u0323" * 70_000)[0] == "e" * 100
     assert max(sizes) <= 1_000
-    assert sum(sizes) <= words.CHARACTERS_READ + 1
+    assert sum(sizes) <= CHARACTERS_READ + 1
 
 
 class Counting(dict[str, int]):

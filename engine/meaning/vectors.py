@@ -16,9 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.fusion.pieces import Pieces
-from engine.activation.fusion.words import ends_of, normalised
 from engine.errors import AutopoiesisError
+from engine.meaning.pieces import Pieces
+from engine.meaning.text import ends_of, normalised
 
 if TYPE_CHECKING:
     import numpy

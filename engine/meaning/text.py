@@ -1,0 +1,27 @@
+"""The part of a text that is read, and its Unicode normal form, in time proportional to its length."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+CHARACTERS_READ = 20_000
+"""Characters of a text that are read: of a longer one the first and the last half of that."""
+_BLOCK = 1_000
+"""Characters normalised at once: the time grows with the square of how many marks follow one another."""
+
+
+def ends_of(text: str) -> str:
+    """The part of a text that is read: all of it, or its two ends on lines of their own."""
+    if len(text) <= CHARACTERS_READ:
+        return text
+    half = CHARACTERS_READ // 2
+    return f"{text[:half]}\n{text[-half:]}"
+
+
+def normalised(form: Literal["NFKC", "NFD"], text: str) -> str:
+    """A text in a Unicode normal form, in time proportional to its length."""
+    if text.isascii():
+        return text
+    blocks = (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
+    return "".join(unicodedata.normalize(form, block) for block in blocks)
