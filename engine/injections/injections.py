@@ -1,0 +1,168 @@
+"""Prompts that were used: recorded, and judged by the replies to them (spec 6.3, design 2)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.conversations import moment
+from engine.errors import AutopoiesisError
+from engine.injections.log import FileUse, InjectionLog
+from engine.injections.model import InjectedSection, Injection, message_hash
+from engine.injections.references import References, Use
+from engine.injections.use import Shown, were_useful
+from engine.store.documents import parse
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.store.files import Files
+    from engine.turns import Exchange, Turns
+
+_SHOWN_BYTES = 8 * 1024 * 1024
+_CLOCKS_APART = timedelta(minutes=2)
+"""A transcript names minutes, and a prompt is compiled just before or after its message is written down."""
+_WITHOUT_SESSION = timedelta(hours=1)
+"""Between a prompt that names no session and a message with the same words in one."""
+
+
+class Injections:
+    """What faces, ranking and the live engine need of the injection log. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        turns: Knows the exchanges of conversations.
+        clock: Now, UTC.
+        on_problem: Told when a prompt could not be recorded.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        turns: Callable[[], Turns],
+        clock: Callable[[], datetime],
+        on_problem: Callable[[str], None],
+    ) -> None:
+        self._files = files
+        self._turns = turns
+        self._on_problem = on_problem
+        self._log = InjectionLog(files, clock)
+        self._references = References(files, self._log.months)
+        self._guard = threading.Lock()
+
+    def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> str:
+        """Records a prompt that is being used; see ``InjectionLog.record``.
+
+        Returns:
+            Its id; empty when it could not be recorded, which is told but keeps nobody from the prompt.
+        """
+        try:
+            return self._log.record(compiled, message, session_id=session_id, turn=turn).id
+        except AutopoiesisError as error:
+            self._on_problem(f"the prompt was not recorded: {error}")
+            return ""
+
+    def learn_from_use(self, path: str, first: int) -> int:
+        """Notes what replies show of the prompts that they answer.
+
+        A sign of use is noted as soon as it is there; that there was none, once the person speaks again.
+
+        Args:
+            path: The conversation.
+            first: The number of its first new turn.
+
+        Returns:
+            How many injections were noted; none in a workspace that cannot be written.
+
+        Raises:
+            WriteFailed: A note was not recorded.
+        """
+        if self._files.read_only or not self._log.waiting():
+            return 0
+        exchanges = self._turns().exchanges(path, first)
+        if not exchanges:
+            return 0
+        with self._guard, self._files.lock():
+            # Another process may have noted them meanwhile.
+            return sum(self._note(exchange) for exchange in exchanges)
+
+    def references(self) -> Mapping[str, int]:
+        """In how many prompts each file was of use, by workspace-relative path: the frequency that ranking
+        knows. The same object until the log changes; never raises.
+        """
+        return self._references.counts()
+
+    def uses(self) -> Mapping[str, Use]:
+        """As ``references``, with the time of the last use."""
+        return self._references.uses()
+
+    def last(self, count: int) -> tuple[Injection, ...]:
+        """The last injections, newest first, with what is known of them."""
+        return self._log.last(count)
+
+    def by_file(self) -> tuple[FileUse, ...]:
+        """Every file that was injected, the most useful first; reads the whole log."""
+        return self._log.by_file()
+
+    def _note(self, exchange: Exchange) -> bool:
+        injection = of_exchange(self._log.waiting(), exchange)
+        if injection is None:
+            return False
+        message = exchange.trace.message.text
+        signs = were_useful(self._shown(injection.sections), message, exchange.reply, exchange.paths)
+        states = [sign or (False if exchange.finished else None) for sign in signs]
+        noted = self._log.note(injection, exchange.key, states, finished=exchange.finished)
+        return noted != injection
+
+    def _shown(self, sections: Sequence[InjectedSection]) -> list[Shown]:
+        """The sections with their text, which the log does not hold, as their files have it today."""
+        bodies: dict[str, tuple[str, int]] = {}
+        for section in sections:
+            if section.path not in bodies:
+                bodies[section.path] = self._body(section.path)
+        return [Shown(section.path, _cut(*bodies[section.path], section.lines)) for section in sections]
+
+    def _body(self, path: str) -> tuple[str, int]:
+        """A file's text below its header, and the line on which that starts."""
+        try:
+            document = parse(self._files.read(path, limit=_SHOWN_BYTES), path)
+        except (OSError, AutopoiesisError):
+            return "", 1
+        return document.body, document.body_line
+
+
+def of_exchange(waiting: Iterable[Injection], exchange: Exchange) -> Injection | None:
+    """The injection that an exchange belongs to.
+
+    It has the words of the exchange's message and, where it names one, its session. Of several it is the one
+    that is known to belong there, else that which expected this turn, else the last one before the message.
+
+    Args:
+        waiting: Injections whose exchanges are not over, oldest first.
+        exchange: The exchange.
+    """
+    message = exchange.trace.message
+    name = message_hash(message.text)
+    found = []
+    for injection in waiting:
+        if injection.is_claimed and injection.turn == exchange.key:
+            return injection
+        at = moment(injection.at)
+        if injection.is_claimed or injection.message_hash != name or at is None:
+            continue
+        apart = abs(at - message.at)
+        if injection.session_id == message.session_id if injection.session_id else apart <= _WITHOUT_SESSION:
+            found.append((injection, at))
+    expected = [injection for injection, _ in found if injection.turn == exchange.key]
+    before = [injection for injection, at in found if at <= message.at + _CLOCKS_APART]
+    return next((chosen[-1] for chosen in (expected, before) if chosen), found[0][0] if found else None)
+
+
+def _cut(body: str, first_line: int, lines: str) -> str:
+    """The lines of a text that starts on a line of its file."""
+    first, _, last = lines.partition("-")
+    if not first.isdecimal():
+        return body
+    end = int(last) if last.isdecimal() else int(first)
+    return "\n".join(body.split("\n")[max(0, int(first) - first_line) : max(0, end + 1 - first_line)])

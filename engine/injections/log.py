@@ -1,0 +1,192 @@
+"""The injection log (design 2): prompts that were used, and what their exchanges have shown of them since.
+
+``logs/injections-YYYY-MM.jsonl``, append-only. A note about an injection is a record of its own that names
+it; reading joins the two.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.injections.model import (
+    InjectedSection,
+    Injection,
+    UseNote,
+    entry_of,
+    injected,
+    message_hash,
+    noted,
+    record_of_injection,
+    record_of_note,
+)
+from engine.monthly import MonthlyLog
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.store.files import Files
+
+KIND = "injections"
+WAITING_BYTES = 256 * 1024
+"""An injection further from the end of its month's file, or older than the month before, waits no more for a
+reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """How often a file was in prompts that were used, and of use there.
+
+    Attributes:
+        path: Workspace-relative path.
+        useful: Injections in which it was of use.
+        injected: Injections that held it.
+        tokens: Tokens that it took in all of them.
+        last_useful: When it was of use last, ISO 8601, UTC; empty for never.
+    """
+
+    path: str
+    useful: int
+    injected: int
+    tokens: int
+    last_useful: str
+
+
+class InjectionLog:
+    """Writes and reads the injection log of a workspace. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self.months = MonthlyLog(files, KIND, clock)
+        self._guard = threading.Lock()
+        self._stamp: object = None
+        self._waiting: tuple[Injection, ...] = ()
+
+    def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> Injection:
+        """Records a prompt that is being used.
+
+        Args:
+            compiled: The prompt.
+            message: What it was compiled for.
+            session_id: Its session.
+            turn: The key that its turn will have, where that is known.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        injection = Injection(
+            id=secrets.token_hex(8),
+            at=self._clock().isoformat(),
+            session_id=session_id,
+            turn=turn,
+            message_hash=message_hash(message),
+            tokens=compiled.tokens,
+            budget=compiled.budget,
+            sections=injected(compiled.sections),
+        )
+        self.months.append(record_of_injection(injection))
+        return injection
+
+    def note(
+        self, injection: Injection, turn: str, was_useful: Iterable[bool | None], *, finished: bool
+    ) -> Injection:
+        """Records what an exchange has shown of an injection, unless that is known.
+
+        Args:
+            injection: The injection as it was read.
+            turn: The key of the message.
+            was_useful: By section.
+            finished: Whether the exchange is over.
+
+        Returns:
+            The injection as it now reads.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        note = UseNote(injection.id, self._clock().isoformat(), turn, tuple(was_useful), (), finished)
+        known = noted(injection, note)
+        if known == injection:
+            return injection
+        before = {section.path for section in injection.useful}
+        paths = dict.fromkeys(section.path for section in known.useful if section.path not in before)
+        states = tuple(section.was_useful for section in known.sections)
+        self.months.append(
+            record_of_note(UseNote(note.injection, note.at, turn, states, tuple(paths), finished))
+        )
+        return known
+
+    def waiting(self) -> tuple[Injection, ...]:
+        """The injections whose exchanges are not over, oldest first; of a log that has not changed, at no
+        cost.
+        """
+        with self._guard:
+            stamp = self.months.stamp()
+            if stamp != self._stamp:
+                self._waiting = tuple(
+                    injection for injection in self._last(None, WAITING_BYTES, 2) if not injection.finished
+                )[::-1]
+                self._stamp = stamp
+            return self._waiting
+
+    def last(self, count: int) -> tuple[Injection, ...]:
+        """The last injections, newest first, with what is known of them."""
+        return tuple(self._last(count))
+
+    def by_file(self) -> tuple[FileUse, ...]:
+        """Every file that was injected, the most useful first; reads the whole log."""
+        injected_in: dict[str, int] = defaultdict(int)
+        tokens: dict[str, int] = defaultdict(int)
+        useful: dict[str, int] = defaultdict(int)
+        last: dict[str, str] = defaultdict(str)
+        for record in self.months.records():
+            entry = entry_of(record)
+            if isinstance(entry, Injection):
+                for path in {section.path for section in entry.sections}:
+                    injected_in[path] += 1
+                for section in entry.sections:
+                    tokens[section.path] += section.tokens
+            elif entry is not None:
+                for path in entry.paths:
+                    useful[path] += 1
+                    last[path] = max(last[path], entry.at)
+        found = (
+            FileUse(path, useful[path], injected_in[path], tokens[path], last[path])
+            for path in {*injected_in, *useful}
+        )
+        return tuple(sorted(found, key=lambda use: (-use.useful, -use.injected, use.path)))
+
+    def _last(self, count: int | None, most: int | None = None, months: int | None = None) -> list[Injection]:
+        """Going backwards, the notes about an injection are met before it."""
+        notes: dict[str, list[UseNote]] = defaultdict(list)
+        found: dict[str, Injection] = {}
+        for record in self.months.backwards(most, months):
+            entry = entry_of(record)
+            if isinstance(entry, UseNote):
+                notes[entry.injection].append(entry)
+            elif entry is not None and entry.id not in found:
+                for note in reversed(notes.pop(entry.id, [])):
+                    entry = noted(entry, note)
+                found[entry.id] = entry
+                if len(found) == count:
+                    break
+        return list(found.values())
+
+
+def useful_places(injection: Injection) -> tuple[str, ...]:
+    """What was of use of an injection, as ``path:lines``."""
+    return tuple(map(place_of, injection.useful))
+
+
+def place_of(section: InjectedSection) -> str:
+    """A section's file and lines."""
+    return f"{section.path}:{section.lines}" if section.lines else section.path

@@ -1,0 +1,228 @@
+"""What a prompt that was used held, and whether it was of use, as the log keeps it (spec 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from engine.activation.decision import hash_of
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Section
+    from engine.monthly import Record
+
+RECORDED_PRIORITIES = (2, 3)
+"""Topics with their subscriptions, and what search found: the parts of a prompt that were chosen for its
+message."""
+
+_HASH_CHARACTERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedSection:
+    """A section of a prompt, without its text.
+
+    Attributes:
+        path: Workspace-relative path of its file.
+        lines: As in ``Section``; empty for the whole file.
+        priority: 2 or 3.
+        tokens: Tokens of its text.
+        score: Relevance where it was ranked.
+        was_useful: Whether the reply made use of it; ``None`` while nobody can tell.
+    """
+
+    path: str
+    lines: str
+    priority: int
+    tokens: int
+    score: float | None
+    was_useful: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A prompt that was used.
+
+    Attributes:
+        id: Names it.
+        at: When it was compiled, ISO 8601, UTC.
+        session_id: Its session; empty where none was named.
+        turn: The key of the turn that it answers; the one expected, until its exchange is known.
+        message_hash: ``message_hash`` of the message.
+        tokens: Tokens of the whole prompt.
+        budget: The budget it was compiled for, tokens.
+        sections: In the order in which they stood in it.
+        finished: Whether its exchange is over, so that nothing more will be known.
+        is_claimed: Whether its exchange is known.
+    """
+
+    id: str
+    at: str
+    session_id: str
+    turn: str
+    message_hash: str
+    tokens: int
+    budget: int
+    sections: tuple[InjectedSection, ...]
+    finished: bool = False
+    is_claimed: bool = False
+
+    @property
+    def useful(self) -> tuple[InjectedSection, ...]:
+        """The sections that were of use."""
+        return tuple(section for section in self.sections if section.was_useful)
+
+
+@dataclass(frozen=True, slots=True)
+class UseNote:
+    """What an exchange has shown about an injection so far.
+
+    Attributes:
+        injection: Its id.
+        at: When it was noted, ISO 8601, UTC.
+        turn: The key of the message.
+        was_useful: By section, in their order.
+        paths: Files that were not known to have been of use before this note.
+        finished: Whether the exchange is over.
+    """
+
+    injection: str
+    at: str
+    turn: str
+    was_useful: tuple[bool | None, ...]
+    paths: tuple[str, ...]
+    finished: bool
+
+
+def message_hash(text: str) -> str:
+    """Names a message by its words: what shell, agent and transcript do to white space is no change."""
+    return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
+
+
+def injected(sections: Iterable[Section]) -> tuple[InjectedSection, ...]:
+    """Those sections of a prompt that are recorded."""
+    return tuple(
+        InjectedSection(
+            section.source,
+            section.lines,
+            section.priority,
+            section.tokens,
+            None if section.score is None else round(section.score, 4),
+        )
+        for section in sections
+        if section.priority in RECORDED_PRIORITIES and section.source
+    )
+
+
+def record_of_injection(injection: Injection) -> Record:
+    """The record of a new injection."""
+    return {
+        "id": injection.id,
+        "at": injection.at,
+        "session": injection.session_id,
+        "turn": injection.turn,
+        "message": injection.message_hash,
+        "tokens": injection.tokens,
+        "budget": injection.budget,
+        "sections": [
+            {
+                "path": section.path,
+                "lines": section.lines,
+                "priority": section.priority,
+                "tokens": section.tokens,
+                "score": section.score,
+            }
+            for section in injection.sections
+        ],
+    }
+
+
+def record_of_note(note: UseNote) -> Record:
+    """The record of a note."""
+    return {
+        "injection": note.injection,
+        "at": note.at,
+        "turn": note.turn,
+        "was_useful": list(note.was_useful),
+        "paths": list(note.paths),
+        "finished": note.finished,
+    }
+
+
+def entry_of(record: Record) -> Injection | UseNote | None:
+    """What a record holds; ``None`` when it is of another form."""
+    try:
+        return _note(record) if "was_useful" in record else _injection(record)
+    except (KeyError, TypeError):
+        return None
+
+
+def noted(injection: Injection, note: UseNote) -> Injection:
+    """An injection with what a note says of it; what was of use once stays so."""
+    states = (*note.was_useful, *[None] * len(injection.sections))
+    sections = tuple(
+        section if section.was_useful or state is None else replace(section, was_useful=state)
+        for section, state in zip(injection.sections, states, strict=False)
+    )
+    return replace(
+        injection,
+        turn=note.turn,
+        sections=sections,
+        finished=injection.finished or note.finished,
+        is_claimed=True,
+    )
+
+
+def _injection(record: Record) -> Injection:
+    return Injection(
+        id=_text(record["id"]),
+        at=_text(record["at"]),
+        session_id=_text(record["session"]),
+        turn=_text(record["turn"]),
+        message_hash=_text(record["message"]),
+        tokens=_whole(record["tokens"]),
+        budget=_whole(record["budget"]),
+        sections=tuple(
+            InjectedSection(
+                _text(section["path"]),
+                _text(section["lines"]),
+                _whole(section["priority"]),
+                _whole(section["tokens"]),
+                None if section["score"] is None else float(section["score"] + 0.0),
+            )
+            for section in _list(record["sections"])
+        ),
+    )
+
+
+def _note(record: Record) -> UseNote:
+    states = _list(record["was_useful"])
+    if not all(state is None or isinstance(state, bool) for state in states):
+        raise TypeError("a section was of use, was not, or nobody knows")
+    return UseNote(
+        injection=_text(record["injection"]),
+        at=_text(record["at"]),
+        turn=_text(record["turn"]),
+        was_useful=tuple(states),
+        paths=tuple(map(_text, _list(record["paths"]))),
+        finished=record["finished"] is True,
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("no number")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return value

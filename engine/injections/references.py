@@ -1,0 +1,210 @@
+"""How often each file was of use (spec 6.3, ``reference_count``), kept so that ranking never reads the log.
+
+The counts are kept under ``scratch/`` together with how far each month's file was read. Where the log only
+grew, what was added is read; where a file is another than it was, or is gone, the counts are made anew. Of
+the log only the notes are taken apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.activation.decision_reading import open_month
+from engine.errors import AutopoiesisError
+from engine.injections.model import UseNote, entry_of
+from engine.monthly import MonthlyLog, MonthStamp, record_of
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+REFERENCES_PATH = "scratch/references.json"
+
+_FORM = 1
+_LIMIT = 64 * 1024 * 1024
+_LOCK_WAIT_S = 0.05
+_UNKEPT_LIMIT = 256 * 1024
+"""Bytes read beyond what is kept from which it is kept anew: reading them costs less than a synced write."""
+_TAIL = 256
+_BLOCK = 1024 * 1024
+_MARK = b'"was_useful"'
+
+
+class Use(NamedTuple):
+    """How often a file was of use.
+
+    Attributes:
+        times: In how many prompts.
+        last: When it was last, ISO 8601, UTC.
+    """
+
+    times: int
+    last: str
+
+
+class _Mark(NamedTuple):
+    """How far a month's file was read: to ``end``, behind a whole line, whose last bytes have the checksum
+    ``tail``; ``size`` and ``changed`` are what the file had then.
+    """
+
+    end: int
+    tail: int
+    size: int
+    changed: int
+
+
+class _Counted(NamedTuple):
+    """What was counted, and of which part of the log."""
+
+    marks: dict[str, _Mark]
+    uses: dict[str, Use]
+
+
+class References:
+    """Counts them. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        months: The injection log.
+    """
+
+    def __init__(self, files: Files, months: MonthlyLog) -> None:
+        self._files = files
+        self._log = months
+        self._guard = threading.Lock()
+        self._stamp: tuple[MonthStamp, ...] | None = None
+        self._counted: _Counted | None = None
+        self._uses: Mapping[str, Use] = MappingProxyType({})
+        self._counts: Mapping[str, int] = MappingProxyType({})
+
+    def counts(self) -> Mapping[str, int]:
+        """Useful references by workspace-relative path; the same object until the log changes.
+
+        Never raises. A month's file that cannot be read counts as if it were not there.
+        """
+        self.uses()
+        return self._counts
+
+    def uses(self) -> Mapping[str, Use]:
+        """As ``counts``, with the time of the last use."""
+        with self._guard:
+            stamp = self._log.stamp()
+            if stamp != self._stamp:
+                self._update(stamp)
+                self._stamp = stamp
+            return self._uses
+
+    def _update(self, stamp: tuple[MonthStamp, ...]) -> None:
+        known = self._kept() if self._counted is None else self._counted
+        found = self._grown(stamp, known)
+        read = sum(mark.end for mark in found.marks.values())
+        kept = sum(mark.end for mark in known.marks.values())
+        self._counted = found
+        self._uses = MappingProxyType(found.uses)
+        self._counts = MappingProxyType({path: use.times for path, use in found.uses.items()})
+        if not 0 <= read - kept < _UNKEPT_LIMIT or known.marks.keys() - found.marks.keys():
+            self._keep(found)
+
+    def _grown(self, stamp: tuple[MonthStamp, ...], known: _Counted) -> _Counted:
+        """What the log says now: what is known with what was added, or everything, where that cannot be."""
+        if known.marks.keys() - {month.name for month in stamp}:
+            known = _Counted({}, {})
+        marks, uses = dict(known.marks), dict(known.uses)
+        for month in stamp:
+            mark = marks.get(month.name)
+            if mark is not None and (mark.size, mark.changed) == (month.size, month.changed):
+                continue
+            try:
+                marks[month.name] = self._read(month, mark or _Mark(0, 0, 0, 0), uses)
+            except _AnotherFile:
+                return self._grown(stamp, _Counted({}, {}))
+            except (OSError, AutopoiesisError):
+                # Nothing it said may stay counted, or it would count twice once it can be read again.
+                others = tuple(other for other in stamp if other != month)
+                return self._grown(others, known if mark is None else _Counted({}, {}))
+        return _Counted(marks, uses)
+
+    def _read(self, month: MonthStamp, mark: _Mark, uses: dict[str, Use]) -> _Mark:
+        """Takes what a month's file gained.
+
+        Raises:
+            _AnotherFile: It does not begin with what was read of it.
+        """
+        with os.fdopen(open_month(self._files, month.name), "rb", buffering=_BLOCK) as file:
+            if month.size < mark.end or _tail(file.fileno(), mark.end) != mark.tail:
+                raise _AnotherFile
+            end = mark.end
+            file.seek(end)
+            for line in file:
+                # A line may be half written; it is read when it is whole.
+                if not line.endswith(b"\n"):
+                    break
+                end += len(line)
+                if _MARK in line:
+                    _take(uses, line)
+            return _Mark(end, _tail(file.fileno(), end), month.size, month.changed)
+
+    def _kept(self) -> _Counted:
+        """What was kept the last time; nothing when there is nothing, or it is damaged."""
+        try:
+            tree = json.loads(self._files.read(REFERENCES_PATH, limit=_LIMIT))
+            if tree["form"] == _FORM:
+                return _Counted(
+                    {name: _Mark(*map(_number, mark)) for name, mark in tree["read"].items()},
+                    {path: Use(_number(times), _text(last)) for path, (times, last) in tree["uses"].items()},
+                )
+        except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            # It is a cache: what cannot be read of it is counted anew.
+            pass
+        return _Counted({}, {})
+
+    def _keep(self, counted: _Counted) -> None:
+        if self._files.read_only:
+            return
+        tree = {"form": _FORM, "read": counted.marks, "uses": counted.uses}
+        try:
+            with self._files.lock(timeout=_LOCK_WAIT_S):
+                self._files.replace(REFERENCES_PATH, json.dumps(tree, separators=(",", ":")).encode())
+        except AutopoiesisError:
+            # The next look reads what this one has read.
+            return
+
+
+class _AnotherFile(Exception):
+    """A month's file is not the one that was read."""
+
+
+def _take(uses: dict[str, Use], line: bytes) -> None:
+    record = record_of(line)
+    entry = None if record is None else entry_of(record)
+    if isinstance(entry, UseNote):
+        for path in dict.fromkeys(entry.paths):
+            _add(uses, path, Use(1, entry.at))
+
+
+def _add(uses: dict[str, Use], path: str, use: Use) -> None:
+    known = uses.get(path)
+    # A clock that was set back makes no use older than one before it.
+    uses[path] = use if known is None else Use(known.times + use.times, max(known.last, use.last))
+
+
+def _tail(descriptor: int, end: int) -> int:
+    start = max(0, end - _TAIL)
+    return zlib.crc32(os.pread(descriptor, end - start, start))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise ValueError
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value

@@ -1,0 +1,264 @@
+"""``probes.yaml``: read without loss, whoever wrote it.
+
+A list of entries ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of ``{path, lines?}`` and
+``{text}``. An entry that cannot be used becomes a problem that names file, line and cure, and the others are
+read: where the file as a whole is no YAML, each entry is read by itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, DocumentError, PathRefused, Problem
+from engine.probes.model import Expectation, Probe, span_of
+from engine.store import yamltext
+from engine.store.paths import shown, split_relative
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+PROBES_PATH = "probes.yaml"
+MAX_BYTES = 512 * 1024
+LEAST_BUDGET = 256
+ID_LENGTH = 6
+
+_FIELDS = ("id", "question", "expect", "budget", "note")
+_EXPECTED = ("path", "lines", "text")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DASH = re.compile(r"([ \t]*)-(?:\s|$)")
+_LIST = "begin each probe with “- question: …”"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFile:
+    """The probes of a workspace, and what is wrong with their file."""
+
+    probes: tuple[Probe, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def broken(self) -> tuple[Problem, ...]:
+        """The problems that keep an entry from being run."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def read(files: Files) -> ProbeFile:
+    """The probes of a workspace; none where there is no file. Never raises for what the file holds.
+
+    Raises:
+        PathRefused, DocumentError: The file cannot be read at all.
+    """
+    try:
+        return parse(files.read(PROBES_PATH, limit=MAX_BYTES))
+    except FileNotFoundError:
+        return ProbeFile()
+
+
+def parse(data: bytes) -> ProbeFile:
+    """Takes the file apart. Never raises."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        return ProbeFile(problems=(_problem(line, "is not UTF-8 text", "save it as UTF-8"),))
+    entries, problems = _entries(text)
+    probes: dict[str, Probe] = {}
+    for node in entries:
+        probe = _probe(node, problems)
+        if probe is None:
+            continue
+        other = probes.get(probe.id)
+        if other is None:
+            probes[probe.id] = probe
+        else:
+            problems.append(
+                _problem(
+                    probe.line, f"has the id {probe.id} of line {other.line}", "give one of them another id"
+                )
+            )
+    problems.sort(key=lambda problem: problem.line)
+    return ProbeFile(tuple(probes.values()), tuple(problems))
+
+
+def id_of(question: str, taken: frozenset[str] = frozenset()) -> str:
+    """The id of a probe whose file names none: the same for the same words, and none of ``taken``."""
+    words = " ".join(unicodedata.normalize("NFC", question).casefold().split())
+    digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    lengths = range(ID_LENGTH, len(digest) + 1)
+    return next(digest[:length] for length in lengths if digest[:length] not in taken)
+
+
+def valid_id(text: str) -> bool:
+    """Whether a text can be an id: letters, digits, ``.``, ``_`` and ``-``, at most 64 of them."""
+    return _ID.fullmatch(text) is not None
+
+
+def compose(text: str, first_line: int = 1) -> yamltext.Node | None:
+    """The tree of the file.
+
+    Raises:
+        YamlError: It is no YAML, or holds what is not allowed.
+    """
+    return yamltext.compose(text, first_line=first_line, max_bytes=MAX_BYTES)
+
+
+def unreadable(error: yamltext.YamlError) -> DocumentError:
+    """The error for a file that cannot be edited because it cannot be read."""
+    return DocumentError(
+        error.what, where=f"{PROBES_PATH}:{error.line}", cure=error.cure or "repair it first"
+    )
+
+
+def _entries(text: str) -> tuple[list[yamltext.Node], list[Problem]]:
+    """The nodes of the entries; where the whole is broken, of those that are not."""
+    try:
+        root = compose(text)
+    except yamltext.YamlError as error:
+        whole = _problem(error.line, error.what, error.cure)
+        parts = list(_parts(text)) if len(text) <= MAX_BYTES else []
+        if len(parts) < 2:
+            return [], [whole]
+        entries: list[yamltext.Node] = []
+        problems: list[Problem] = []
+        for part, line in parts:
+            try:
+                root = compose(part, line)
+            except yamltext.YamlError as broken:
+                problems.append(_problem(broken.line, broken.what, broken.cure))
+                continue
+            entries += root.items if root is not None and root.kind == "sequence" else []
+        return entries, problems or [whole]
+    if root is None or (root.kind == "scalar" and not root.text):
+        return [], []
+    if root.kind != "sequence":
+        return [], [_problem(root.line, "is no list of probes", _LIST)]
+    return root.items, []
+
+
+def _parts(text: str) -> Iterator[tuple[str, int]]:
+    """The file cut before each line that begins an entry, and the line on which each part starts."""
+    lines = text.split("\n")
+    first = next((match for line in lines if (match := _DASH.match(line))), None)
+    if first is None:
+        return
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if (match := _DASH.match(line)) is not None and match.group(1) == first.group(1)
+    ]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield "\n".join(lines[start:end]) + "\n", start + 1
+
+
+def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
+    """One entry; ``None``, with a problem, when it cannot be used."""
+    value = yamltext.to_value(node)
+    if not isinstance(value, yamltext.Mapping):
+        problems.append(_problem(node.line, "is no probe", _LIST))
+        return None
+    problems += _unknown(value, _FIELDS)
+    question, expect, name = value.get("question", ""), value.get("expect", ""), value.get("id", "")
+    budget, note = value.get("budget", ""), value.get("note", "")
+    if not isinstance(question, str) or not question.strip():
+        problems.append(_problem(value.line_of("question", value.line), "has no question", "add question: …"))
+        return None
+    if not isinstance(name, str) or (name and not valid_id(name)):
+        cure = "use letters, digits, “.”, “_” and “-”, at most 64"
+        problems.append(_problem(value.line_of("id"), "has an id that is none", cure))
+        return None
+    tokens = _budget(budget)
+    if tokens == 0:
+        cure = f"write a number of tokens from {LEAST_BUDGET}, or leave it out"
+        problems.append(_problem(value.line_of("budget"), f"budget: {budget} is no budget", cure))
+        return None
+    expectations = _expectations(expect, value, problems)
+    if not expectations:
+        return None
+    return Probe(
+        id=name or id_of(question),
+        question=question.strip(),
+        expect=expectations,
+        budget=tokens,
+        note=note.strip() if isinstance(note, str) else "",
+        line=value.line,
+    )
+
+
+def _budget(value: object) -> int | None:
+    """The tokens; ``None`` where nothing is said, 0 where it is no budget."""
+    if value == "":
+        return None
+    digits = value.replace("_", "") if isinstance(value, str) else ""
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) < 10
+    return int(digits) if is_number and int(digits) >= LEAST_BUDGET else 0
+
+
+def _expectations(
+    expect: object, probe: yamltext.Mapping, problems: list[Problem]
+) -> tuple[Expectation, ...]:
+    """All of them, or none: a probe with a part of its evidence would pass without the rest."""
+    items = expect if isinstance(expect, yamltext.Sequence) else [expect] if expect != "" else []
+    line = probe.line_of("expect", probe.line)
+    if not items:
+        problems.append(_problem(line, "expects nothing", "add expect: with “- path: …” or “- text: …”"))
+    found: list[Expectation] = []
+    for number, item in enumerate(items):
+        where = expect.line_of_item(number) if isinstance(expect, yamltext.Sequence) else line
+        try:
+            found.append(_expectation(item, problems))
+        except AutopoiesisError as error:
+            problems.append(_problem(where, error.what, error.cure))
+    return tuple(found) if len(found) == len(items) else ()
+
+
+def _expectation(item: object, problems: list[Problem]) -> Expectation:
+    if not isinstance(item, yamltext.Mapping):
+        raise DocumentError(
+            "expects something that is neither path nor text", cure="write “path: …” or “text: …”"
+        )
+    problems += _unknown(item, _EXPECTED)
+    return expectation(*(item.get(name, "") for name in _EXPECTED))
+
+
+def expectation(path: object = "", lines: object = "", text: object = "") -> Expectation:
+    """An expectation of what its fields say.
+
+    Raises:
+        DocumentError: They do not go together, or one cannot be used.
+    """
+    if not all(isinstance(value, str) for value in (path, lines, text)):
+        raise DocumentError("expects a list or mapping where a text should stand", cure="write one line")
+    path, lines, text = str(path).strip(), str(lines).replace(" ", ""), str(text).strip()
+    if bool(path) == bool(text):
+        what = "expects both a path and a text" if path else "expects neither a path nor a text"
+        raise DocumentError(what, cure="write “path: …” or “text: …”; for both, two of them")
+    if not path and lines:
+        raise DocumentError("expects lines of a text", cure="give the path that they belong to")
+    if lines and span_of(lines) is None:
+        raise DocumentError(f"lines: {shown(lines)} are no lines", cure="write 12-40 or 12, counted from 1")
+    if path:
+        try:
+            path = "/".join(split_relative(path))
+        except PathRefused as error:
+            raise DocumentError(f"path: {shown(path)} {error.what}", cure=error.cure) from error
+    return Expectation(path, lines, text)
+
+
+def _unknown(value: yamltext.Mapping, known: tuple[str, ...]) -> list[Problem]:
+    found = []
+    for key in value:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            cure = f"did you mean {near[0]}?" if near else "remove it"
+            found.append(_problem(value.line_of(key), f"unknown field {shown(key)}", cure, warning=True))
+    return found
+
+
+def _problem(line: int, what: str, cure: str, *, warning: bool = False) -> Problem:
+    return Problem(PROBES_PATH, line, what, cure, "warning" if warning else "error")

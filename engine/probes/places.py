@@ -1,0 +1,85 @@
+"""Where expected evidence stands in a workspace, if it stands anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError
+from engine.probes.evidence import contains, normal, words
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.probes.model import Expectation
+    from engine.store.files import Files
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Larger files are not looked into; they are not searched either."""
+
+_SUFFIXES = (".md", ".txt", ".jsonl")
+_NOT_MEMORY = frozenset({"logs", "scratch"})
+_SHELF = ".library"
+
+
+def lines_of(files: Files, path: str) -> list[str] | None:
+    """The lines of a file; ``None`` when there is no such file, or it cannot be read."""
+    try:
+        data = files.read(path, limit=MOST_BYTES)
+    except (OSError, AutopoiesisError):
+        return None
+    return data.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def expected_lines(expectation: Expectation, lines: Sequence[str]) -> Sequence[str]:
+    """Those lines of a file that are expected."""
+    span = expectation.span
+    return lines if span is None else lines[span[0] - 1 : span[1]]
+
+
+def missing(files: Files, expectation: Expectation) -> str:
+    """Why a workspace cannot hold the evidence, in one clause; empty when it does."""
+    if expectation.text:
+        return "" if holds(files, expectation.text) else "the text stands nowhere in the workspace"
+    lines = lines_of(files, expectation.path)
+    if lines is None:
+        return f"there is no file {shown(expectation.path)} that can be read"
+    span = expectation.span
+    if span is not None and span[1] > len(lines):
+        return f"{shown(expectation.path)} has {len(lines):,} lines"
+    if span is not None and not any(map(words, expected_lines(expectation, lines))):
+        return f"lines {expectation.lines} of {shown(expectation.path)} hold no words"
+    return ""
+
+
+def holds(files: Files, text: str) -> bool:
+    """Whether a text stands in any file that can come into a prompt; reads them all until it is found."""
+    wanted = normal(text)
+    return any(
+        lines is not None and contains(_read_as(path, lines), wanted)
+        for path in _memory(files.workspace.root)
+        if (lines := lines_of(files, path)) is not None
+    )
+
+
+def _read_as(path: str, lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    # In a log of JSON, line ends and quotation marks are written with a backslash.
+    return text.replace("\\n", "\n").replace('\\"', '"') if path.endswith(".jsonl") else text
+
+
+def _memory(root: Path) -> Iterator[str]:
+    """The text files of a workspace, in order."""
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if (not name.startswith(".") or name == _SHELF)
+            and not (Path(place) == root and name in _NOT_MEMORY)
+        )
+        relative = Path(place).relative_to(root).as_posix()
+        above = "" if relative == "." else f"{relative}/"
+        for name in sorted(names):
+            if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
+                yield f"{above}{name}"

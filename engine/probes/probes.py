@@ -1,0 +1,197 @@
+"""The probes of a workspace: kept in a file, run, recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, Problem
+from engine.probes import file, places
+from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
+from engine.probes.log import Earlier, ProbeLog
+from engine.probes.model import Comparison, Expectation, Probe, Run
+from engine.probes.run import Asked, Progress, run
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+_CURE = "see: autopoiesis probe list"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run, what changed since the one before, and what of the file could not be run.
+
+    Attributes:
+        run: The run.
+        comparison: Beside what was recorded before.
+        problems: What is wrong with ``probes.yaml``.
+    """
+
+    run: Run
+    comparison: Comparison
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A probe that was added, and what is odd about it, one clause each."""
+
+    probe: Probe
+    odd: tuple[str, ...] = ()
+
+
+class Probes:
+    """What a face does with probes. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        repository: Names the commit a run belongs to.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self, files: Files, repository: Callable[[], Repository], clock: Callable[[], datetime]
+    ) -> None:
+        self._files = files
+        self._repository = repository
+        self._clock = clock
+        self._log = ProbeLog(files, clock)
+
+    def read(self) -> ProbeFile:
+        """The probes, and what is wrong with their file; see ``file.read``."""
+        return file.read(self._files)
+
+    def find(self, name: str) -> Probe:
+        """The probe with an id, or a unique start of it.
+
+        Raises:
+            AutopoiesisError: There is none, or there are several.
+        """
+        probes = self.read().probes
+        found = [probe for probe in probes if probe.id == name]
+        found = found or [probe for probe in probes if name and probe.id.startswith(name)]
+        if not found:
+            raise AutopoiesisError(f"there is no probe {shown(name)}", where=PROBES_PATH, cure=_CURE)
+        if len(found) > 1:
+            raise AutopoiesisError(
+                f"{len(found)} probes begin with {shown(name)}", where=PROBES_PATH, cure="give more of the id"
+            )
+        return found[0]
+
+    def add(
+        self,
+        question: str,
+        expect: Sequence[Expectation],
+        *,
+        budget: int | None = None,
+        note: str = "",
+        force: bool = False,
+    ) -> Added:
+        """Adds a probe at the end of the file, keeping everything else in it.
+
+        Args:
+            question: What is asked.
+            expect: What the prompt should hold.
+            budget: Tokens for prompt and reply reserve.
+            note: A remark.
+            force: Take files and lines that are not there.
+
+        Raises:
+            AutopoiesisError: Nothing is asked or expected, evidence is not there, or the question is there.
+            DocumentError: The file cannot be read or edited.
+            WriteFailed, ReadOnly: The file is as it was.
+        """
+        from engine.probes.editing import entry_of, with_entry  # noqa: PLC0415 — ruamel.yaml takes 60 ms
+
+        question = question.strip()
+        if not question:
+            raise AutopoiesisError("a probe needs a question")
+        if not expect:
+            raise AutopoiesisError("a probe needs evidence to expect", cure="name it with --expect")
+        if budget is not None and budget < LEAST_BUDGET:
+            raise AutopoiesisError(f"{budget} is no budget", cure=f"give {LEAST_BUDGET} tokens or more")
+        odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
+        refused = next((why for each, why in odd if each.path), "")
+        if refused and not force:
+            raise AutopoiesisError(refused, cure="correct it, write text:… for a text, or add --force")
+        added: list[Probe] = []
+
+        def change(data: bytes | None) -> bytes:
+            known = file.parse(data or b"")
+            same = next((probe for probe in known.probes if probe.question == question), None)
+            if same is not None:
+                raise AutopoiesisError(
+                    f"asks this already, as {same.id}",
+                    where=f"{PROBES_PATH}:{same.line}",
+                    cure="add the evidence there, or remove it first",
+                )
+            taken = frozenset(probe.id for probe in known.probes)
+            probe = Probe(
+                file.id_of(question, taken), question, tuple(dict.fromkeys(expect)), budget, note.strip()
+            )
+            added[:] = [probe]
+            return with_entry(data or b"", entry_of(probe))
+
+        self._files.update(PROBES_PATH, change)
+        return Added(added[0], tuple(why for _, why in odd))
+
+    def remove(self, name: str) -> Probe:
+        """Takes a probe out of the file, keeping everything else in it.
+
+        Args:
+            name: Its id, or a unique start of it.
+
+        Raises:
+            AutopoiesisError: As ``find``.
+            DocumentError: The file cannot be read or edited.
+            WriteFailed, ReadOnly: The file is as it was.
+        """
+        from engine.probes.editing import without_entry  # noqa: PLC0415 — as above
+
+        with self._files.lock():
+            probe = self.find(name)
+            self._files.update(PROBES_PATH, lambda data: without_entry(data or b"", probe))
+        return probe
+
+    def latest(self, probes: Iterable[Probe]) -> dict[str, Earlier]:
+        """The last recorded result of each probe that has one, by id."""
+        return self._log.latest(probe.id for probe in probes)
+
+    def run(
+        self,
+        engine: Asked,
+        names: Sequence[str] = (),
+        *,
+        budget: int | None = None,
+        record: bool = True,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Runs probes and compares them with what was recorded before.
+
+        Args:
+            engine: What they are run against.
+            names: Ids, or unique starts of them; all probes when left out.
+            budget: Tokens for every prompt, in place of the probes' own and the workspace's.
+            record: Append the results to the log; a workspace that cannot be written keeps its log as it is.
+            progress: Called with probes done and probes in all.
+
+        Raises:
+            AutopoiesisError: As ``find``.
+            WriteFailed: The results were not recorded.
+        """
+        known = self.read()
+        probes = known.probes
+        if names:
+            probes = tuple(dict.fromkeys(self.find(name) for name in names))
+        results = run(engine, probes, budget=budget, progress=progress)
+        commit = self._repository().revision() or ""
+        done = Run.of(self._clock().isoformat(), commit, results)
+        comparison = self._log.compare(done, budget)
+        if record and results and not self._files.read_only:
+            self._log.record(done, budget)
+        return Report(done, comparison, known.problems)

@@ -1,0 +1,178 @@
+"""Runs probes: is the evidence in the prompt, and if not, why not?
+
+The question is compiled without asking the gate, so that a run costs nothing and its result depends on the
+workspace and the day alone. It is searched for as it stands; the compiler adds the keywords of active topics
+to what it searches for, so a rank says how far search alone would come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import BudgetError
+from engine.probes import evidence, places
+from engine.probes.evidence import Held
+from engine.probes.model import Evidence, Expectation, Probe, Result, span_of
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled, LeftOut, Section
+    from engine.search.results import SearchResult
+    from engine.store.files import Files
+
+DEPTH = 200
+"""Search results among which a rank is looked for."""
+
+Progress = Callable[[int, int], None]
+
+
+class Asked(Protocol):
+    """What probes are run against; ``engine.engine.Engine`` is one, whichever workspace it has open."""
+
+    files: Files
+
+    def compile(self, text: str, *, budget: int | None = None, ask: bool = True) -> Compiled:
+        """The prompt for a message."""
+        ...
+
+    def search(self, query: str, *, limit: int = 10) -> Sequence[SearchResult]:
+        """What was said and written about a query, best first."""
+        ...
+
+
+def run(
+    engine: Asked, probes: Sequence[Probe], *, budget: int | None = None, progress: Progress | None = None
+) -> tuple[Result, ...]:
+    """Runs probes against a workspace, which stays as it is but for its search index.
+
+    Args:
+        engine: The workspace.
+        probes: The probes.
+        budget: Tokens for every prompt, in place of the probes' own budgets.
+        progress: Called with probes done and probes in all.
+
+    Returns:
+        A result for each, in order. A prompt that exceeds its budget is one that holds nothing.
+    """
+    results: list[Result] = []
+    for probe in probes:
+        if progress is not None:
+            progress(len(results), len(probes))
+        results.append(_run(engine, probe, probe.budget if budget is None else budget))
+    if progress is not None:
+        progress(len(probes), len(probes))
+    return tuple(results)
+
+
+def _run(engine: Asked, probe: Probe, budget: int | None) -> Result:
+    refused = ""
+    compiled: Compiled | None = None
+    try:
+        compiled = engine.compile(probe.question, budget=budget, ask=False)
+    except BudgetError as error:
+        refused = str(error)
+    found = engine.search(probe.question, limit=DEPTH)
+    return Result(
+        id=probe.id,
+        question=probe.question,
+        tokens=compiled.tokens if compiled is not None else 0,
+        budget=compiled.budget if compiled is not None else 0,
+        evidence=tuple(_look(engine.files, each, compiled, refused, found) for each in probe.expect),
+    )
+
+
+def _look(
+    files: Files,
+    expectation: Expectation,
+    compiled: Compiled | None,
+    refused: str,
+    results: Sequence[SearchResult],
+) -> Evidence:
+    lines = places.lines_of(files, expectation.path) if expectation.path else None
+    held = _held(expectation, lines, compiled)
+    rank = next((at for at, result in enumerate(results, 1) if _answers(result, expectation)), None)
+    why = ""
+    if not held.is_enough:
+        why = (
+            places.missing(files, expectation)
+            or refused
+            or _left_out(files, expectation, compiled)
+            or _too_little(held)
+            or _ranked(rank, compiled)
+        )
+    return Evidence(
+        expect=str(expectation),
+        found=held.is_enough,
+        section=_name(held.section) if held.section is not None else "",
+        tokens=held.section.tokens if held.section is not None else 0,
+        share=held.share if expectation.span is not None else None,
+        rank=rank,
+        why=why,
+    )
+
+
+def _held(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Held:
+    if compiled is None:
+        return evidence.NOTHING
+    if expectation.text:
+        return evidence.of_text(expectation.text, compiled.sections)
+    if expectation.span is None:
+        return evidence.of_file(expectation.path, compiled.sections)
+    expected = places.expected_lines(expectation, lines or ())
+    return evidence.of_lines(expectation.path, expected, compiled.sections)
+
+
+def _answers(result: SearchResult, expectation: Expectation) -> bool:
+    """Whether a search result is the evidence: of the file, of some of the lines, or with the text in it."""
+    if expectation.text:
+        return evidence.contains(result.text, evidence.normal(expectation.text))
+    return result.path == expectation.path and _overlap(
+        (result.start_line, result.end_line), expectation.span
+    )
+
+
+def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    """Whether two spans of lines share one; ``None`` is the whole file."""
+    return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
+
+
+def _left_out(files: Files, expectation: Expectation, compiled: Compiled | None) -> str:
+    """Why the compiler left the evidence out, as it says itself."""
+    if compiled is None:
+        return ""
+    for left in compiled.left_out:
+        if left.source and _is_of(files, left, expectation):
+            place = f"{left.source}:{left.lines}" if left.lines else left.source
+            return f"{place} was left out: {left.reason}"
+    return ""
+
+
+def _is_of(files: Files, left: LeftOut, expectation: Expectation) -> bool:
+    if expectation.path:
+        return left.source == expectation.path and _overlap(span_of(left.lines), expectation.span)
+    lines = places.lines_of(files, left.source)
+    span = span_of(left.lines)
+    own = (lines or [])[span[0] - 1 : span[1]] if span is not None else lines or []
+    return evidence.contains("\n".join(own), evidence.normal(expectation.text))
+
+
+def _too_little(held: Held) -> str:
+    if held.section is None:
+        return ""
+    return f"only {held.share:.0%} of its wording is in the prompt, {evidence.ENOUGH:.0%} are needed"
+
+
+def _ranked(rank: int | None, compiled: Compiled | None) -> str:
+    if rank is None:
+        return "search did not find it: rank –"
+    left_out = () if compiled is None else compiled.left_out
+    for left in left_out:
+        if left.label == "knowledge" and not left.source:
+            return f"search ranks it {rank}, but for the prompt memory was {left.reason}"
+    setting = "context_compiler.knowledge_results"
+    return f"search ranks it {rank}, further down than the prompt's results go ({setting})"
+
+
+def _name(section: Section) -> str:
+    """A section's label, with the lines that tell it from others of its file."""
+    return f"{section.label}:{section.lines}" if section.lines else section.label

@@ -1,0 +1,81 @@
+"""``injections``: what was in prompts that were used, and which files were of use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.transcripts.capture import ConversationCapture
+from tests.cli.conftest import Command
+
+SESSION = "ses_cli00001"
+ODILE = "knowledge/people/odile-ferrand.md"
+REPLY = "She waits for her list of neighbour pairs with expected ratios, and may use as_of on staging then."
+
+
+@pytest.fixture
+def used(sample: Path) -> Path:
+    """The sample workspace after one prompt, its reply, and a prompt without one."""
+    with Engine.open(sample) as engine:
+        agent = ConversationCapture(engine.files, clock=engine.clock)
+        path = agent.start(SESSION, title="Odile")
+        question = "What is Odile Ferrand waiting for?"
+        engine.compile(question, session_id=SESSION, ask=False, record=True)
+        agent.message(SESSION, "user", question)
+        agent.message(SESSION, "agent", REPLY)
+        agent.message(SESSION, "user", "Thanks.")
+        assert engine.injections.learn_from_use(path, 0) == 1
+        engine.compile("And what else?", ask=False, record=True)
+    return sample
+
+
+def test_without_a_log_it_says_how_to_begin(apo: Command, sample: Path) -> None:
+    for command in ("list", "top"):
+        ran = apo("-C", sample, "injections", command)
+        assert ran.code == 0 and ran.out.startswith("no injections yet: `autopoiesis compile --record TEXT`")
+        assert apo("-C", sample, "injections", command, "--json").json == []
+
+
+def test_prompts_are_listed_newest_first(apo: Command, used: Path) -> None:
+    lines = apo("-C", used, "injections", "list").out.splitlines()
+    assert lines[0].split() == ["when", "session", "tokens", "sections", "useful", "of", "use"]
+    assert lines[1].endswith("not known yet") and SESSION in lines[2]
+    assert f"{ODILE}:" in lines[2]
+    assert len(apo("-C", used, "injections", "list", "--limit", "1").out.splitlines()) == 2
+
+
+def test_every_section_can_be_shown(apo: Command, used: Path) -> None:
+    out = apo("-C", used, "injections", "list", "--sections").out
+    assert out.count(" of 8,192 tokens") == 2
+    marks = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert {"●", "○", "·"} == set(marks)
+    assert any(line.startswith("  ●  P3") and f" {ODILE}:" in line for line in out.splitlines())
+
+
+def test_the_most_useful_files_come_first(apo: Command, used: Path) -> None:
+    lines = apo("-C", used, "injections", "top", "--limit", "2").out.splitlines()
+    assert lines[1].split()[0] == "1" and lines[-1].startswith("2 of ")
+    top = apo("-C", used, "injections", "top", "--json").json
+    assert top[0].keys() == {"path", "useful", "injected", "tokens", "last_useful"}
+    assert ODILE in {use["path"] for use in top if use["useful"]}
+    assert top == sorted(top, key=lambda use: (-use["useful"], -use["injected"], use["path"]))
+
+
+def test_json_has_every_section(apo: Command, used: Path) -> None:
+    newest, first = apo("-C", used, "injections", "list", "--json").json
+    assert newest.keys() == {
+        *("id", "at", "session_id", "turn", "message_hash", "tokens", "budget", "sections", "finished"),
+        "is_claimed",
+    }
+    assert first["sections"][0].keys() == {"path", "lines", "priority", "tokens", "score", "was_useful"}
+    assert first["finished"] and not newest["finished"]
+
+
+def test_a_path_from_the_log_is_shown_as_text(apo: Command, used: Path) -> None:
+    (month,) = (used / "logs").glob("injections-*.jsonl")
+    month.write_bytes(month.read_bytes().replace(ODILE.encode(), b"[red]\\u001b]52;c;x\\u0007.md"))
+    for words in (("list",), ("list", "--sections"), ("top",)):
+        ran = apo("-C", used, "injections", *words)
+        assert "[red]\\x1b" in ran.out and "\x1b" not in ran.out

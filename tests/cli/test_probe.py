@@ -1,0 +1,130 @@
+"""``probe``: from a question to a failing build, on the sample workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+ODILE = "knowledge/people/odile-ferrand.md"
+QUESTION = "What is Odile Ferrand waiting for?"
+
+
+@pytest.fixture
+def probed(apo: Command, sample: Path) -> str:
+    """The id of a probe in the sample workspace whose evidence is in its prompt."""
+    ran = apo("-C", sample, "probe", "add", QUESTION, "--expect", f"{ODILE}:21-23", "--note", "for June")
+    assert (ran.code, ran.err) == (0, "")
+    name = ran.out.split()[0]
+    assert ran.out == f"{name}  {QUESTION}\n    {ODILE}:21-23\n"
+    return name
+
+
+def test_what_is_found_is_shown_with_section_tokens_and_rank(apo: Command, sample: Path, probed: str) -> None:
+    ran = apo("-C", sample, "probe", "run")
+    assert ran.code == 0, ran.out
+    lines = ran.out.splitlines()
+    assert lines[0].startswith(f"● {probed}  {QUESTION}  (") and lines[0].endswith("/8,192 tokens)")
+    assert lines[1].startswith(f"  ✓ {ODILE}:21-23  knowledge:{ODILE}:")
+    assert " tokens · rank " in lines[1] and lines[1].endswith("% of the wording")
+    assert lines[2].startswith("recall 100%: 1 of 1 found · mean rank ")
+    assert apo("-C", sample, "probe", "run").out.splitlines()[-1].endswith(": 0 lost, 0 gained")
+
+
+def test_lost_evidence_fails_the_run_and_says_why(apo: Command, sample: Path, probed: str) -> None:
+    assert apo("-C", sample, "probe", "run").code == 0
+    (sample / ODILE).unlink()
+    ran = apo("-C", sample, "probe", "run")
+    assert ran.code == 1
+    assert f"  ✗ {ODILE}:21-23  there is no file {ODILE} that can be read · rank –\n" in ran.out
+    assert ": 1 lost, 0 gained\n" in ran.out and f"  − {probed}  {ODILE}:21-23" in ran.out
+
+
+def test_a_run_prints_json(apo: Command, sample: Path, probed: str) -> None:
+    tree = apo("-C", sample, "probe", "run", probed[:3], "--json").json
+    assert tree.keys() == {
+        *("at", "commit", "results", "expectations", "found", "recall", "ranked", "mean_rank", "tokens"),
+        *("budget_used", "comparison", "problems"),
+    }
+    assert len(tree["commit"]) == 40 and tree["recall"] == 1
+    (result,) = tree["results"]
+    assert result.keys() == {"id", "question", "tokens", "budget", "evidence"}
+    assert result["evidence"][0].keys() == {"expect", "found", "section", "tokens", "share", "rank", "why"}
+    assert tree["comparison"].keys() == {"at", "commit", "compared", "lost", "gained"}
+    assert list((sample / "logs").glob("probes-*.jsonl"))
+
+
+def test_a_small_budget_and_no_record(apo: Command, sample: Path, probed: str) -> None:
+    tree = apo("-C", sample, "probe", "run", "--budget", "1024", "--no-record", "--json").json
+    assert tree["results"][0]["budget"] == 1024 and tree["results"][0]["tokens"] <= 1024
+    assert not list((sample / "logs").glob("probes-*.jsonl"))
+
+
+def test_probes_are_listed_and_shown_with_their_last_run(apo: Command, sample: Path, probed: str) -> None:
+    assert "never" in apo("-C", sample, "probe", "list").out
+    assert "never run" in apo("-C", sample, "probe", "show", probed).out
+    apo("-C", sample, "probe", "run")
+    listed = apo("-C", sample, "probe", "list").out.splitlines()
+    assert listed[1].split()[:2] == [probed, "1/1"] and listed[1].endswith(QUESTION)
+    shown = apo("-C", sample, "probe", "show", probed[:4]).out
+    assert f"  ✓ {ODILE}:21-23\n" in shown and "for June" in shown and "probes.yaml:1" in shown
+    (tree,) = apo("-C", sample, "probe", "list", "--json").json
+    assert tree == apo("-C", sample, "probe", "show", probed, "--json").json
+    assert tree.keys() == {"id", "question", "expect", "budget", "note", "line", "last"}
+    assert tree["last"]["found"] == {f"{ODILE}:21-23": True}
+
+
+def test_a_probe_is_removed(apo: Command, sample: Path, probed: str) -> None:
+    assert apo("-C", sample, "probe", "remove", probed).out == f"removed {probed}  {QUESTION}\n"
+    assert apo("-C", sample, "probe", "list").out.startswith("no probes yet: autopoiesis probe add ")
+    assert apo("-C", sample, "probe", "run").code == 0
+    again = apo("-C", sample, "probe", "remove", probed)
+    assert again.code == 1
+    assert again.err == f"autopoiesis: probes.yaml: there is no probe {probed}; see: autopoiesis probe list\n"
+
+
+def test_evidence_that_is_not_there(apo: Command, sample: Path) -> None:
+    refused = apo("-C", sample, "probe", "add", "Q?", "--expect", "knowledge/none.md")
+    assert refused.code == 1 and refused.out == ""
+    assert refused.err.startswith("autopoiesis: there is no file knowledge/none.md that can be read; ")
+    forced = apo("-C", sample, "probe", "add", "Q?", "--expect", "knowledge/none.md", "--force", "--json")
+    assert forced.code == 0 and forced.json["odd"] and forced.err.startswith("warning: there is no file")
+    warned = apo("-C", sample, "probe", "add", "R?", "--expect", "xyzzy plugh", "--expect", "port")
+    assert (warned.code, warned.err) == (0, "warning: the text stands nowhere in the workspace\n")
+    assert apo("-C", sample, "probe", "run", "--no-record").code == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "Q?"),
+        ("add", "--expect", "x"),
+        ("add", "Q?", "--expect", "x", "--budget", "12"),
+        ("run", "--budget", "x"),
+        ("show",),
+        ("nonsense",),
+    ],
+)
+def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...]) -> None:
+    assert apo("-C", sample, "probe", *words).code == 2
+
+
+def test_an_entry_that_cannot_be_read_fails_a_whole_run(apo: Command, sample: Path, probed: str) -> None:
+    with (sample / "probes.yaml").open("a") as file:
+        file.write("- question: and this\n")
+    ran = apo("-C", sample, "probe", "run")
+    assert ran.code == 1 and "recall 100%" in ran.out
+    assert ran.err.startswith("probes.yaml:7: expects nothing; add expect: ")
+    assert apo("-C", sample, "probe", "run", probed).code == 0
+    assert apo("-C", sample, "probe", "list").err == ran.err
+
+
+def test_what_a_file_says_is_shown_as_text(apo: Command, sample: Path) -> None:
+    (sample / "probes.yaml").write_text(
+        '- {question: "[red]q[/] \\e]52;c;x\\a", expect: {text: "\\e[2Jx"}}\n'
+    )
+    for words in (("list",), ("run",), ("show", apo("-C", sample, "probe", "list", "--json").json[0]["id"])):
+        ran = apo("-C", sample, "probe", *words)
+        assert "[red]q[/]" in ran.out and "\x1b" not in ran.out + ran.err and "\x07" not in ran.out

@@ -1,0 +1,211 @@
+"""A prompt that is used is recorded, and the reply to its message says what of it was of use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.activation.trace import Funnel, Message, Trace
+from engine.engine import Engine
+from engine.events import Trouble
+from engine.injections.injections import of_exchange
+from engine.injections.model import Injection, message_hash
+from engine.store.faults import fail, trip
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.turns import Exchange
+from tests.injections.conftest import Clock
+
+SESSION = "ses_inj00001"
+QUESTION = "Which port does the broker use?"
+HOSTS = "knowledge/reference/hosts.md"
+REPLY = "The broker listens on port 8883 with TLS; it was moved from the old rack in March."
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path, text in {
+        "memory-config.yaml": "",
+        HOSTS: "---\nupdated: x\n---\n# Hosts\n\nThe broker listens on port 8883 with TLS.\n"
+        "It was moved from the old rack in March.\n",
+        "knowledge/people/odile.md": "# Odile\n\nShe asks about the port of Vestrand and its curves.\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def engine(root: Path, clock: Clock) -> Iterator[Engine]:
+    with Engine.open(root, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def agent(root: Path, clock: Clock) -> ConversationCapture:
+    """Another program that writes into the same workspace."""
+    return ConversationCapture(Files(Workspace.open(root)), clock=clock)
+
+
+def states(engine: Engine) -> dict[str, bool | None]:
+    (injection,) = engine.injections.last(5)
+    return {section.path: section.was_useful for section in injection.sections}
+
+
+def test_only_a_prompt_that_is_used_is_recorded(engine: Engine, root: Path) -> None:
+    engine.compile(QUESTION, ask=False)
+    engine.try_message(QUESTION, ask=False)
+    assert engine.injections.last(1) == () and not (root / "logs").exists()
+    compiled = engine.compile(QUESTION, ask=False, record=True)
+    (injection,) = engine.injections.last(1)
+    assert (injection.tokens, injection.budget) == (compiled.tokens, compiled.budget)
+    assert {section.path for section in injection.sections} == {HOSTS, "knowledge/people/odile.md"}
+    assert (injection.session_id, injection.turn) == ("", "")
+
+
+def test_a_reply_says_what_was_of_use(engine: Engine, agent: ConversationCapture) -> None:
+    path = agent.start(SESSION, title="Ports")
+    engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
+    (injection,) = engine.injections.last(1)
+    assert (injection.session_id, injection.turn) == (SESSION, f"{path}#0")
+    agent.message(SESSION, "user", f"{QUESTION}\n")
+    assert engine.injections.learn_from_use(path, 0) == 0, "nobody has answered"
+    agent.message(SESSION, "agent", REPLY)
+    assert engine.injections.learn_from_use(path, 1) == 1
+    assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": None}
+    assert engine.injections.references() == {HOSTS: 1}
+    assert engine.injections.learn_from_use(path, 1) == 0, "it is said once"
+    agent.message(SESSION, "user", "Thanks.")
+    assert engine.injections.learn_from_use(path, 2) == 1
+    assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": False}
+    agent.message(SESSION, "agent", REPLY)
+    assert engine.injections.learn_from_use(path, 0) == 0
+    assert engine.injections.references() == {HOSTS: 1}
+    assert engine.injections.uses()[HOSTS].last == engine.clock().isoformat()
+
+
+def test_a_later_part_of_the_reply_counts_too(engine: Engine, agent: ConversationCapture) -> None:
+    path = agent.start(SESSION, title="Ports")
+    engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
+    agent.message(SESSION, "user", QUESTION)
+    agent.message(SESSION, "agent", "Let me see.")
+    assert engine.injections.learn_from_use(path, 1) == 1
+    agent.tool_call(SESSION, "read", f"/srv/memory/{HOSTS}", "40 lines")
+    assert engine.injections.learn_from_use(path, 1) == 1
+    assert engine.injections.references() == {HOSTS: 1}
+
+
+def test_another_engine_notes_it_once(
+    engine: Engine, agent: ConversationCapture, root: Path, clock: Clock
+) -> None:
+    path = agent.start(SESSION, title="Ports")
+    with Engine.open(root, clock=clock) as other:
+        other.compile(QUESTION, session_id=SESSION, ask=False, record=True)
+    agent.message(SESSION, "user", QUESTION)
+    agent.message(SESSION, "agent", REPLY)
+    assert engine.injections.learn_from_use(path, 0) == 1
+    with Engine.open(root, clock=clock) as other:
+        assert other.injections.learn_from_use(path, 0) == 0
+        assert other.injections.references() == {HOSTS: 1} == engine.injections.references()
+
+
+def test_a_message_without_a_prompt_of_ours_is_nobodys_use(
+    engine: Engine, agent: ConversationCapture
+) -> None:
+    path = agent.start(SESSION, title="Ports")
+    engine.compile("Something else?", session_id=SESSION, ask=False, record=True)
+    agent.message(SESSION, "user", QUESTION)
+    agent.message(SESSION, "agent", REPLY)
+    assert engine.injections.learn_from_use(path, 0) == 0 and engine.injections.references() == {}
+
+
+def test_a_file_that_is_gone_can_only_be_named(
+    engine: Engine, agent: ConversationCapture, root: Path
+) -> None:
+    path = agent.start(SESSION, title="Ports")
+    engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
+    (root / HOSTS).unlink()
+    agent.message(SESSION, "user", QUESTION)
+    agent.message(SESSION, "agent", REPLY)
+    assert engine.injections.learn_from_use(path, 0) == 1 and engine.injections.references() == {}
+
+
+def test_a_log_that_cannot_be_written_is_told_and_the_prompt_is_there(engine: Engine, root: Path) -> None:
+    told: list[str] = []
+    engine.subscribe(lambda event: told.append(event.text) if isinstance(event, Trouble) else None)
+    engine.refresh_index()
+    with trip("create:link", fail(28)):
+        assert engine.compile(QUESTION, ask=False, record=True).text
+    assert len(told) == 1 and told[0].startswith("the prompt was not recorded: logs/injections-2026-06.jsonl")
+    with Engine.open(root, read_only=True) as other:
+        assert other.compile(QUESTION, ask=False, record=True).text
+        assert other.injections.learn_from_use("conversations/x.md", 0) == 0
+
+
+def test_a_live_reply_is_taken_into_account(root: Path) -> None:
+    with Engine.open(root) as engine:
+        engine.start()
+        agent = ConversationCapture(Files(Workspace.open(root)))
+        agent.start(SESSION, title="Live")
+        engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
+        agent.message(SESSION, "user", QUESTION)
+        agent.message(SESSION, "agent", REPLY)
+        _until(lambda: engine.injections.references() == {HOSTS: 1})
+        assert len(engine.injections.last(9)) == 1, "a turn that arrives is not known to have had our prompt"
+
+
+def _until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < end, "it did not happen within 20 s"
+        time.sleep(0.02)
+
+
+AT = datetime(2026, 6, 12, 9, 30, tzinfo=UTC)
+
+
+def injection(name: str, minutes: float = 0, **values: object) -> Injection:
+    at = (AT + timedelta(minutes=minutes)).isoformat()
+    fields: dict[str, object] = {
+        "session_id": SESSION,
+        "turn": "",
+        "message_hash": message_hash("yes"),
+    } | values
+    return Injection(id=name, at=at, tokens=1, budget=2, sections=(), **fields)  # type: ignore[arg-type]
+
+
+def exchange(key: str = "a.md#2", session: str = SESSION) -> Exchange:
+    trace = Trace(Message(" yes ", "input", session, AT), (), Funnel(0, 0, 0, 0, 0))
+    return Exchange(key, trace, "", (), finished=False)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "chosen"),
+    [
+        ([], None),
+        ([injection("a"), injection("b", 1)], "b"),
+        ([injection("a"), injection("b", 30)], "a"),
+        ([injection("a", 30), injection("b", 40)], "a"),
+        ([injection("a", 30, turn="a.md#2"), injection("b")], "a"),
+        ([injection("a", turn="a.md#2", is_claimed=True), injection("b", 1)], "a"),
+        ([injection("a", turn="a.md#0", is_claimed=True), injection("b", -600)], "b"),
+        ([injection("a", session_id="ses_other")], None),
+        ([injection("a", message_hash=message_hash("no"))], None),
+        ([injection("a", 50, session_id="")], "a"),
+        ([injection("a", 70, session_id="")], None),
+        ([injection("a", -70, session_id="")], None),
+    ],
+)
+def test_an_exchange_finds_its_prompt(waiting: list[Injection], chosen: str | None) -> None:
+    found = of_exchange(waiting, exchange())
+    assert (found.id if found else None) == chosen

@@ -1,0 +1,253 @@
+"""Counts of use follow the log whatever becomes of its files, and cost next to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.activation.decision_reading import open_month
+from engine.errors import DocumentError
+from engine.injections import references as module
+from engine.injections.references import REFERENCES_PATH, References, Use
+from engine.store.faults import fail, trip
+from engine.store.files import Files
+from tests.injections.conftest import JUNE, Log
+
+
+def reader(log: Log) -> References:
+    return References(log.files, log.log.months)
+
+
+def test_without_a_log_nothing_was_of_use(log: Log) -> None:
+    assert log.counts() == {} and not (log.root / REFERENCES_PATH).exists()
+
+
+def test_a_file_counts_once_for_each_prompt_it_was_of_use_in(log: Log) -> None:
+    log.use("a.md", "a.md", "b.md", useful=[True, True, False])
+    log.clock.now += timedelta(days=2)
+    log.use("a.md", useful=[True], finished=False)
+    log.use("b.md")
+    found = reader(log)
+    assert dict(found.counts()) == {"a.md": 2}
+    assert found.uses()["a.md"] == Use(2, (JUNE + timedelta(days=2)).isoformat())
+
+
+def test_counts_follow_the_log_and_are_the_same_object_until_then(log: Log) -> None:
+    found = reader(log)
+    log.use("a.md", useful=[True])
+    first = found.counts()
+    assert found.counts() is first and first == {"a.md": 1}
+    log.use("a.md", useful=[True])
+    assert found.counts() == {"a.md": 2} and first == {"a.md": 1}
+    with pytest.raises(TypeError):
+        first["a.md"] = 9  # type: ignore[index]
+
+
+@pytest.fixture
+def kept(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
+    """A log of two months whose counts are kept."""
+    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    log.use("a.md", useful=[True])
+    log.clock.now = datetime(2026, 7, 2, tzinfo=UTC)
+    log.use("a.md", "b.md", useful=[True, True])
+    assert log.counts() == {"a.md": 2, "b.md": 1}
+    assert (log.root / REFERENCES_PATH).exists()
+    return log
+
+
+def test_what_was_kept_is_not_read_again(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_take", lambda *_: pytest.fail("a note was read again"))
+    assert kept.counts() == {"a.md": 2, "b.md": 1}
+
+
+def test_only_what_was_added_is_read(kept: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bytes] = []
+    original = module._take
+
+    def take(uses: dict[str, Use], line: bytes) -> None:
+        taken.append(line)
+        original(uses, line)
+
+    monkeypatch.setattr(module, "_take", take)
+    kept.use("c.md", useful=[True])
+    assert kept.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(taken) == 1
+
+
+def test_a_missing_month_counts_no_more(kept: Log) -> None:
+    kept.month().unlink()
+    assert kept.counts() == {"a.md": 1, "b.md": 1}
+    kept.month("2026-07").unlink()
+    assert kept.counts() == {}
+
+
+def test_a_month_that_was_cut_or_replaced_is_read_anew(kept: Log) -> None:
+    month = kept.month("2026-07")
+    whole = month.read_bytes()
+    month.write_bytes(whole[:-20])
+    assert kept.counts() == {"a.md": 1}
+    month.write_bytes(whole)
+    assert kept.counts() == {"a.md": 2, "b.md": 1}
+    month.write_bytes(whole.replace(b"b.md", b"d.md"))
+    os.utime(month, ns=(1, 1))
+    assert kept.counts() == {"a.md": 2, "d.md": 1}
+
+
+def test_a_month_that_cannot_be_read_counts_when_it_can_again(
+    kept: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = reader(kept)
+    assert dict(found.counts()) == {"a.md": 2, "b.md": 1}
+
+    def refuse(files: Files, relative: str) -> int:
+        if relative.endswith("2026-07.jsonl"):
+            raise DocumentError("cannot be read", where=relative)
+        return open_month(files, relative)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "open_month", refuse)
+        kept.use("c.md", useful=[True])
+        assert dict(found.counts()) == {"a.md": 1} == kept.counts()
+    kept.use("c.md", useful=[True])
+    assert dict(found.counts()) == {"a.md": 2, "b.md": 1, "c.md": 2} == kept.counts()
+
+
+def test_another_month_that_appears_is_read(kept: Log) -> None:
+    kept.month("2025-01").write_bytes(kept.month("2026-07").read_bytes())
+    assert kept.counts() == {"a.md": 3, "b.md": 2}
+
+
+def test_a_line_that_is_being_written_counts_when_it_is_whole(kept: Log) -> None:
+    found = reader(kept)
+    note = kept.month().read_bytes().splitlines(keepends=True)[-1]
+    with kept.month("2026-07").open("ab", buffering=0) as file:
+        file.write(note[:-9])
+        assert found.counts() == {"a.md": 2, "b.md": 1}
+        file.write(note[-9:])
+    assert found.counts() == {"a.md": 3, "b.md": 1} == kept.counts()
+
+
+def test_a_clock_that_was_set_back_loses_nothing(kept: Log) -> None:
+    kept.clock.now = datetime(2026, 1, 5, tzinfo=UTC)
+    kept.use("b.md", useful=[True])
+    found = reader(kept)
+    assert dict(found.counts()) == {"a.md": 2, "b.md": 2}
+    assert found.uses()["b.md"].last == "2026-07-02T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b"{" * 5000,
+        b'{"form":1,"read":{"logs/injections-2026-06.jsonl":[1]},"uses":{}}',
+    ],
+)
+def test_a_damaged_cache_is_made_anew(kept: Log, data: bytes) -> None:
+    (kept.root / REFERENCES_PATH).write_bytes(data)
+    assert kept.counts() == {"a.md": 2, "b.md": 1}
+    assert json.loads((kept.root / REFERENCES_PATH).read_bytes())["form"] == 1
+
+
+def test_a_wrong_cache_of_another_log_does_not_count(kept: Log) -> None:
+    tree = json.loads((kept.root / REFERENCES_PATH).read_bytes())
+    for mark in tree["read"].values():
+        mark[1] += 1
+        mark[3] += 1
+    tree["uses"] = {"lie.md": [99, "x"]}
+    (kept.root / REFERENCES_PATH).write_text(json.dumps(tree))
+    assert kept.counts() == {"a.md": 2, "b.md": 1}
+
+
+def test_a_disk_or_lock_that_refuses_costs_only_the_cache(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    log.use("a.md", useful=[True])
+    with trip("temp:write", fail(28)):
+        assert log.counts() == {"a.md": 1}
+    read_only = References(Files(log.files.workspace, read_only=True), log.log.months)
+    assert read_only.counts() == {"a.md": 1}
+    assert not (log.root / REFERENCES_PATH).exists()
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from(["use", "cut", "drop", "keep", "back", "next"]))
+    )
+)
+def test_counts_kept_over_any_history_equal_counts_made_anew(
+    log: Log, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setattr(module, "_UNKEPT_LIMIT", 1)
+    for path in (log.root / "logs").glob("*"):
+        path.unlink()
+    log.clock.now = JUNE
+    lasting = reader(log)
+    for name, step in steps:
+        months = sorted((log.root / "logs").glob("*.jsonl"))
+        if step == "use":
+            log.use(f"{name}.md", useful=[True])
+        elif step == "cut" and months:
+            os.truncate(months[-1], months[-1].stat().st_size * 2 // 3)
+        elif step == "drop" and months:
+            months[0].unlink()
+        elif step in ("back", "next"):
+            log.clock.now += timedelta(days=31 if step == "next" else -31)
+        counts = dict(lasting.counts())
+        if step != "keep":
+            (log.root / REFERENCES_PATH).unlink(missing_ok=True)
+        assert counts == log.counts()
+
+
+def test_ten_thousand_injections_cost_milliseconds(log: Log) -> None:
+    section = {"lines": "3-9", "priority": 3, "tokens": 40, "score": 0.5}
+    lines = []
+    for number in range(10_000):
+        paths = [f"knowledge/files/{(number * 7 + n) % 500}.md" for n in range(12)]
+        name, at = f"{number:016x}", f"2026-06-{number % 28 + 1:02d}T00:00:00+00:00"
+        lines.append(
+            {
+                **{
+                    "id": name,
+                    "at": at,
+                    "session": "",
+                    "turn": "",
+                    "message": "0" * 32,
+                    "tokens": 1,
+                    "budget": 2,
+                },
+                "sections": [{"path": path, **section} for path in paths],
+            }
+        )
+        states = [True, True, *[False] * 10]
+        lines.append(
+            {
+                **{"injection": name, "at": at, "turn": "", "was_useful": states},
+                **{"paths": paths[:2], "finished": True},
+            }
+        )
+    log.month().parent.mkdir(exist_ok=True)
+    log.month().write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+
+    def best(count: int, cold: bool) -> float:
+        times = []
+        found = reader(log)
+        found.counts()
+        for _ in range(count):
+            found = reader(log) if cold else found
+            start = time.perf_counter()
+            assert sum(found.counts().values()) == 20_000
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert best(1, cold=True) < 0.1, "the first look of all has written the cache"
+    assert best(20, cold=True) < 0.015
+    assert best(50, cold=False) < 0.001

@@ -1,0 +1,59 @@
+"""What of a reply is a sign that a section of its prompt was of use."""
+
+from __future__ import annotations
+
+from engine.injections.use import Shown, were_useful
+
+BROKER = Shown("knowledge/hosts.md", "The broker listens on port 8883. It moved from the old rack in March.")
+ODILE = Shown("knowledge/people/odile.md", "Odile wants the raw curves of Vestrand before the summer school.")
+ASKED = "What do I have to know for tomorrow?"
+
+
+def used(reply: str, *, asked: str = ASKED, paths: tuple[str, ...] = ()) -> tuple[bool, ...]:
+    return were_useful([BROKER, ODILE], asked, reply, paths)
+
+
+def test_repeated_wording_is_a_sign() -> None:
+    assert used("Odile needs the raw curves of Vestrand before the summer school begins.") == (False, True)
+    assert used("THE BROKER listens on port 8883; it moved from the old rack.") == (True, False)
+
+
+def test_other_words_for_it_are_none_and_neither_is_one_run() -> None:
+    assert used("She is waiting for unsmoothed data.") == (False, False)
+    assert used("The broker listens, as ever.") == (False, False)
+
+
+def test_wording_of_the_message_is_no_sign() -> None:
+    asked = "Is it true that Odile wants the raw curves of Vestrand before the summer school?"
+    assert (
+        used("Yes, Odile wants the raw curves of Vestrand before the summer school.", asked=asked)[1] is False
+    )
+
+
+def test_dates_and_numbers_are_no_wording() -> None:
+    dated = Shown("a.md", "Seen on 2026-06-12 and on 2026-06-13 at 12:30 UTC.")
+    assert were_useful([dated], ASKED, "It was 2026-06-12 and 2026-06-13 at 12:30 UTC.") == (False,)
+
+
+def test_a_fact_in_three_files_was_of_use_in_each_and_boilerplate_in_none() -> None:
+    text = "Backups of the station database run at night, and the archive keeps thirty of them."
+    reply = "The station database backups run at night and the archive keeps thirty."
+    files = [Shown(f"{name}.md", text) for name in "abcd"]
+    assert were_useful(files[:3], ASKED, reply) == (True, True, True)
+    assert were_useful(files, ASKED, reply) == (False,) * 4
+    assert were_useful([files[0]] * 5, ASKED, reply) == (True,) * 5, "sections of one file are one file"
+
+
+def test_a_file_that_is_opened_or_named_was_of_use() -> None:
+    assert used("Done.", paths=("/home/robin/memory/knowledge/hosts.md",)) == (True, False)
+    assert used("See knowledge/people/odile.md for that.") == (False, True)
+    assert used("Done.", paths=("other-knowledge/hosts.md", "hosts.md")) == (False, False)
+    asked = "Open knowledge/hosts.md."
+    assert used("Done.", asked=asked, paths=("knowledge/hosts.md",)) == (False, False)
+    gone = Shown("knowledge/hosts.md", "")
+    assert were_useful([gone], ASKED, "Done.", ("knowledge/hosts.md",)) == (True,)
+
+
+def test_nothing_shown_nothing_said() -> None:
+    assert were_useful([], ASKED, "x") == ()
+    assert used("") == (False, False)

@@ -1,0 +1,238 @@
+"""``probe``: questions whose prompts should hold known evidence, and whether they still do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    example,
+    invocation,
+    json_option,
+    plain,
+    table,
+)
+from tui.cli.search import progress
+
+if TYPE_CHECKING:
+    from engine.probes.log import Earlier
+    from engine.probes.model import Evidence, Probe, Turned
+    from engine.probes.probes import Report
+
+_NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "add": "tui.cli.probe:probe_add",
+        "list": "tui.cli.probe:probe_list",
+        "show": "tui.cli.probe:probe_show",
+        "run": "tui.cli.probe:probe_run",
+        "remove": "tui.cli.probe:probe_remove",
+    },
+    epilog=example(
+        'autopoiesis probe add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
+        "autopoiesis probe run   # exit code 1 when evidence is missing",
+    ),
+)
+@directory_option
+def probe() -> None:
+    """A regression suite for memory: is the evidence in the prompt? The probes are in probes.yaml."""
+
+
+@click.command(
+    "add",
+    epilog=example(
+        'autopoiesis probe add "Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
+        'autopoiesis probe add "What did Odile ask for?" --expect "raw curves" --budget 4096',
+    ),
+)
+@directory_option
+@click.argument("question")
+@click.option(
+    "--expect",
+    "expected",
+    multiple=True,
+    required=True,
+    metavar="PATH[:LINES]|TEXT",
+    help="Evidence: a file, lines 12-40 of it, or a text (path:… and text:… say which). Repeatable.",
+)
+@click.option("--budget", type=click.IntRange(min=256), help="Tokens for prompt and reply reserve.")
+@click.option("--note", default="", help="A remark to keep with it.")
+@click.option("--force", is_flag=True, help="Take files and lines that are not there.")
+@json_option
+def probe_add(
+    question: str, expected: tuple[str, ...], budget: int | None, note: str, force: bool, as_json: bool
+) -> None:
+    """Add a probe: the prompt for QUESTION should hold what is expected."""
+    from engine.probes.shorthand import typed  # noqa: PLC0415 — `--help` must not load the engine
+
+    with invocation().engine() as engine:
+        expect = [typed(engine.workspace, text) for text in expected]
+        added = engine.probes.add(question, expect, budget=budget, note=note, force=force)
+        emit_problems(f"warning: {why}" for why in added.odd)
+        if as_json:
+            emit_json(added)
+        else:
+            emit(f"{added.probe.id}  {added.probe.question}")
+            for each in added.probe.expect:
+                emit(f"    {each}")
+
+
+@click.command("list", epilog=example("autopoiesis probe list", "autopoiesis probe list --json"))
+@directory_option
+@json_option
+def probe_list(as_json: bool) -> None:
+    """List the probes and how each came out last."""
+    with invocation().engine() as engine:
+        known = engine.probes.read()
+        latest = engine.probes.latest(known.probes)
+        if as_json:
+            emit_json([_tree(each, latest.get(each.id)) for each in known.probes])
+        elif not known.probes and not known.problems:
+            emit(_NONE)
+        else:
+            rows = [
+                [each.id, _last(latest.get(each.id)), ", ".join(map(str, each.expect)), _line(each.question)]
+                for each in known.probes
+            ]
+            table(rows, ["id", "last run", "expects", "question"] if rows else [])
+        emit_problems(known.problems)
+
+
+@click.command("show", epilog=example("autopoiesis probe show 3f9c21"))
+@directory_option
+@click.argument("name", metavar="ID")
+@json_option
+def probe_show(name: str, as_json: bool) -> None:
+    """Show the probe whose id begins with ID, and how it came out last."""
+    with invocation().engine() as engine:
+        found = engine.probes.find(name)
+        earlier = engine.probes.latest([found]).get(found.id)
+        if as_json:
+            emit_json(_tree(found, earlier))
+            return
+        emit(f"{found.id}  {found.question}")
+        emit(f"    probes.yaml:{found.line}" + (f", budget {found.budget:,}" if found.budget else ""))
+        if found.note:
+            emit(f"    {found.note}")
+        outcomes = {} if earlier is None else earlier.found
+        for each in found.expect:
+            emit(f"  {_mark(outcomes.get(str(each)))} {each}")
+        if earlier is None:
+            emit("never run")
+        else:
+            commit = f" at {earlier.commit[:8]}" if earlier.commit else ""
+            tokens = f"{earlier.tokens:,} of {earlier.budget:,} tokens"
+            emit(f"last run {_when(earlier.at)}{commit}: {tokens}")
+
+
+@click.command(
+    "run",
+    epilog=example(
+        "autopoiesis probe run", "autopoiesis probe run 3f9c21 --budget 2048", "autopoiesis probe run --json"
+    ),
+)
+@directory_option
+@click.argument("names", metavar="[ID]…", nargs=-1)
+@click.option(
+    "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, whatever the probes say."
+)
+@click.option("--no-record", is_flag=True, help="Leave logs/probes-YYYY-MM.jsonl as it is.")
+@json_option
+def probe_run(names: tuple[str, ...], budget: int | None, no_record: bool, as_json: bool) -> int:
+    """Compile the probes' questions and look for the evidence; asks no gate. Exit 1 when any is missing.
+
+    An entry of probes.yaml that cannot be read counts as missing, unless IDs are given.
+    """
+    with invocation().engine() as engine:
+        with progress("probing") as report:
+            done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
+        if as_json:
+            emit_json({**plain(done.run), "comparison": done.comparison, "problems": done.problems})
+        elif done.run.results or done.problems:
+            _print(done)
+        else:
+            emit(_NONE)
+        emit_problems(done.problems)
+    is_broken = not names and any(problem.severity == "error" for problem in done.problems)
+    return 1 if done.run.found < done.run.expectations or is_broken else 0
+
+
+@click.command("remove", epilog=example("autopoiesis probe remove 3f9c21"))
+@directory_option
+@click.argument("name", metavar="ID")
+@json_option
+def probe_remove(name: str, as_json: bool) -> None:
+    """Take the probe whose id begins with ID out of probes.yaml; everything else in it stays."""
+    with invocation().engine() as engine:
+        removed = engine.probes.remove(name)
+        if as_json:
+            emit_json(removed)
+        else:
+            emit(f"removed {removed.id}  {removed.question}")
+
+
+def _print(done: Report) -> None:
+    run, comparison = done.run, done.comparison
+    for result in run.results:
+        tokens = f"{result.tokens:,}/{result.budget:,} tokens" if result.budget else "no prompt"
+        emit(f"{'●' if result.passed else '○'} {result.id}  {_line(result.question)}  ({tokens})")
+        for each in result.evidence:
+            emit(f"  {_mark(each.found)} {_line(each.expect)}  {_outcome(each)}")
+    rank = "–" if run.mean_rank is None else f"{run.mean_rank:.1f}"
+    emit(
+        f"recall {run.recall:.0%}: {run.found} of {run.expectations} found · mean rank {rank} "
+        f"({run.ranked} ranked) · {run.tokens:,} tokens a prompt, {run.budget_used:.0%} of the budget"
+    )
+    if comparison.at:
+        commit = f" at {comparison.commit[:8]}" if comparison.commit else ""
+        lost, gained = len(comparison.lost), len(comparison.gained)
+        emit(f"since {_when(comparison.at)}{commit}: {lost} lost, {gained} gained")
+        for sign, turned in (("−", comparison.lost), ("+", comparison.gained)):
+            for expectation in turned:
+                emit(f"  {sign} {_turned(expectation)}")
+
+
+def _outcome(evidence: Evidence) -> str:
+    rank = "–" if evidence.rank is None else str(evidence.rank)
+    if not evidence.found:
+        return evidence.why if "rank" in evidence.why else f"{evidence.why} · rank {rank}"
+    share = "" if evidence.share is None else f" · {evidence.share:.0%} of the wording"
+    return f"{evidence.section} · {evidence.tokens:,} tokens · rank {rank}{share}"
+
+
+def _turned(turned: Turned) -> str:
+    return f"{turned.id}  {_line(turned.expect)}"
+
+
+def _tree(probe: Probe, earlier: Earlier | None) -> dict[str, Any]:
+    """A probe with its last result, as JSON knows it."""
+    tree: dict[str, Any] = plain(probe)
+    return {**tree, "last": None if earlier is None else earlier._asdict()}
+
+
+def _last(earlier: Earlier | None) -> str:
+    if earlier is None:
+        return "never"
+    return f"{sum(earlier.found.values())}/{len(earlier.found)} {_when(earlier.at)}"
+
+
+def _mark(found: bool | None) -> str:
+    return "·" if found is None else "✓" if found else "✗"
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+def _when(at: str) -> str:
+    return at[:16].replace("T", " ")
