@@ -1,0 +1,398 @@
+"""What differs between two compiled prompts, section by section, and why (design 5).
+
+Pure: two ``Compiled`` in, one value out, the same for the same two. Where they come from does not matter: two
+revisions of the workspace, a prompt and the one of the turn before, two budgets.
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, SlotName
+
+ChangeKind = Literal["came", "went", "changed", "moved"]
+
+_CONTEXT_LINES = 2
+
+_NOT_THERE = {
+    "topic": "the topic was not active",
+    "subscription": "no active topic subscribed to it",
+    "steering": "no output watcher had fired",
+    "history": "the conversation had no such turn in reach",
+}
+_NOT_FOUND = "the search did not return it"
+_NO_FILE = "there was no such file, or nothing in it"
+_RETRIEVED_LAYER = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A section as it is on one side, or what is known of it where it is not in the prompt.
+
+    Attributes:
+        place: Its number among the sections of the prompt, from 1; 0 where it is not in there.
+        source: Workspace-relative path; empty when it comes from no file.
+        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
+        tokens: Tokens of its text; where it was left out, of what was left out.
+        score: Relevance where it was ranked; ``None`` where it was not.
+        why: Why it is there, or why it is not.
+    """
+
+    place: int
+    source: str
+    lines: str
+    tokens: int
+    score: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """A section that is not the same on both sides.
+
+    Attributes:
+        kind: ``came`` and ``went``; ``changed``: its text is another; ``moved``: the same text at another
+            place, or from another source.
+        label: What it is, on the side on which it is, the later one first.
+        layer: 1 to 12.
+        priority: 0 to 4.
+        slot: The budget it was charged to.
+        before: The earlier side.
+        after: The later side.
+        moved: Whether its place in the order of what both sides have is another.
+        diff: Unified diff of the text, line by line and without file names; empty when it is the same.
+    """
+
+    kind: ChangeKind
+    label: str
+    layer: int
+    priority: int
+    slot: SlotName
+    before: Side
+    after: Side
+    moved: bool
+    diff: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """One line of the budget on both sides, in tokens; a cap of ``None`` is what remains."""
+
+    name: SlotName
+    priority: int
+    before: int
+    after: int
+    cap_before: int | None
+    cap_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixChange:
+    """The stable prefix on both sides.
+
+    Attributes:
+        equal: Whether it is the same, to the byte.
+        before: Its length in characters.
+        after: Likewise.
+        layer: The first layer that differs; 0 when none does, as in what follows.
+        label: The section in which it begins to differ, on the side on which it stands first.
+        source: Its file.
+        byte: Offset of the first byte of the prompt's UTF-8 that differs.
+        line: The line of the prompt it is on, 1-based.
+    """
+
+    equal: bool
+    before: int
+    after: int
+    layer: int = 0
+    label: str = ""
+    source: str = ""
+    byte: int = 0
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """One prompt as a whole; tokens as in ``Compiled``."""
+
+    name: str
+    tokens: int
+    budget: int
+    sections: int
+    left_out: int
+    dropped_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two prompts.
+
+    Attributes:
+        equal: Whether the texts are the same, to the byte.
+        before: The earlier prompt.
+        after: The later prompt.
+        sections: What differs, in the order of the prompt.
+        unchanged: How many sections are the same, at the same place.
+        topics_came: Topics active only later, by name.
+        topics_went: Topics active only before, by name.
+        slots: Tokens by slot.
+        prefix: The stable prefix.
+    """
+
+    equal: bool
+    before: Totals
+    after: Totals
+    sections: tuple[SectionChange, ...]
+    unchanged: int
+    topics_came: tuple[str, ...]
+    topics_went: tuple[str, ...]
+    slots: tuple[SlotChange, ...]
+    prefix: PrefixChange
+
+
+def compare(before: Compiled, after: Compiled, names: tuple[str, str] = ("before", "after")) -> Difference:
+    """What differs between two prompts.
+
+    Args:
+        before: The earlier one.
+        after: The later one.
+        names: What a reader is to call them.
+    """
+    pairs = _pairs(before.sections, after.sections)
+    moved = _moved([pair for pair in pairs if pair[0] is not None and pair[1] is not None])
+    changes: list[tuple[tuple[int, int, int], SectionChange]] = []
+    unchanged = 0
+    for pair in pairs:
+        change = _change(pair, before, after, pair in moved)
+        if change is None:
+            unchanged += 1
+        else:
+            # What went is listed by the place it had.
+            place = change.after.place or change.before.place
+            changes.append(((change.layer, place, change.after.place), change))
+    changes.sort(key=lambda entry: entry[0])
+    return Difference(
+        equal=before.text == after.text,
+        before=_totals(before, names[0]),
+        after=_totals(after, names[1]),
+        sections=tuple(change for _, change in changes),
+        unchanged=unchanged,
+        topics_came=tuple(sorted(set(after.active_topics) - set(before.active_topics))),
+        topics_went=tuple(sorted(set(before.active_topics) - set(after.active_topics))),
+        slots=_slots(before, after),
+        prefix=_prefix(before, after),
+    )
+
+
+_Place = int | None
+_Pair = tuple[_Place, _Place]
+
+
+def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[_Pair]:
+    """Which section is which, as indexes: the same text first, then the same lines, then one after another.
+
+    A section of one text that has another name is the same section when its layer is the same: its file was
+    renamed.
+    """
+    rounds: tuple[Callable[[Section], object], ...] = (
+        lambda section: (section.layer, section.label, section.source, section.lines, section.text),
+        lambda section: (section.layer, section.label, section.source, section.text),
+        lambda section: (section.layer, section.label, section.source, section.lines),
+        lambda section: (section.layer, section.label, section.source),
+        lambda section: (section.layer, section.text),
+    )
+    left, right = dict(enumerate(before)), dict(enumerate(after))
+    pairs: list[_Pair] = []
+    for key in rounds:
+        waiting: defaultdict[object, list[int]] = defaultdict(list)
+        for index, section in right.items():
+            waiting[key(section)].append(index)
+        for index, section in list(left.items()):
+            same = waiting.get(key(section), [])
+            found = next((other for other in same if _may_be(section, after[other])), None)
+            if found is not None:
+                same.remove(found)
+                pairs.append((index, found))
+                del left[index], right[found]
+    return [*pairs, *((index, None) for index in left), *((None, index) for index in right)]
+
+
+def _may_be(earlier: Section, later: Section) -> bool:
+    """Whether two sections of one name can be one: two excerpts of a file are, where they overlap."""
+    if earlier.layer != _RETRIEVED_LAYER or earlier.text == later.text:
+        return True
+    first, last = _span(earlier)
+    other_first, other_last = _span(later)
+    return first <= other_last and other_first <= last
+
+
+def _span(section: Section) -> tuple[int, int]:
+    first, _, last = section.lines.partition("-")
+    return (int(first), int(last)) if first.isdecimal() and last.isdecimal() else (1, 1 << 62)
+
+
+def _moved(pairs: Iterable[_Pair]) -> set[_Pair]:
+    """The fewest pairs that have to move for the rest to be in the same order on both sides."""
+    ordered = sorted(pairs)
+    ends: list[int] = []
+    last: list[int] = []
+    previous: list[int] = []
+    for index, (_, place) in enumerate(ordered):
+        assert place is not None
+        length = bisect_left(ends, place)
+        ends[length:] = [place, *ends[length + 1 :]]
+        last[length:] = [index, *last[length + 1 :]]
+        previous.append(last[length - 1] if length else -1)
+    kept: set[int] = set()
+    index = last[-1] if last else -1
+    while index >= 0:
+        kept.add(index)
+        index = previous[index]
+    return {pair for index, pair in enumerate(ordered) if index not in kept}
+
+
+def _change(pair: _Pair, before: Compiled, after: Compiled, moved: bool) -> SectionChange | None:
+    earlier = None if pair[0] is None else before.sections[pair[0]]
+    later = None if pair[1] is None else after.sections[pair[1]]
+    section = later or earlier
+    assert section is not None
+    kind: ChangeKind
+    diff: tuple[str, ...] = ()
+    if earlier is None:
+        kind = "came"
+    elif later is None:
+        kind = "went"
+    elif earlier.text != later.text:
+        kind = "changed"
+        diff = _diff(earlier.text, later.text)
+    elif moved or earlier.source != later.source or earlier.label != later.label:
+        kind = "moved"
+    else:
+        return None
+    return SectionChange(
+        kind=kind,
+        label=section.label,
+        layer=section.layer,
+        priority=section.priority,
+        slot=section.slot,
+        before=_side(pair[0], before, section),
+        after=_side(pair[1], after, section),
+        moved=moved,
+        diff=diff,
+    )
+
+
+def _side(place: _Place, compiled: Compiled, section: Section) -> Side:
+    if place is not None:
+        own = compiled.sections[place]
+        return Side(place + 1, own.source, own.lines, own.tokens, own.score, own.why)
+    left = _left_out(compiled.left_out, section)
+    if left is not None:
+        return Side(0, left.source, left.lines, left.tokens, left.score, f"left out: {left.reason}")
+    return Side(0, "", "", 0, None, f"not there: {_absence(section)}")
+
+
+def _left_out(left_out: Iterable[LeftOut], section: Section) -> LeftOut | None:
+    """What was left out and is this section: with the same lines if there is one, else the first."""
+    same = [left for left in left_out if (left.label, left.source) == (section.label, section.source)]
+    return next((left for left in same if left.lines == section.lines), same[0] if same else None)
+
+
+def _absence(section: Section) -> str:
+    """Why a section may be neither in a prompt nor left out of it."""
+    if section.layer == _RETRIEVED_LAYER:
+        return _NOT_FOUND
+    return _NOT_THERE.get(section.label.partition(":")[0], _NO_FILE)
+
+
+def _diff(before: str, after: str) -> tuple[str, ...]:
+    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), n=_CONTEXT_LINES, lineterm="")
+    return tuple(lines)[2:]
+
+
+def _slots(before: Compiled, after: Compiled) -> tuple[SlotChange, ...]:
+    left = {slot.name: slot for slot in before.slots}
+    right = {slot.name: slot for slot in after.slots}
+    rows: list[SlotChange] = []
+    for name in dict.fromkeys((*left, *right)):
+        one, other = left.get(name), right.get(name)
+        known = one or other
+        assert known is not None
+        rows.append(
+            SlotChange(
+                name,
+                known.priority,
+                one.used if one else 0,
+                other.used if other else 0,
+                one.cap if one else None,
+                other.cap if other else None,
+            )
+        )
+    return tuple(rows)
+
+
+def _totals(compiled: Compiled, name: str) -> Totals:
+    return Totals(
+        name,
+        compiled.tokens,
+        compiled.budget,
+        len(compiled.sections),
+        len(compiled.left_out),
+        compiled.dropped_turns,
+    )
+
+
+def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
+    one, other = (each.text[: each.stable_prefix_length] for each in (before, after))
+    if one == other:
+        return PrefixChange(True, len(one), len(other))
+    shorter = min(len(one), len(other))
+    # Halving finds the place in a few comparisons that run at the speed of memory.
+    same, differs = 0, shorter
+    while same < differs:
+        middle = (same + differs + 1) // 2
+        if one[:middle] == other[:middle]:
+            same = middle
+        else:
+            differs = middle - 1
+    at = [found for found in (_section_at(before, same), _section_at(after, same)) if found is not None]
+    first = min(at, key=lambda section: section.layer) if at else None
+    return PrefixChange(
+        equal=False,
+        before=len(one),
+        after=len(other),
+        layer=first.layer if first else LAST_STABLE_LAYER,
+        label=first.label if first else "",
+        source=first.source if first else "",
+        byte=_first_byte(one, other, same),
+        line=one.count("\n", 0, same) + 1,
+    )
+
+
+def _first_byte(one: str, other: str, same: int) -> int:
+    """The offset of the first byte that differs, in UTF-8; two characters may begin with the same bytes."""
+    following = (text[same : same + 1].encode("utf-8", "surrogatepass") for text in (one, other))
+    within = 0
+    for left, right in zip(*following, strict=False):
+        if left != right:
+            break
+        within += 1
+    return len(one[:same].encode("utf-8", "surrogatepass")) + within
+
+
+def _section_at(compiled: Compiled, offset: int) -> Section | None:
+    """The stable section to which a character of the prompt belongs, its marker included."""
+    place = 0
+    for section in compiled.sections:
+        if section.layer > LAST_STABLE_LAYER:
+            return None
+        found = compiled.text.find(section.text, place)
+        place = (found if found >= 0 else place) + len(section.text)
+        if offset < place:
+            return section
+    return None

@@ -1,0 +1,87 @@
+"""Moments as a person names them: ``2026-10-01``, ``2026-10-01 14:00``, ``3 days ago``, ``last week``.
+
+Only what is listed in ``FORMS`` is a moment. Git's own reading of dates takes every text for one, and what it
+does not understand for now.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import UTC, date, datetime, time, timedelta
+
+FORMS = "2026-10-01, '2026-10-01 14:00', yesterday, 'last friday', '3 days ago' or 'last week'"
+"""What can be given, for messages. Times are UTC unless they carry an offset."""
+
+_DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+_MONTHS = {"month": 1, "year": 12}
+_UNIT = "|".join((*_SECONDS, *_MONTHS))
+_AGO = re.compile(rf"(\d{{1,9}}|an?|one) ({_UNIT})s? ago", re.ASCII)
+_LAST = re.compile(rf"last ({_UNIT})")
+_WEEKDAY = re.compile(rf"(?:last )?({'|'.join(_DAYS)})")
+_ZONE = re.compile(r"(?<=\d) ?(?:utc|gmt|z)$| (?=[+-]\d\d:?\d\d$)")
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+def moment(text: str, now: datetime) -> datetime | None:
+    """The last moment that a text means, UTC; ``None`` when it means none.
+
+    A day means the whole of it, so its last microsecond. Never before 1970, where git's own time begins.
+
+    Args:
+        text: As a person writes it, in any case.
+        now: What ``ago`` counts from.
+    """
+    words = " ".join(text.lower().split())
+    now = now.astimezone(UTC)
+    try:
+        found = _said(words, now) or _written(words)
+    except (OverflowError, ValueError):
+        return _EARLIEST
+    return None if found is None else max(found, _EARLIEST)
+
+
+def _said(words: str, now: datetime) -> datetime | None:
+    if words in ("today", "yesterday"):
+        return _end_of(now.date() - timedelta(days=words == "yesterday"))
+    if weekday := _WEEKDAY.fullmatch(words):
+        back = (now.weekday() - _DAYS[weekday[1]] - 1) % 7 + 1
+        return _end_of(now.date() - timedelta(days=back))
+    if last := _LAST.fullmatch(words):
+        return _back(now, 1, last[1])
+    if ago := _AGO.fullmatch(words):
+        return _back(now, int(ago[1]) if ago[1].isdigit() else 1, ago[2])
+    return None
+
+
+def _written(words: str) -> datetime | None:
+    """A date or time in ISO 8601."""
+    try:
+        return _end_of(date.fromisoformat(words))
+    except ValueError:
+        pass
+    try:
+        found = datetime.fromisoformat(_ZONE.sub(lambda zone: "" if zone[0] == " " else "+00:00", words))
+    except ValueError:
+        return None
+    if found.tzinfo is None:
+        return found.replace(tzinfo=UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        return _LATEST if found.year > _EARLIEST.year else _EARLIEST
+
+
+def _end_of(day: date) -> datetime:
+    return datetime.combine(day, time.max, UTC)
+
+
+def _back(now: datetime, number: int, unit: str) -> datetime:
+    if unit in _SECONDS:
+        return now - timedelta(seconds=number * _SECONDS[unit])
+    months = now.year * 12 + now.month - 1 - number * _MONTHS[unit]
+    year, month = divmod(months, 12)
+    last_day = calendar.monthrange(year, month + 1)[1] if year > 0 else 1
+    return now.replace(year=year, month=month + 1, day=min(now.day, last_day))

@@ -1,0 +1,224 @@
+"""Which commit a revision or a date means, and what a commit holds (design 5, ``--as-of``).
+
+Nothing is checked out: the tree is listed and its blobs are read as they are stored, so that no filter, no
+attribute and no hook has a say (G5). Names go to git as one argument behind ``--end-of-options`` (G6).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from engine.errors import RepositoryError
+from engine.store import git_folder, moments
+from engine.store.git import Git, GitResult
+from engine.store.paths import shown
+from engine.store.repository import Commit, Repository
+
+NOW = "now"
+"""The working tree, as opposed to any commit."""
+
+EntryKind = Literal["file", "symlink", "submodule"]
+
+_GROUP_BYTES = 8 * 1024 * 1024
+_GROUP_FILES = 2_000
+_KINDS: dict[bytes, EntryKind] = {b"100": "file", b"120": "symlink", b"160": "submodule"}
+_ENVIRONMENT = {
+    # An object means what its name says, whatever refs/replace puts in its place.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    # What a partial clone lacks is not fetched: the address and its helpers are the repository's own words.
+    "GIT_ALLOW_PROTOCOL": "",
+}
+_FORMAT = "%H%n%ct%n%an%n%s"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One entry of a commit's tree.
+
+    Attributes:
+        path: Path from the top, with forward slashes; bytes that are not UTF-8 are lone surrogates.
+        kind: What it is.
+        name: The object's name.
+        size: Bytes of a file as it is stored; 0 for anything else.
+    """
+
+    path: str
+    kind: EntryKind
+    name: str
+    size: int
+
+
+def find(repository: Repository, text: str, now: datetime) -> Commit | None:
+    """The commit that a revision, tag, branch, hash or date means; ``None`` for ``now``, the working tree.
+
+    A name that git knows is taken as that. A date means the last commit until then on the way that the
+    current branch has come, so that what a merge brought later is not there before it.
+
+    Args:
+        repository: Where.
+        text: As a person writes it; dates as in ``moments``.
+        now: What ``3 days ago`` counts from, UTC.
+
+    Raises:
+        RepositoryError: There is no such commit, no commit at all, or no repository.
+    """
+    text = text.strip()
+    if text.lower() == NOW:
+        return None
+    git = repository.git
+    place = str(repository.workspace.root)
+    if git.program() is None or not (repository.workspace.root / ".git").exists():
+        state = repository.state(count=False)
+        raise RepositoryError(
+            f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
+        )
+    revision = _named(git, text)
+    moment = moments.moment(text, now) if revision is None else None
+    if moment is not None and _named(git, "HEAD") is not None:
+        until = f"--before=@{int(moment.timestamp())} +0000"
+        revision = _run(git, "rev-list", "-1", "--first-parent", until, "HEAD").text or None
+        if revision is None:
+            raise _too_early(git, moment)
+    if revision is None:
+        raise _unknown(repository, text)
+    return _commit(git, revision)
+
+
+def entries(git: Git, revision: str) -> tuple[TreeEntry, ...]:
+    """Everything a commit holds, folders entered, in the order of git.
+
+    Args:
+        git: Runs git.
+        revision: A commit's full object name.
+
+    Raises:
+        RepositoryError: The commit is damaged, or the clone lacks a part of it.
+    """
+    listed = _run(git, "ls-tree", "-r", "-z", "-l", "--full-tree", revision)
+    found: list[TreeEntry] = []
+    for line in listed.output.split(b"\0"):
+        head, _, path = line.partition(b"\t")
+        fields = head.split()
+        if len(fields) != 4:
+            continue
+        kind = _KINDS.get(fields[0][:3])
+        if kind is not None:
+            size = int(fields[3]) if kind == "file" and fields[3].isdigit() else 0
+            found.append(TreeEntry(path.decode("utf-8", "surrogateescape"), kind, fields[2].decode(), size))
+    return tuple(found)
+
+
+def contents(git: Git, files: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
+    """The bytes of files, as they are stored, in the order given; about 8 MiB are in memory at a time.
+
+    Raises:
+        RepositoryError: A file is damaged, or the clone lacks it.
+    """
+    for group in _groups(files):
+        names = "".join(f"{entry.name}\n" for entry in group).encode()
+        output = _run(git, "cat-file", "--batch", stdin=names).output
+        place = 0
+        for entry in group:
+            end = output.find(b"\n", place)
+            fields = output[place : max(end, place)].split()
+            if end < 0 or len(fields) != 3 or fields[1] != b"blob":
+                raise RepositoryError(
+                    "is not in this clone, or damaged",
+                    where=shown(entry.path),
+                    cure="look at it with: git fsck; a partial clone is completed with: git fetch --refetch",
+                )
+            place = end + 1 + int(fields[2])
+            yield entry, output[end + 1 : place]
+            place += 1
+
+
+def _groups(files: Sequence[TreeEntry]) -> Iterator[list[TreeEntry]]:
+    group: list[TreeEntry] = []
+    size = 0
+    for entry in files:
+        if group and (size + entry.size > _GROUP_BYTES or len(group) == _GROUP_FILES):
+            yield group
+            group, size = [], 0
+        group.append(entry)
+        size += entry.size
+    if group:
+        yield group
+
+
+def _named(git: Git, text: str) -> str | None:
+    """The commit that git knows under a name."""
+    try:
+        is_name = bool(text) and "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        return None
+    answer = _run(
+        git,
+        *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"),
+        accept=(0, 1, 128, 129),
+    )
+    found = answer.text.strip().splitlines()
+    return found[-1] if not answer.code and found and git_folder.REVISION.fullmatch(found[-1]) else None
+
+
+def _commit(git: Git, revision: str) -> Commit:
+    told = _run(git, "log", "-1", f"--format={_FORMAT}", revision).output.decode("utf-8", "replace")
+    name, seconds, author, subject = (*told.rstrip("\n").split("\n", 3), "", "", "")[:4]
+    try:
+        at = datetime.fromtimestamp(max(int(seconds), 0), UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise RepositoryError(
+            "the commit has no date that can be used", where=shown(revision[:8]), cure="choose another one"
+        ) from error
+    return Commit(name, at, author, subject)
+
+
+def _too_early(git: Git, moment: datetime) -> RepositoryError:
+    first = _commit(git, _run(git, "rev-list", "--first-parent", "--max-parents=0", "HEAD").text)
+    what = f"there is no commit up to {day_and_time(moment)}: the first is {described(first)}"
+    if _run(git, "rev-parse", "--is-shallow-repository").text == "true":
+        return RepositoryError(
+            f"{what}, because the clone is shallow",
+            where=str(git.root),
+            cure="fetch the rest with: git fetch --unshallow, or give a later date",
+        )
+    return RepositoryError(what, where=str(git.root), cure="give a later date")
+
+
+def _unknown(repository: Repository, text: str) -> RepositoryError:
+    place = str(repository.workspace.root)
+    state = repository.state(count=False)
+    if state.kind == "broken":
+        return RepositoryError(state.why, where=place, cure=state.cure)
+    if not repository.has_commits:
+        return RepositoryError(
+            "there is no past to go back to: nothing is committed yet",
+            where=place,
+            cure="commit the workspace with: autopoiesis init, or git",
+        )
+    return RepositoryError(
+        f"there is no revision or date “{shown(text)}”",
+        where=place,
+        cure=f"give a commit, a tag or a branch, or a date such as {moments.FORMS}",
+    )
+
+
+def described(commit: Commit) -> str:
+    """A commit in one line: ``1a2b3c4d of 2026-10-01 14:00 UTC “memory: first”``."""
+    subject = shown(commit.subject)
+    subject = subject if len(subject) <= 60 else f"{subject[:59]}…"
+    return f"{commit.revision[:8]} of {day_and_time(commit.at)}" + (f" “{subject}”" if subject else "")
+
+
+def day_and_time(at: datetime) -> str:
+    """A moment to the minute: ``2026-10-01 14:00 UTC``."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _run(git: Git, *arguments: str, stdin: bytes | None = None, accept: Sequence[int] = (0,)) -> GitResult:
+    return git.run(*arguments, stdin=stdin, accept=accept, environment=_ENVIRONMENT)

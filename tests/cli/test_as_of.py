@@ -1,0 +1,153 @@
+"""``compile --as-of`` and ``--diff``: prompts of the past from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.test_terminal import Start, start
+from tests.store.history import commit, git
+
+__all__ = ["start"]
+
+MESSAGE = "Can you review the PR that just came in?"
+
+
+@pytest.fixture
+def past(sample: Path) -> Path:
+    """The sample, and two days later with a new playbook, a renamed and a removed file."""
+    git(sample, "config", "core.hooksPath", "/dev/null")
+    topic = sample / "topics/github-pr-review.md"
+    topic.write_text(topic.read_text().replace("request changes", "ask for changes"))
+    (sample / "knowledge/identity/TOOLS.md").rename(sample / "knowledge/identity/GEAR.md")
+    (sample / "knowledge/projects/_active.md").unlink()
+    commit(sample, "two days later", "2026-06-14T08:00:00Z")
+    return sample
+
+
+def test_a_prompt_of_a_date_and_of_a_revision(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "2026-06-13")
+    assert ran.code == 0
+    assert "request changes" in ran.out and "Today is 2026-06-12." in ran.out
+    assert f"as of {git(past, 'rev-parse', 'HEAD~1')[:8]} of 2026-06-12 08:00 UTC" in ran.err
+    assert apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1").out == ran.out
+    later = apo("-C", past, "compile", MESSAGE, "--as-of", "main").out
+    assert "ask for changes" in later and "Today is 2026-06-14." in later
+
+
+def test_now_is_what_it_is_without(apo: Command, past: Path) -> None:
+    plain = apo("-C", past, "compile", MESSAGE)
+    assert apo("-C", past, "compile", MESSAGE, "--as-of", "now").out == plain.out
+
+
+def test_the_json_is_that_of_a_prompt_with_the_revision(apo: Command, past: Path) -> None:
+    now = apo("-C", past, "compile", MESSAGE, "--json").json
+    then = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--budget", "2048", "--json").json
+    assert set(then) == {*now, "revision"}
+    assert set(then["revision"]) == {"revision", "at", "author", "subject", "body"}
+    assert then["revision"]["revision"] == git(past, "rev-parse", "HEAD~1")
+    assert then["revision"]["at"] == "2026-06-12T08:00:00+00:00"
+    assert then["budget"] == 2048
+    assert apo("-C", past, "compile", MESSAGE, "--as-of", "now", "--json").json["revision"] is None
+
+
+def test_the_outline_of_the_past(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--explain")
+    assert "knowledge/identity/TOOLS.md" in ran.out and "budget by slot" in ran.out
+
+
+def test_a_session_of_then(apo: Command, past: Path) -> None:
+    session = apo("-C", past, "session", "list", "--json").json[0]["session_id"]
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD", "--session", session, "--json")
+    assert any(section["layer"] == 11 for section in ran.json["sections"])
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD", "--session", "nobody")
+    assert ran.code == 1
+    assert "there is no session nobody" in ran.err
+
+
+def test_a_difference_in_words(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--diff", "2026-06-13", "now")
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+    name = git(past, "rev-parse", "HEAD~1")[:8]
+    assert f"before   {name}: " in ran.out and "after    now: " in ran.out
+    assert "from knowledge/identity/TOOLS.md: its file has another name" in ran.out
+    assert "now: not there: there was no such file, or nothing in it" in ran.out
+    assert "prefix   differs from layer 5 (persona), identity:TOOLS.md" in ran.out.replace("\n         ", " ")
+    assert "budget by slot" in ran.out
+    explained = apo("-C", past, "compile", MESSAGE, "--diff", "2026-06-13", "now", "--explain")
+    assert explained.out.startswith(ran.out)
+    assert explained.out.count("end of the stable prefix") == 2
+
+
+def test_a_difference_as_json(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--diff", "HEAD~1", "now", "--json")
+    assert ran.code == 0
+    tree = ran.json
+    assert set(tree) == {
+        "equal", "before", "after", "sections", "unchanged", "topics_came", "topics_went", "slots", "prefix",
+        "revisions",
+    }  # fmt: skip
+    first, second = tree["revisions"]
+    assert first["revision"] == git(past, "rev-parse", "HEAD~1")
+    assert second is None
+    changed = [row for row in tree["sections"] if row["label"] == "topic:github-pr-review"]
+    assert changed[0]["kind"] == "changed"
+    assert any(line.startswith("-") and "request changes" in line for line in changed[0]["diff"])
+    assert apo("-C", past, "compile", MESSAGE, "--diff", "HEAD~1", "now", "--json").json == tree
+
+
+def test_no_difference(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--diff", "main", "HEAD")
+    assert ran.code == 0
+    assert "the two prompts are the same, to the byte" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--as-of", "nowhere"), "there is no revision or date “nowhere”"),
+        (("--as-of", "-rf"), "there is no revision or date “-rf”"),
+        (("--as-of", "2001-01-01"), "the first is "),
+        (("--diff", "nowhere", "now"), "there is no revision or date “nowhere”"),
+        (("--diff", "now", "\x1b[31m"), "there is no revision or date “\\x1b[31m”"),
+    ],
+)
+def test_what_is_no_state_is_one_clear_line(
+    apo: Command, past: Path, options: tuple[str, ...], said: str
+) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, *options)
+    assert ran.code == 1
+    assert ran.out == ""
+    (line,) = ran.err.splitlines()
+    assert said in line
+
+
+def test_without_a_repository(apo: Command, past: Path) -> None:
+    (past / ".git").rename(past / "no-git")
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "yesterday")
+    assert ran.code == 1
+    assert "the workspace is no git repository; run: git init, and commit" in ran.err
+
+
+def test_both_at_once_is_wrong_usage(apo: Command, past: Path) -> None:
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "now", "--diff", "HEAD", "now")
+    assert ran.code == 2
+    assert "cannot go together" in ran.err
+
+
+def test_a_subject_is_no_terminal_sequence(apo: Command, past: Path) -> None:
+    commit(past, "evil \x1b]52;c;aGk=\x07", "2026-06-15T08:00:00Z")
+    ran = apo("-C", past, "compile", MESSAGE, "--as-of", "HEAD")
+    assert "\x1b" not in ran.err and "evil" in ran.err
+
+
+def test_a_terminal_shows_how_far_it_is(start: Start, past: Path) -> None:
+    terminal = start("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--explain")
+    terminal.until(lambda text: "left out: " in text, "the outline")
+    assert b"laying out the past" in terminal.raw
+    again = start("-C", past, "compile", MESSAGE, "--as-of", "HEAD~1", "--explain")
+    again.until(lambda text: "left out: " in text, "the outline")
+    assert b"laying out the past" not in again.raw

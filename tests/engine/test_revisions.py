@@ -1,0 +1,474 @@
+"""A prompt of the past is the prompt that a clone checked out at that commit gives, to the byte."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.context.compiled import Compiled
+from engine.engine import Engine
+from engine.errors import BudgetError, ConfigError, RepositoryError, TranscriptError, WriteFailed
+from engine.store.faults import fail, trip
+from tests.store.history import commit, git
+
+TOPIC = """---
+title: Deploy
+description: How a release is deployed to the gauges.
+priority: high
+triggers:
+  - type: keywords
+    words: [deploy, rollout]
+subscriptions:
+  - knowledge/procedures/deploy.md
+  - notes/long.txt
+  - notes/plain.txt
+---
+{instructions}
+"""
+TURNS = """---
+session_id: {session}
+started: 2026-09-0{day}T10:00:00Z
+---
+
+## 10:00 — user
+
+How did the rollout of version {day} go?
+
+## 10:01 — agent
+
+The rollout of version {day} went through in {day} minutes; the gauge at Kattvik was slow.
+"""
+MESSAGE = "How do we deploy the rollout to the gauge at Kattvik?"
+
+
+def write(root: Path, path: str, text: str | bytes) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def first_state(root: Path) -> None:
+    write(root, "memory-config.yaml", "context_compiler:\n  token_budget: 4096\n")
+    write(root, ".gitignore", "scratch/\nmemory.db*\n")
+    write(root, "knowledge/prompts/system.md", "You keep the gauges running.\n")
+    write(root, "knowledge/identity/SOUL.md", "# Soul\n\nCalm.\n")
+    write(root, "knowledge/memory/MEMORY.md", "# Memory\n\n- The gauge at Kattvik is slow.\n")
+    write(root, "knowledge/procedures/deploy.md", "# Deploy\n\nOne gauge at a time.\n")
+    write(root, "knowledge/journal/2026-09-01.md", "- Deployed version 1.\n")
+    write(root, "topics/deploy.md", TOPIC.format(instructions="Deploy on Tuesdays."))
+    write(root, "notes/plain.txt", "A plain note.\n")
+    write(root, "notes/long.txt", "long " * 300_000)
+    write(root, "raw/conversations/2026/09/01/1000-ses_1-rollout.md", TURNS.format(session="ses_1", day=1))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with one commit, of September 1st."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    first_state(folder)
+    commit(folder, "first", "2026-09-01T20:00:00Z")
+    return folder
+
+
+@pytest.fixture
+def engine(root: Path) -> Iterator[Engine]:
+    with Engine.open(root, clock=lambda: datetime(2026, 9, 20, tzinfo=UTC)) as opened:
+        yield opened
+
+
+def recalled(engine: Engine, text: str, message: str = MESSAGE, **options: object) -> Compiled:
+    found = engine.revisions.find(text)
+    return engine.revisions.compile(message, found, **options)  # type: ignore[arg-type]
+
+
+def cloned(root: Path, revision: str, place: Path, message: str = MESSAGE, **options: object) -> Compiled:
+    """What a clone gives that is checked out at a revision, at the time of its commit."""
+    git(place.parent, "clone", "-q", "--no-local", str(root), str(place))
+    git(place, "checkout", "-q", revision)
+    at = datetime.fromtimestamp(int(git(place, "log", "-1", "--format=%ct")), UTC)
+    with Engine.open(place, clock=lambda: at) as engine:
+        return engine.compile(message, ask=False, **options)  # type: ignore[arg-type]
+
+
+def mutate(root: Path, dice: random.Random, day: int) -> None:
+    """Changes the workspace as its days do: files come, change, take another name and go."""
+    words = ["gauge", "rollout", "Kattvik", "pump", "modem", "deploy", "alarm", "version"]
+    text = " ".join(dice.choice(words) for _ in range(60))
+    write(root, f"knowledge/journal/2026-09-{day:02}.md", f"- {text}\n")
+    write(
+        root,
+        f"raw/conversations/2026/09/{day:02}/1000-ses_{day}-rollout.md",
+        TURNS.format(session=f"ses_{day}", day=day),
+    )
+    match dice.randrange(6):
+        case 0:
+            write(root, "topics/deploy.md", TOPIC.format(instructions=f"Deploy with care: {text}"))
+        case 1:
+            identity = next(iter(sorted((root / "knowledge/identity").iterdir())))
+            identity.rename(identity.with_name(f"RENAMED-{day}.md"))
+        case 2:
+            write(root, f"knowledge/reference/caf\udce9-{day}.md".encode("utf-8", "surrogateescape").decode(
+                "utf-8", "surrogateescape"), f"# Alarm\n\n{text}\n")  # fmt: skip
+        case 3:
+            write(
+                root,
+                "memory-config.yaml",
+                f"context_compiler:\n  token_budget: {dice.randrange(1024, 8192)}\n",
+            )
+        case 4:
+            (root / "knowledge/procedures/deploy.md").unlink(missing_ok=True)
+            write(root, f"knowledge/reference/line\nend-{day}.md", f"# Pump\n\n{text}\n")
+        case 5:
+            write(root, "knowledge/digest.md", f"## Facts\n\n- {text}\n")
+            write(root, "-rf", text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_what_a_clone_gives(root: Path, engine: Engine, tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    made = [git(root, "rev-parse", "HEAD")]
+    for day in range(2, 7):
+        mutate(root, dice, day)
+        made.append(commit(root, f"day {day}", f"2026-09-{day:02}T20:00:00Z"))
+    write(root, "knowledge/identity/LATER.md", "Not committed.\n")
+    texts = set()
+    for number, revision in enumerate(made):
+        here = recalled(engine, revision)
+        there = cloned(root, revision, tmp_path / f"clone-{number}")
+        assert here.text == there.text
+        assert (here.sections, here.left_out, here.slots) == (there.sections, there.left_out, there.slots)
+        assert here.active_topics == there.active_topics == ("deploy",)
+        assert "Not committed." not in here.text
+        texts.add(here.text)
+    assert len(texts) == len(made)
+
+
+@pytest.mark.parametrize("message", ["Can you review the PR that just came in?", "When was the last backup?"])
+def test_the_sample_is_what_a_clone_of_it_gives(sample: Path, tmp_path: Path, message: str) -> None:
+    with Engine.open(sample) as engine:
+        assert (
+            recalled(engine, "HEAD", message).text == cloned(sample, "HEAD", tmp_path / "clone", message).text
+        )
+
+
+def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> None:
+    with Engine.open(root) as early:
+        early.trace("Please deploy the rollout now", record=True)
+        decision = next(iter(early.decision_log.read().decisions))
+        early.labels.label_decision(decision.id, True)
+    commit(root, "labelled", "2026-09-02T20:00:00Z")
+    shutil.rmtree(root / "logs")
+    assert recalled(engine, "HEAD").text == cloned(root, "HEAD", tmp_path / "clone").text
+    assert list((root / "scratch/revisions").glob("*/content/logs/decisions/*.jsonl"))
+
+
+def test_the_same_inputs_give_the_same_bytes(root: Path, engine: Engine) -> None:
+    first = recalled(engine, "HEAD")
+    assert recalled(engine, "HEAD") == first
+    shutil.rmtree(root / "scratch")
+    assert recalled(engine, "HEAD") == first
+    with Engine.open(root, clock=lambda: datetime(2027, 1, 1, tzinfo=UTC)) as later:
+        assert recalled(later, "HEAD") == first
+
+
+def test_its_day_is_that_of_the_commit(root: Path, engine: Engine) -> None:
+    compiled = recalled(engine, "HEAD")
+    assert "Today is 2026-09-01." in compiled.text
+    assert "journal:2026-09-01.md" in [section.label for section in compiled.sections]
+    commit(root, "next day, in Honolulu the same", "2026-09-01T20:00:00-10:00")
+    compiled = recalled(engine, "HEAD")
+    assert "Today is 2026-09-02." in compiled.text
+    assert "yesterday's journal" in [section.why for section in compiled.sections]
+
+
+def test_now_is_the_working_tree(root: Path, engine: Engine) -> None:
+    write(root, "knowledge/identity/LATER.md", "Not committed.\n")
+    compiled = recalled(engine, "now")
+    assert "Not committed." in compiled.text
+    assert "Today is 2026-09-20." in compiled.text
+
+
+def test_a_session_brings_the_turns_that_it_had_then(root: Path, engine: Engine, tmp_path: Path) -> None:
+    path = "raw/conversations/2026/09/01/1000-ses_1-rollout.md"
+    before = git(root, "rev-parse", "HEAD")
+    later = (root / path).read_text() + "\n## 10:05 — user\n\nAnd the pump?\n"
+    write(root, path, later)
+    after = commit(root, "more of it", "2026-09-02T20:00:00Z")
+    early = recalled(engine, before, session_id="ses_1")
+    late = recalled(engine, after, session_id="ses_1")
+    assert "And the pump?" not in early.text and "And the pump?" in late.text
+    assert early.text == cloned(root, before, tmp_path / "clone", session_id="ses_1").text
+    with pytest.raises(TranscriptError, match=f"^{before[:8]}: there is no session ses_9"):
+        recalled(engine, before, session_id="ses_9")
+
+
+def test_a_budget_of_now_holds_for_the_past(root: Path, engine: Engine) -> None:
+    assert recalled(engine, "HEAD").budget == 4096
+    assert recalled(engine, "HEAD", budget=1024).tokens <= 1024
+    name = git(root, "rev-parse", "HEAD")[:8]
+    with pytest.raises(BudgetError, match=f"^{name}:context_compiler.token_budget"):
+        recalled(engine, "HEAD", "word " * 5000)
+
+
+def test_settings_that_were_broken_name_revision_file_and_line(root: Path, engine: Engine) -> None:
+    write(root, "memory-config.yaml", "context_compiler:\n  token_budget: many\n")
+    broken = commit(root, "broken", "2026-09-02T20:00:00Z")
+    with pytest.raises(ConfigError) as caught:
+        recalled(engine, "HEAD")
+    assert caught.value.where == f"{broken[:8]}:memory-config.yaml:2"
+    assert "choose another revision" in caught.value.cure
+    assert not list((root / "scratch/revisions").iterdir())
+
+
+def test_a_topic_that_was_broken_is_said_with_revision_file_and_line(root: Path, engine: Engine) -> None:
+    write(root, "topics/broken.md", "---\ntitle: [\n---\nx\n")
+    broken = commit(root, "broken", "2026-09-02T20:00:00Z")
+    (root / "topics/broken.md").unlink()
+    compiled = recalled(engine, "HEAD")
+    (told,) = [problem for problem in compiled.problems if "broken.md" in problem]
+    assert told.startswith(f"{broken[:8]}:topics/broken.md:")
+    assert told.split(":")[2].isdigit()
+    assert compiled.active_topics == ("deploy",)
+
+
+def test_a_commit_that_is_no_workspace(root: Path, engine: Engine) -> None:
+    git(root, "rm", "-q", "--cached", "memory-config.yaml")
+    git(root, "commit", "-q", "-m", "without", at="2026-09-02T20:00:00Z")
+    with pytest.raises(RepositoryError, match="is no workspace") as caught:
+        recalled(engine, "HEAD")
+    assert git(root, "rev-parse", "HEAD")[:8] in caught.value.what
+
+
+def test_links_and_modules_are_left_out_and_said(root: Path, engine: Engine) -> None:
+    (root / "knowledge/identity/LINK.md").symlink_to("/etc/passwd")
+    (root / "topics/link").symlink_to("../raw")
+    revision = commit(root, "links", "2026-09-02T20:00:00Z")
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{revision},module")
+    git(root, "commit", "-q", "-m", "module", at="2026-09-03T20:00:00Z")
+    for _ in range(2):
+        told = "\n".join(recalled(engine, "HEAD").problems)
+        for path in ("knowledge/identity/LINK.md", "topics/link", "module"):
+            assert f":{path}: is left out" in told
+    assert not [path for path in (root / "scratch").rglob("*") if path.is_symlink()]
+
+
+def tree(root: Path, entries: list[tuple[str, str, bytes, str]]) -> str:
+    """Makes a tree as only a hostile program would; gives its name."""
+    raw = b"".join(
+        mode.encode() + b" " + name + b"\0" + bytes.fromhex(object_name)
+        for mode, _, name, object_name in entries
+    )
+    return git(root, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+
+
+def test_a_hostile_tree_leaves_its_folder_in_no_way(root: Path, engine: Engine, tmp_path: Path) -> None:
+    blob = git(root, "hash-object", "-w", "--stdin", stdin=b"evil")
+    config = git(root, "hash-object", "-w", "--stdin", stdin=b"")
+    link = git(root, "hash-object", "-w", "--stdin", stdin=str(tmp_path).encode())
+    inner = tree(root, [("100644", "blob", b"escaped", blob)])
+    top = tree(
+        root,
+        [
+            ("40000", "tree", b"..", inner),
+            ("40000", "tree", b".git", inner),
+            ("100644", "blob", b"a", blob),
+            ("40000", "tree", b"a", inner),
+            ("120000", "blob", b"knowledge", link),
+            ("40000", "tree", b"knowledge", inner),
+            ("100644", "blob", b"memory-config.yaml", config),
+            ("40000", "tree", b"scratch", inner),
+        ],
+    )
+    revision = git(root, "commit-tree", top, "-m", "hostile", at="2026-09-02T20:00:00Z")
+    before = {
+        path for path in tmp_path.rglob("*") if "scratch" not in path.parts and ".git" not in path.parts
+    }
+    told = "\n".join(recalled(engine, revision).problems)
+    after = {path for path in tmp_path.rglob("*") if "scratch" not in path.parts and ".git" not in path.parts}
+    assert after == before
+    (laid,) = (root / "scratch/revisions").glob("*/content")
+    assert not (laid / ".git").exists()
+    assert not list((root / "scratch").rglob("../escaped"))
+    assert "../escaped: is left out" in told
+    assert ".git/escaped: is left out" in told
+    assert ":knowledge: is left out" in told
+    assert "a/escaped: is left out" in told
+
+
+def test_nothing_of_a_hostile_repository_runs(root: Path, engine: Engine, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> "{canary}"\ncat\n')
+    program.chmod(0o755)
+    for hook in ("post-checkout", "post-index-change", "reference-transaction"):
+        (root / ".git/hooks").mkdir(exist_ok=True)
+        shutil.copy(program, root / ".git/hooks" / hook)
+    write(root, ".gitattributes", "* filter=evil diff=evil text eol=crlf\n")
+    with (root / ".git/config").open("a") as file:
+        file.write(
+            f'[core]\n\tfsmonitor = {program}\n\tpager = {program}\n[filter "evil"]\n\tsmudge = {program}\n'
+            f'\tclean = cat\n\trequired = true\n[diff "evil"]\n\ttextconv = {program}\n'
+            f"[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {program}\n"
+        )
+    git(root, "-c", "core.fsmonitor=", "add", ".gitattributes")
+    git(root, "-c", "core.fsmonitor=", "commit", "-q", "--no-verify", "-m", "evil", at="2026-09-02T20:00:00Z")
+    canary.unlink(missing_ok=True)
+    for text in ("HEAD", "2026-09-01", "main"):
+        assert recalled(engine, text).active_topics == ("deploy",)
+    assert not canary.exists(), canary.read_text()
+    subprocess.run(["git", "checkout", "-q", "-f", "HEAD~1", "--", "."], cwd=root, check=False)
+    assert canary.exists(), "the trap is not real"
+
+
+def test_the_past_is_read_only_and_on_its_own(root: Path, engine: Engine) -> None:
+    found = engine.revisions.find("HEAD")
+    assert found is not None
+    before = {
+        path: path.stat().st_mtime_ns for path in root.rglob("*") if not path.is_relative_to(root / "scratch")
+    }
+    with engine.revisions.opened(found) as past:
+        assert isinstance(past.engine, Engine)
+        assert past.engine.files.read_only
+        assert past.engine.repository.state().kind == "none"
+        assert past.engine.index.status().state == "ready"
+        assert past.engine.clock() == datetime(2026, 9, 1, 20, tzinfo=UTC)
+        past.engine.trace(MESSAGE, record=True)
+    after = {
+        path: path.stat().st_mtime_ns for path in root.rglob("*") if not path.is_relative_to(root / "scratch")
+    }
+    assert after == before
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_the_gate_is_not_asked_and_that_is_said(root: Path, engine: Engine) -> None:
+    policy = "watchers:\n  policy:\n    high:\n      gate: 0.01\n      activate: 1\n"
+    write(root, "memory-config.yaml", f"gate:\n  provider: anthropic\n{policy}")
+    revision = commit(root, "gated", "2026-09-02T20:00:00Z")
+    compiled = recalled(engine, "HEAD")
+    assert compiled.active_topics == ()
+    said = "the gate is not asked for this, so gate.on_failure decided on deploy"
+    assert f"{revision[:8]}: {said}" in compiled.problems
+    engine.reload_config()
+    assert f"now: {said}" in recalled(engine, "now").problems
+
+
+def test_it_is_laid_out_and_indexed_once(root: Path, engine: Engine) -> None:
+    steps: list[tuple[int, int]] = []
+    recalled(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
+    assert steps[0][0] == 0
+    assert steps[-1][0] == steps[-1][1]
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+    steps.clear()
+    recalled(engine, "HEAD", progress=lambda done, total: steps.append((done, total)))
+    assert steps == []
+
+
+def test_an_index_that_was_lost_is_made_again(root: Path, engine: Engine) -> None:
+    first = recalled(engine, "HEAD")
+    (database,) = (root / "scratch/revisions").glob("*/content/memory.db")
+    database.write_bytes(b"not a database" * 1000)
+    assert recalled(engine, "HEAD") == first
+    for path in database.parent.glob("memory.db*"):
+        path.unlink()
+    assert recalled(engine, "HEAD") == first
+
+
+def test_a_layout_that_was_changed_is_made_again(root: Path, engine: Engine) -> None:
+    first = recalled(engine, "HEAD")
+    (soul,) = (root / "scratch/revisions").glob("*/content/knowledge/identity/SOUL.md")
+    soul.write_text("Another soul.\n")
+    assert recalled(engine, "HEAD") == first
+
+
+@pytest.mark.parametrize("point", ["temp:create", "temp:write", "move:rename"])
+def test_a_full_disk_leaves_nothing_and_the_next_time_is_whole(
+    root: Path, engine: Engine, point: str
+) -> None:
+    with pytest.raises(WriteFailed, match="No space left"), trip(point, fail(errno.ENOSPC)):
+        recalled(engine, "HEAD")
+    assert list((root / "scratch/revisions").iterdir()) == []
+    assert recalled(engine, "HEAD").active_topics == ("deploy",)
+
+
+def test_too_little_room_is_said_before_anything_is_written(
+    root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
+    with pytest.raises(WriteFailed, match="0 MiB are free"):
+        recalled(engine, "HEAD")
+    assert list((root / "scratch/revisions").iterdir()) == []
+
+
+COMPILE = """
+import sys
+from engine.engine import Engine
+with Engine.open(sys.argv[1]) as engine:
+    found = engine.revisions.find("HEAD")
+    print(engine.revisions.compile(sys.argv[2], found).text)
+"""
+
+
+def test_processes_at_once_agree(root: Path) -> None:
+    started = [
+        subprocess.Popen([sys.executable, "-c", COMPILE, str(root), MESSAGE], stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    texts = [process.communicate(timeout=100)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert texts[0] == texts[1] == texts[2]
+    assert b"Deploy on Tuesdays." in texts[0]
+    assert len(list((root / "scratch/revisions").iterdir())) == 1
+
+
+@pytest.mark.parametrize("point", ["temp:write", "temp:create", "replace:rename", "move:rename"])
+def test_a_process_killed_on_the_way_does_no_harm(root: Path, engine: Engine, point: str) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", COMPILE, str(root), MESSAGE],
+        env={**os.environ, "AUTOPOIESIS_FAULT": f"{point}:kill:1"},
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode < 0
+    assert recalled(engine, "HEAD").active_topics == ("deploy",)
+    assert len(list((root / "scratch/revisions").glob("[0-9a-f]*"))) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_workspace_that_cannot_be_written(root: Path) -> None:
+    for place, _, _ in os.walk(root):
+        os.chmod(place, stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        with Engine.open(root) as engine:
+            assert recalled(engine, "HEAD").active_topics == ("deploy",)
+    finally:
+        for place, _, _ in os.walk(root):
+            os.chmod(place, stat.S_IRWXU)
+
+
+def test_a_workspace_opened_for_reading_gets_the_same_and_keeps_nothing(root: Path, engine: Engine) -> None:
+    with Engine.open(root, read_only=True) as reading:
+        compiled = recalled(reading, "HEAD")
+    assert not (root / "scratch/revisions").exists()
+    assert compiled.text == recalled(engine, "HEAD").text
+
+
+def test_old_states_go(root: Path, engine: Engine) -> None:
+    start = datetime(2026, 9, 2, tzinfo=UTC)
+    for number in range(8):
+        write(root, "notes/plain.txt", f"{number}\n")
+        commit(root, str(number), (start + timedelta(hours=number)).isoformat())
+        recalled(engine, "HEAD")
+    kept = {path.name for path in (root / "scratch/revisions").iterdir()}
+    assert kept == set(git(root, "rev-list", "-6", "HEAD").split())
