@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from engine.context.budget import Count, Piece
+from engine.context.caps import Cap, shown_tokens
 from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
 
 PRIORITIES: dict[SlotName, int] = {
@@ -14,6 +15,7 @@ PRIORITIES: dict[SlotName, int] = {
     "memory": 1,
     "journal": 1,
     "projects": 1,
+    "preset": 2,
     "topics": 2,
     "knowledge": 3,
     "history": 4,
@@ -22,7 +24,6 @@ PRIORITIES: dict[SlotName, int] = {
 """The slots in the order of the budget table (spec 6.2), with the priority of what fills them."""
 
 _BREAKPOINT_LAYERS = (5, 6, 7)
-_BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +63,25 @@ def assemble(pieces: Iterable[Piece], count: Count) -> Assembled:
     )
 
 
-def slots(pieces: Iterable[Piece], caps: dict[SlotName, float], available: int) -> tuple[Slot, ...]:
+def slots(
+    pieces: Iterable[Piece], caps: Mapping[SlotName, Sequence[Cap]], available: int, *, without: Set[SlotName]
+) -> tuple[Slot, ...]:
     """Use against cap, in tokens.
 
     Args:
         pieces: What is in the prompt; a slot is charged for its markers as well.
-        caps: KiB of UTF-8 by slot; slots without a cap take what remains. A cap is shown in the tokens that
-            so many bytes of the slot's own text make, so that ``used`` exceeds it when the bytes do.
+        caps: By slot; slots without a cap take what remains. One in KiB is shown in the tokens that so many
+            bytes of the slot's own text make, so that ``used`` exceeds it when the bytes do.
         available: Tokens of the whole prompt: no cap is shown larger.
+        without: Slots that are shown only when they are used.
     """
     used = dict.fromkeys(PRIORITIES, 0)
     size = dict.fromkeys(PRIORITIES, 0)
     for piece in pieces:
         used[piece.section.slot] += piece.tokens
         size[piece.section.slot] += len(piece.section.text.encode("utf-8"))
-    shown: list[Slot] = []
-    for name, priority in PRIORITIES.items():
-        cap: int | None = None
-        if name in caps:
-            limit = caps[name] * 1024
-            ratio = used[name] / size[name] if size[name] else 1 / _BYTES_PER_TOKEN
-            cap = min(round(limit * ratio), available)
-        shown.append(Slot(name, priority, used[name], cap))
-    return tuple(shown)
+    return tuple(
+        Slot(name, priority, used[name], shown_tokens(caps.get(name, ()), used[name], size[name], available))
+        for name, priority in PRIORITIES.items()
+        if used[name] or name not in without
+    )

@@ -1,32 +1,38 @@
 """Who gets how many tokens: placing candidates into room, cutting them where a reader would pause.
 
-Two kinds of limits meet here. Caps are KiB of UTF-8, as the settings and a topic's header state them; room
-is tokens. A text over a cap is cut; a text that does not fit the room is cut when a useful part of it fits
-and left out otherwise. Whatever does not get in is noted with its size and the reason.
+Two kinds of limits meet here. Caps are what the settings or a topic's header allow (``caps``); room is the
+tokens that are left of the prompt. A text over a cap is cut; a text that does not fit the room is cut when a
+useful part of it fits and left out otherwise. Whatever does not get in is noted with its size and the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from engine.context.compiled import LeftOut, Section, SlotName
+from engine.context.caps import Cap
+from engine.context.compiled import LeftOut, Limit, Section, SlotName
 from engine.context.delimiters import GAP, marker
 from engine.context.tokens import fit
 
 Count = Callable[[str], int]
+_NO_LIMIT: Limit = ""
 
 WHOLE = 1 << 62
 """The last line of a file that is included to its end."""
 
 _NOTE_TOKENS = 20
 _NOTE_BYTES = 48
-_USEFUL_TOKENS = 256
+USEFUL_TOKENS = 256
 """A cut piece this large is worth having however little of the whole it is."""
 
 _LAST_HEADING = re.compile(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
 """A heading that a cut has parted from what stood below it."""
+
+_SHORT = re.compile(r"(?:the block )?needs (?:about )?[0-9,]+ tokens|older than the window")
+"""How the reason of an excerpt or a turn begins that found no room."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
@@ -85,26 +91,6 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Cap:
-    """A limit in bytes of UTF-8 that several pieces may share.
-
-    Attributes:
-        name: The setting, as a person would look for it.
-        total: Bytes altogether.
-        left: Bytes still free.
-    """
-
-    name: str
-    total: int
-    left: int
-
-    @staticmethod
-    def of(name: str, kib: float) -> Cap:
-        """A cap of so many KiB, unused."""
-        return Cap(name, int(kib * 1024), int(kib * 1024))
-
-
-@dataclass(slots=True)
 class Placement:
     """The pieces of one compile as they find their place.
 
@@ -148,10 +134,12 @@ class Placement:
         return piece.tokens
 
     def remove(self, piece: Piece, reason: str) -> None:
-        """Take a piece out again."""
+        """Take a piece out again, for lack of room."""
         self.pieces.remove(piece)
         section = piece.section
-        self.included.pop(section.source, None)
+        spans = [each for each in self.included.pop(section.source, ()) if each[0] != section.label]
+        if spans:
+            self.included[section.source] = spans
         self.left_out.append(
             LeftOut(
                 label=section.label,
@@ -162,23 +150,13 @@ class Placement:
                 tokens=section.tokens,
                 score=section.score,
                 reason=reason,
+                limit="room",
             )
         )
 
-    def omit(self, candidate: Candidate, reason: str) -> None:
+    def omit(self, candidate: Candidate, reason: str, limit: Limit = "") -> None:
         """Note that a candidate is left out as a whole."""
-        self.left_out.append(
-            LeftOut(
-                label=candidate.label,
-                priority=candidate.priority,
-                slot=candidate.slot,
-                source=candidate.source,
-                lines=candidate.lines,
-                tokens=self.count(candidate.text),
-                score=candidate.score,
-                reason=reason,
-            )
-        )
+        self.left_out.append(_missing(candidate, candidate.lines, self.count(candidate.text), reason, limit))
 
     def place(self, candidate: Candidate, room: int, caps: Sequence[Cap] = ()) -> int:
         """Give a candidate room.
@@ -186,42 +164,52 @@ class Placement:
         Args:
             candidate: What to place.
             room: Tokens it may take with its marker.
-            caps: Byte limits that its text is charged to; the tightest binds.
+            caps: Limits that it is charged to; the tightest binds.
 
         Returns:
             Tokens it took; 0 when it was left out.
         """
-        cap = min(caps, key=lambda each: each.left, default=None)
-        size = _bytes(candidate.text)
         whole = self.piece(candidate)
-        over_cap = cap is not None and size > cap.left
-        if not over_cap and whole.tokens <= room:
-            for each in caps:
-                each.left -= size
-            return self.add(whole)
-        kept, reason = candidate.text, ""
-        if cap is not None and over_cap:
-            kept = _fit_bytes(kept, cap.left - _NOTE_BYTES)
-            reason = f"over {cap.name} ({cap.total / 1024:g} KiB)"
-            if 4 * _bytes(kept) < size and 2 * _bytes(kept) < cap.total:
-                kept = ""
-        frame = whole.tokens - self.count(candidate.text) + _NOTE_TOKENS
+        if whole.tokens <= room and not _exceeded(caps, candidate.text, whole.tokens):
+            _charge(caps, candidate.text, whole.tokens)
+            return self.add(whole, *_span(candidate))
+        kept, reason, limit = candidate.text, "", _NO_LIMIT
+        frame = whole.tokens - self.count(candidate.text)
+        for cap in _exceeded(caps, candidate.text, whole.tokens):
+            if not kept or not _over(cap, kept, self.count(kept) + frame):
+                continue
+            kept = self._shortened(kept, candidate.text, cap, frame)
+            reason, limit = f"over {cap}", "cap"
+        frame += _NOTE_TOKENS
         wanted = self.count(kept)
         if kept and wanted + frame > room:
             kept = fit(kept, room - frame)
             got = self.count(kept)
-            reason = f"needs {whole.tokens:,} tokens, {max(0, room):,} left"
-            if got < _USEFUL_TOKENS and 4 * got < wanted:
+            reason, limit = f"needs {whole.tokens:,} tokens, {max(0, room):,} left", "room"
+            if got < USEFUL_TOKENS and 4 * got < wanted:
                 kept = ""
-        return self._take_part(candidate, _LAST_HEADING.sub("", kept).rstrip(), room, caps, reason)
+        kept = _LAST_HEADING.sub("", kept).rstrip()
+        return self._take_part(candidate, kept, room, caps, reason, limit)
 
-    def _take_part(self, candidate: Candidate, kept: str, room: int, caps: Sequence[Cap], reason: str) -> int:
+    def _shortened(self, kept: str, text: str, cap: Cap, frame: int) -> str:
+        """What of a text a cap lets in; nothing when that would be a scrap of the text and of the cap."""
+        if cap.unit == "bytes":
+            kept = _fit_bytes(kept, cap.left - _NOTE_BYTES)
+            got, size = _bytes(kept), _bytes(text)
+        else:
+            kept = fit(kept, cap.left - frame - _NOTE_TOKENS)
+            got, size = self.count(kept), self.count(text)
+        return "" if 4 * got < size and 2 * got < cap.total else kept
+
+    def _take_part(
+        self, candidate: Candidate, kept: str, room: int, caps: Sequence[Cap], reason: str, limit: Limit
+    ) -> int:
         total = self.count(candidate.text)
         if not kept:
-            self.omit(candidate, reason)
+            self.omit(candidate, reason, limit)
             return 0
         got = self.count(kept)
-        text = f"{kept}{_open_fence(kept)}\n[cut: {got:,} of {total:,} tokens]"
+        text = f"{kept}{open_fence(kept)}\n[cut: {got:,} of {total:,} tokens]"
         ends_line = candidate.text.startswith("\n", len(kept))
         first = candidate.first_line
         last = first + kept.count("\n")
@@ -232,26 +220,112 @@ class Placement:
             why=f"{candidate.why}; cut: {reason}",
         )
         piece = self.piece(part)
-        if piece.tokens > room or any(_bytes(text) > each.left for each in caps):
-            self.omit(candidate, reason)
+        if piece.tokens > room or _exceeded(caps, text, piece.tokens):
+            self.omit(candidate, reason, limit)
             return 0
-        for each in caps:
-            each.left -= _bytes(text)
+        _charge(caps, text, piece.tokens)
         rest_first = last + 1 if ends_line else last
-        rest_last = first + candidate.text.count("\n")
+        start, end = _span(candidate)
+        rest_last = end if end < WHOLE else first + candidate.text.count("\n")
+        lines = f"{rest_first}-{rest_last}" if first else ""
         self.left_out.append(
-            LeftOut(
-                label=candidate.label,
-                priority=candidate.priority,
-                slot=candidate.slot,
-                source=candidate.source,
-                lines=f"{rest_first}-{rest_last}" if first else "",
-                tokens=max(1, total - got),
-                score=candidate.score,
-                reason=f"the rest of it: {reason}",
-            )
+            _missing(candidate, lines, max(1, total - got), f"the rest of it: {reason}", limit)
         )
-        return self.add(piece, 1, rest_first - 1 if first else WHOLE)
+        return self.add(piece, start, rest_first - 1 if first else WHOLE)
+
+    def within(self, caps: Sequence[Cap], room: int, place: Callable[[int], int]) -> int:
+        """Let a part of the prompt that knows nothing of caps fill the room, and no more of its caps.
+
+        How many bytes its tokens make is only known when they are placed, so under a cap in KiB it is placed
+        again with less until it fits.
+
+        Args:
+            caps: Limits that the part is charged to.
+            room: Tokens it may take.
+            place: Places it within so many tokens, and gives the tokens taken.
+
+        Returns:
+            Tokens it took.
+        """
+        bound = min((cap for cap in caps if cap.unit == "tokens"), key=lambda cap: cap.left, default=None)
+        if bound is not None and bound.left >= room:
+            bound = None
+        limit = room if bound is None else max(0, bound.left)
+        while True:
+            before = self.mark()
+            spent = place(limit)
+            placed = [piece.section.text for piece in self.pieces[len(before.pieces) :]]
+            size = sum(map(_bytes, placed))
+            over = next((cap for cap in caps if cap.unit == "bytes" and size > max(0, cap.left)), None)
+            if over is None:
+                break
+            self.restore(before)
+            bound, limit = over, min(limit - 1, spent * max(0, over.left) // size)
+        for cap in caps:
+            cap.left -= spent if cap.unit == "tokens" else size
+        if bound is not None:
+            for index in range(len(before.left_out), len(self.left_out)):
+                missing = self.left_out[index]
+                if missing.limit == "room":
+                    reason = f"{missing.reason}; {bound} lets no more in"
+                    self.left_out[index] = replace(missing, reason=reason, limit="cap")
+        return spent
+
+    @contextmanager
+    def short_of_room(self) -> Iterator[None]:
+        """Tell what is left out meanwhile for lack of room by its reason, where nobody says so."""
+        before = len(self.left_out)
+        yield
+        for index, missing in enumerate(self.left_out[before:], before):
+            if not missing.limit and _SHORT.match(missing.reason):
+                self.left_out[index] = replace(missing, limit="room")
+
+    def mark(self) -> Placement:
+        """What is in now, for ``restore``."""
+        included = {path: list(spans) for path, spans in self.included.items()}
+        return Placement(self.count, list(self.pieces), list(self.left_out), included)
+
+    def restore(self, mark: Placement) -> None:
+        """Take out again whatever came in since a mark, without a word."""
+        self.pieces[:] = mark.pieces
+        self.left_out[:] = mark.left_out
+        self.included.clear()
+        self.included.update({path: list(spans) for path, spans in mark.included.items()})
+
+
+def _span(candidate: Candidate) -> tuple[int, int]:
+    """The lines of its source that a candidate holds, whole."""
+    first, _, last = candidate.lines.partition("-")
+    return (int(first), int(last or first)) if first else (1, WHOLE)
+
+
+def _missing(candidate: Candidate, lines: str, tokens: int, reason: str, limit: Limit) -> LeftOut:
+    return LeftOut(
+        label=candidate.label,
+        priority=candidate.priority,
+        slot=candidate.slot,
+        source=candidate.source,
+        lines=lines,
+        tokens=tokens,
+        score=candidate.score,
+        reason=reason,
+        limit=limit,
+    )
+
+
+def _over(cap: Cap, text: str, tokens: int) -> bool:
+    return cap.size(text, tokens) > cap.left
+
+
+def _exceeded(caps: Sequence[Cap], text: str, tokens: int) -> list[Cap]:
+    """The caps that a text would exceed, those with the least left first, bytes before tokens."""
+    over = [cap for cap in caps if _over(cap, text, tokens)]
+    return sorted(over, key=lambda cap: (cap.unit, cap.left))
+
+
+def _charge(caps: Sequence[Cap], text: str, tokens: int) -> None:
+    for cap in caps:
+        cap.left -= cap.size(text, tokens)
 
 
 def _bytes(text: str) -> int:
@@ -273,7 +347,7 @@ def _fit_bytes(text: str, limit: int) -> str:
     return window[: max(word, 0)]
 
 
-def _open_fence(text: str) -> str:
+def open_fence(text: str) -> str:
     """What closes a code block that the cut left open, so that it does not swallow the sections below."""
     fence = ""
     for match in _FENCE.finditer(text):

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 SlotName = Literal[
-    "system", "identity", "memory", "journal", "projects", "topics", "knowledge", "history", "message"
+    "system",
+    "identity",
+    "memory",
+    "journal",
+    "projects",
+    "preset",
+    "topics",
+    "knowledge",
+    "history",
+    "message",
 ]
 
 LAYERS: dict[int, str] = {
@@ -57,9 +66,20 @@ class Section:
     text: str
 
 
+Limit = Literal["", "room", "cap"]
+"""What kept something out: the token budget, a cap, or neither."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that did not get into the prompt, and why."""
+    """Something that did not get into the prompt, and why.
+
+    Attributes:
+        label, priority, slot, source, lines, tokens, score: As in ``Section``, of what is missing.
+        reason: One clause.
+        limit: ``room``: a larger token budget would have let it in; ``cap``: a larger cap would; empty: it
+            was refused, or the prompt says it already.
+    """
 
     label: str
     priority: int
@@ -69,6 +89,7 @@ class LeftOut:
     tokens: int
     score: float | None
     reason: str
+    limit: Limit = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +119,14 @@ class Compiled:
         active_topics: Names, in the order in which they were given budget.
         dropped_turns: History turns that did not fit.
         problems: One line each: what could not be read, and so is missing.
+        next_kb: What 1 KiB more of token budget would have brought, in the order of its getting in; of the
+            last one perhaps only a part.
+        model: The model the prompt is meant for; empty where the settings name none.
+        window: Tokens that model takes; ``None`` where it is not known.
+        history_room: Tokens that the history's turns could have taken.
+        flushed_turns: Which of the dropped turns were flushed first (spec 6.4): first and last number of each
+            run, as in the label ``history:3-8``.
+        unflushed_turns: How many of the dropped turns were not, and so stand in the transcript alone.
     """
 
     text: str
@@ -112,3 +141,9 @@ class Compiled:
     active_topics: tuple[str, ...]
     dropped_turns: int
     problems: tuple[str, ...] = ()
+    next_kb: tuple[LeftOut, ...] = ()
+    model: str = ""
+    window: int | None = None
+    history_room: int = 0
+    flushed_turns: tuple[tuple[int, int], ...] = ()
+    unflushed_turns: int = 0

@@ -9,29 +9,36 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
    budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
    whole from the end: what remains is still a beginning of the usual prefix.)
 3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
-   for topics, and up to an eighth each for search results and for the last two exchanges, as far as they ask.
-4. Journals (P1), then topics and subscriptions (P2): each up to its cap and down to the parts kept for those
-   that follow.
+   for topics, and up to an eighth each for presets, search results and the last two exchanges, as far as they
+   ask.
+4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
+   for those that follow.
 5. Search results (P3) get what is left less the last two exchanges (at most a quarter of it); history (P4)
-   gets everything that nobody took.
+   gets everything that nobody took, both up to their caps where they have any.
+6. Where something is free then although a journal, preset or topic was cut for lack of room, 4 and 5 are done
+   again with no more kept than was used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.config import CompilerSettings
 from engine.context import catalog, fixed, tokens
-from engine.context.assemble import Assembled, assemble, slots
-from engine.context.budget import WHOLE, Candidate, Cap, Count, Piece, Placement
-from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, SlotName
-from engine.context.delimiters import one_line, outside
+from engine.context.assemble import PRIORITIES, Assembled, assemble, slots
+from engine.context.budget import WHOLE, Candidate, Count, Piece, Placement
+from engine.context.caps import Cap, about_tokens, caps_of
+from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut
+from engine.context.curation import Curation, active_presets
+from engine.context.delimiters import outside
 from engine.context.history import History
+from engine.context.next_kb import Room, next_kb
 from engine.context.request import CompileRequest, Retrieve
 from engine.context.retrieved import LEAST_ROOM, Retrieved, query
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
+from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError, BudgetError
 from engine.search.results import SearchResult
 
@@ -47,6 +54,9 @@ _RESERVE_PART = 32
 
 _RETRIEVED_PRIORITY = 3
 _HISTORY_LAYER = 11
+
+_WORTH_ANOTHER_ROUND = 32
+"""Tokens left unused from which the volatile layers are laid out again."""
 
 _SETTING = "context_compiler.token_budget"
 
@@ -75,6 +85,16 @@ class ContextCompiler:
         return _Compile(self._source, self._settings, self._count, self._parsed, request).run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Tokens of the volatile room: kept for a part before it is its turn, or taken by it."""
+
+    presets: int
+    topics: int
+    results: int
+    history: int
+
+
 @dataclass(slots=True)
 class _Room:
     """The token arithmetic of one compile."""
@@ -99,12 +119,17 @@ class _Compile:
         self.count = count
         self.reader = Reader(source, parsed)
         self.placement = Placement(count)
-        budget = settings.token_budget if request.budget is None else request.budget
+        self.notes: list[str] = []
+        self.window = settings.model_window or window_of(settings.model)
+        asked = settings.token_budget if request.budget is None else request.budget
+        budget = within_window(asked, settings.model, self.window, self.notes)
         reserve = max(0, min(settings.reply_reserve_tokens, budget // _RESERVE_PART))
         available = budget - reserve
         self.room = _Room(budget, reserve, available, available - available // _VOLATILE_PART)
-        self.kib = fixed.settings_kib(settings)
-        self.notes: list[str] = []
+        self.knowledge_caps = caps_of(settings, "knowledge")
+        self.stable_free = 0
+        self.history = History(request.history, request.flushed)
+        self.history_room = 0
         self.dropped_turns = 0
 
     def run(self) -> Compiled:
@@ -113,10 +138,12 @@ class _Compile:
         self._make_way(message)
         self.placement.add(message)
         topics = ordered(self.request.topics)
-        self._volatile(
-            Playbooks(topics, self.reader, self.request.trace, main_session=self.request.main_session)
-        )
+        main_session = self.request.main_session
+        presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
+        self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
         assembled = self._within_budget()
+        free = self.room.available - assembled.tokens
+        more = Room.after(assembled.text, assembled.tokens, free, self.stable_free)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
@@ -125,13 +152,24 @@ class _Compile:
             sections=assembled.sections,
             left_out=tuple(sorted(self.placement.left_out, key=lambda left: left.priority)),
             slots=slots(
-                self.placement.pieces, {slot: kib for slot, (_, kib) in self.kib.items()}, self.room.available
+                self.placement.pieces,
+                {slot: caps_of(self.settings, slot) for slot in PRIORITIES},
+                self.room.available,
+                without=frozenset() if presets else frozenset({"preset"}),
             ),
             stable_prefix_length=assembled.stable_prefix_length,
             boundaries=assembled.boundaries,
             active_topics=tuple(topic.name for topic in topics),
             dropped_turns=self.dropped_turns,
             problems=tuple(dict.fromkeys((*self.reader.problems, *self.notes))),
+            next_kb=next_kb(
+                self.placement.left_out, more, frozenset(section.label for section in assembled.sections)
+            ),
+            model=self.settings.model,
+            window=self.window,
+            history_room=self.history_room,
+            flushed_turns=self.history.flushed(self.dropped_turns),
+            unflushed_turns=self.history.unflushed(self.dropped_turns),
         )
 
     @property
@@ -140,11 +178,12 @@ class _Compile:
 
     def _message(self) -> Piece:
         """P0: the fixed files and the message, checked against the budget before anything else is read."""
-        system, identity = fixed.system_prompt(self.reader), fixed.identity(self.reader)
-        self.notes += fixed.over_size(system, *self.kib["system"])
-        self.notes += fixed.over_size(identity, *self.kib["identity"])
-        for candidate in (*system, *identity):
-            self.placement.add(self.placement.piece(candidate))
+        for candidates in (fixed.system_prompt(self.reader), fixed.identity(self.reader)):
+            pieces = [self.placement.piece(candidate) for candidate in candidates]
+            for piece in pieces:
+                self.placement.add(piece)
+            if pieces:
+                self.notes += fixed.over_size(pieces, caps_of(self.settings, pieces[0].section.slot))
         message = Candidate(
             label="message",
             layer=12,
@@ -186,24 +225,24 @@ class _Compile:
         """P1 of layers 6 and 7, from files and budget alone."""
         catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
         digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
-        rows: list[tuple[list[Candidate], Cap]] = [
-            (fixed.projects(self.reader), self._cap("projects")),
+        rows: list[tuple[list[Candidate], tuple[Cap, ...]]] = [
+            (fixed.projects(self.reader), caps_of(self.settings, "projects")),
             (
                 fixed.memory(self.reader, main_session=self.request.main_session),
-                self._cap("memory"),
+                caps_of(self.settings, "memory"),
             ),
-            (catalog.entries(self.reader), Cap.of(catalog_cap, catalog.CATALOG_KIB)),
-            (catalog.skills(self.reader), Cap.of(catalog_cap, catalog.CATALOG_KIB)),
-            (fixed.digest(self.reader), Cap.of(digest_cap, fixed.DIGEST_KIB)),
+            (
+                catalog.entries(self.reader),
+                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
+            ),
+            (catalog.skills(self.reader), (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps)),
+            (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
         room = self.room.stable_limit - self.spent
-        for candidates, cap in rows:
+        for candidates, caps in rows:
             for candidate in candidates:
-                room -= self.placement.place(candidate, room, (cap,))
-
-    def _cap(self, slot: SlotName) -> Cap:
-        setting, kib = self.kib[slot]
-        return Cap.of(f"context_compiler.{setting}", kib)
+                room -= self.placement.place(candidate, room, caps)
+        self.stable_free = max(0, room)
 
     def _make_way(self, message: Piece) -> None:
         """Remove stable sections from the end until an overlong message fits."""
@@ -214,50 +253,91 @@ class _Compile:
             )
             self.placement.remove(last, "gave way to the message, which overflows the room kept for it")
 
-    def _volatile(self, playbooks: Playbooks) -> None:
+    def _volatile(self, presets: Curation, playbooks: Playbooks) -> None:
         request, placement = self.request, self.placement
         room = self.room.available - self.spent
-        for candidate in (*self._discussion(), *steering(request.corrections)):
+        discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
+        for candidate in (discussion, *steering(request.corrections)):
             room -= placement.place(candidate, room)
 
-        history = History(request.history)
+        history = self.history
         retrieved = self._retrieve(room)
         foot = room // _FOOT_PART
-        last_exchanges = history.minimum(placement)
-        topics_cap = self._cap("topics")
-        keep_history = min(last_exchanges, foot)
-        keep_results = min(retrieved.demand(placement), foot) if retrieved else 0
-        keep_topics = min(playbooks.demand(placement, topics_cap), room // _TOPICS_PART)
+        topic_caps = caps_of(self.settings, "topics")
+        last_exchanges = about_tokens(self._history_caps(), history.minimum(placement))
+        keep = _Shares(
+            presets=min(presets.demand(placement, caps_of(self.settings, "preset")), foot),
+            topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
+            results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), foot))
+            if retrieved
+            else 0,
+            history=min(last_exchanges, foot),
+        )
+        before = placement.mark()
+        used = self._fill(presets, playbooks, retrieved, history, keep, room, last_exchanges)
+        cut = {
+            missing.slot
+            for missing in placement.left_out[len(before.left_out) :]
+            if missing.limit == "room" and missing.slot in ("journal", "preset", "topics")
+        }
+        if cut and self.room.available - self.spent >= _WORTH_ANOTHER_ROUND:
+            placement.restore(before)
+            self._fill(presets, playbooks, retrieved, history, used, room, used.history)
 
-        journal_cap = self._cap("journal")
-        for candidate in fixed.journals(self.reader, request.today):
-            free = room - keep_history - keep_results - keep_topics
-            room -= placement.place(candidate, free, (journal_cap,))
-        room -= playbooks.place(placement, room - keep_history - keep_results, topics_cap)
+    def _fill(
+        self,
+        presets: Curation,
+        playbooks: Playbooks,
+        retrieved: Retrieved | None,
+        history: History,
+        keep: _Shares,
+        room: int,
+        last_exchanges: int,
+    ) -> _Shares:
+        """Give journals, presets, topics, search results and history their room; gives what each took."""
+        placement, settings = self.placement, self.settings
+        journal_caps = caps_of(settings, "journal")
+        for candidate in fixed.journals(self.reader, self.request.today):
+            free = room - keep.history - keep.results - keep.topics - keep.presets
+            room -= placement.place(candidate, free, journal_caps)
+        free = room - keep.history - keep.results - keep.topics
+        for_presets = presets.place(placement, free, caps_of(settings, "preset"))
+        room -= for_presets
+        free = room - keep.history - keep.results
+        for_topics = playbooks.place(placement, free, caps_of(settings, "topics"))
+        room -= for_topics
 
-        keep_history = max(keep_history, min(last_exchanges, room // _HISTORY_PART))
+        history_caps = self._history_caps()
+        keep_history = max(keep.history, min(last_exchanges, room // _HISTORY_PART))
+        for_results = 0
         if retrieved:
             line = history.first_line_within(placement, keep_history)
-            room -= retrieved.place(placement, room - keep_history, line)
-        _, self.dropped_turns = history.place(placement, room)
-
-    def _discussion(self) -> list[Candidate]:
-        session = one_line(self.request.session_id, 80)
-        turn = len(self.request.history) + 1
-        text = f"Today is {self.request.today.isoformat()}."
-        if session:
-            text += f" Session {session}, turn {turn}."
-        return [
-            Candidate(
-                label="discussion",
-                layer=8,
-                priority=1,
-                slot="history",
-                text=outside(text),
-                why="the day and the session",
-                order=(0,),
+            caps = tuple(replace(cap) for cap in self.knowledge_caps)
+            for_results = placement.within(
+                caps, room - keep_history, lambda free: self._found(retrieved, free, line)
             )
-        ]
+            room -= for_results
+        for_history = placement.within(history_caps, room, lambda free: self._past(history, free))
+        return _Shares(for_presets, for_topics, for_results, for_history)
+
+    def _found(self, retrieved: Retrieved, room: int, line: int | None) -> int:
+        with self.placement.short_of_room():
+            return retrieved.place(self.placement, room, line)
+
+    def _past(self, history: History, room: int) -> int:
+        with self.placement.short_of_room():
+            self.history_room = room
+            spent, self.dropped_turns = history.place(self.placement, room)
+        return spent
+
+    def _history_caps(self) -> tuple[Cap, ...]:
+        """The caps of the history, less what the line about the day and the session takes of them."""
+        caps = caps_of(self.settings, "history")
+        for piece in self.placement.pieces:
+            if piece.section.slot == "history" and piece.section.layer != _HISTORY_LAYER:
+                for cap in caps:
+                    cap.left -= cap.size(piece.section.text, piece.tokens)
+        return caps
 
     def _retrieve(self, room: int) -> Retrieved | None:
         request = self.request
@@ -284,7 +364,12 @@ class _Compile:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
         if not results:
             return None
-        return Retrieved(results, main_session=request.main_session, session_id=request.session_id)
+        return Retrieved(
+            results,
+            query=query(request.message, ordered(request.topics)),
+            main_session=request.main_session,
+            session_id=request.session_id,
+        )
 
     def _within_budget(self) -> Assembled:
         """The assembled prompt, counted whole: o200k's parts add up, another tokenizer's might not."""

@@ -41,6 +41,8 @@ def outline(compiled: Compiled, *, width: int = 100) -> str:
         total = sum(left.tokens for left in compiled.left_out)
         lines += ["", f"left out: {len(compiled.left_out)} pieces, {total:,} tokens"]
         lines += _left_out(compiled.left_out, width)
+    if compiled.next_kb:
+        lines += _wrapped(next_line(compiled.next_kb), width, "", "  ")
     if compiled.problems:
         lines += ["", f"problems: {len(compiled.problems)}"]
         for problem in compiled.problems:
@@ -58,6 +60,7 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
         ("prompt", f"{compiled.tokens:,} of {compiled.budget:,} tokens"),
         ("", f"{compiled.reply_reserve:,} kept for the reply, {free:,} free"),
         ("prefix", prefix),
+        *_window(compiled),
         ("topics", ", ".join(map(_printable, compiled.active_topics)) or "none active"),
     ]
     if compiled.dropped_turns:
@@ -66,6 +69,31 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
     for name, text in rows:
         lines += _wrapped(text, width, f"{name:<9}", " " * 9)
     return lines
+
+
+def window_share(compiled: Compiled) -> str:
+    """``3.5 % of the 200,000 tokens that claude-haiku-4-5 takes``; empty when no window is known."""
+    if not compiled.window:
+        return ""
+    percent = 100 * compiled.tokens / compiled.window
+    name = _printable(compiled.model) or "the model"
+    return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,} tokens that {name} takes"
+
+
+def next_line(next_kb: Sequence[LeftOut]) -> str:
+    """``1 KiB more would bring: deploy.md:12-40 (180), history 3-9 (60)``; empty when it would bring none."""
+    named: list[str] = []
+    for missing in next_kb:
+        kind, _, name = missing.label.partition(":")
+        place = missing.source or (f"{kind} {name}" if name else kind)
+        lines = f":{missing.lines}" if missing.source and missing.lines else ""
+        named.append(f"{_printable(place)}{lines} ({missing.tokens:,})")
+    return f"1 KiB more would bring: {', '.join(named)}" if named else ""
+
+
+def _window(compiled: Compiled) -> list[tuple[str, str]]:
+    share = window_share(compiled)
+    return [("model", share)] if share else []
 
 
 def _sections(compiled: Compiled, width: int) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from engine.config import CompilerSettings
-from engine.context.budget import Candidate
+from engine.context.budget import Candidate, Piece
+from engine.context.caps import Cap
 from engine.context.compiled import SlotName
-from engine.context.delimiters import KNOWLEDGE
+from engine.context.delimiters import KNOWLEDGE, one_line, outside
 from engine.context.sources import Loaded, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
@@ -39,15 +40,18 @@ def identity(reader: Reader) -> list[Candidate]:
     return found
 
 
-def over_size(candidates: list[Candidate], setting: str, kib: float) -> list[str]:
-    """The line that says that texts which are never cut are larger than they were meant to be."""
-    size = sum(len(candidate.text.encode("utf-8")) for candidate in candidates)
-    if size <= kib * 1024:
-        return []
-    names = ", ".join(candidate.source for candidate in candidates)
-    return [
-        f"{names}: {size / 1024:.1f} KiB, over context_compiler.{setting} ({kib:g} KiB); shorten, or raise it"
-    ]
+def over_size(pieces: Sequence[Piece], caps: Iterable[Cap]) -> list[str]:
+    """The lines that say that texts which are never cut are larger than they were meant to be."""
+    size = sum(len(piece.section.text.encode("utf-8")) for piece in pieces)
+    tokens = sum(piece.tokens for piece in pieces)
+    names = ", ".join(piece.section.source for piece in pieces)
+    found: list[str] = []
+    for cap in caps:
+        is_over = (tokens if cap.unit == "tokens" else size) > cap.total
+        shown = f"{tokens:,} tokens" if cap.unit == "tokens" else f"{size / 1024:.1f} KiB"
+        if is_over:
+            found.append(f"{names}: {shown}, over {cap}; shorten, or raise it")
+    return found
 
 
 def memory(reader: Reader, *, main_session: bool) -> list[Candidate]:
@@ -89,6 +93,29 @@ def digest(reader: Reader) -> list[Candidate]:
     ]
 
 
+def discussion(today: date, session_id: str, turn: int) -> Candidate:
+    """The day and the session, layer 8.
+
+    Args:
+        today: The day.
+        session_id: The conversation; empty for a message tried by hand.
+        turn: The message's place in it, from 1.
+    """
+    session = one_line(session_id, 80)
+    text = f"Today is {today.isoformat()}."
+    if session:
+        text += f" Session {session}, turn {turn}."
+    return Candidate(
+        label="discussion",
+        layer=8,
+        priority=1,
+        slot="history",
+        text=outside(text),
+        why="the day and the session",
+        order=(0,),
+    )
+
+
 def journals(reader: Reader, today: date) -> list[Candidate]:
     """The journals of today and yesterday, layer 8; today first, because it gets room first."""
     found: list[Candidate] = []
@@ -96,18 +123,6 @@ def journals(reader: Reader, today: date) -> list[Candidate]:
         path = f"{JOURNAL}/{(today - timedelta(days=back)).isoformat()}.md"
         found += _file(reader, path, "journal", 8, 1, "journal", f"{name}'s journal", 2 - back)
     return found
-
-
-def settings_kib(settings: CompilerSettings) -> dict[SlotName, tuple[str, float]]:
-    """By slot, the setting that caps it and its value in KiB; slots without a cap are absent."""
-    return {
-        "system": ("system_budget_kb", settings.system_budget_kb),
-        "identity": ("identity_budget_kb", settings.identity_budget_kb),
-        "memory": ("memory_budget_kb", settings.memory_budget_kb),
-        "journal": ("journal_budget_kb", settings.journal_budget_kb),
-        "projects": ("projects_budget_kb", settings.projects_budget_kb),
-        "topics": ("topic_budget_kb", settings.topic_budget_kb),
-    }
 
 
 def _file(

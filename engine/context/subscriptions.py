@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from engine.activation.trace import Correction, Trace
-from engine.context.budget import Candidate, Cap, Placement
+from engine.context.budget import Candidate, Placement, open_fence
+from engine.context.caps import Cap, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.fixed import is_memory
-from engine.context.sources import Reader, plain_path
+from engine.context.sources import Loaded, Reader, plain_path
+from engine.context.spans import excerpt, uncovered
 from engine.store.paths import shown
 from engine.topics.model import PRIORITY_ORDER, Topic
 
@@ -67,7 +70,7 @@ class Playbooks:
         self._main_session = main_session
         self._instructions = [_instructions(topic, number, trace) for number, topic in enumerate(topics)]
 
-    def demand(self, placement: Placement, cap: Cap) -> int:
+    def demand(self, placement: Placement, caps: Sequence[Cap]) -> int:
         """Tokens that everything here would take, as far as the caps allow."""
         tokens = 0
         size = 0
@@ -78,7 +81,7 @@ class Playbooks:
                 loaded = None if path in seen or self._refusal(path) else self._reader.load(path)
                 seen.add(path)
                 if loaded is not None and loaded.text:
-                    wanted.append(_subscription(topic, path, loaded.text, loaded.first_line, (0,)))
+                    wanted.append(_subscription(topic, path, loaded, (0,)))
             bytes_here = sum(len(candidate.text.encode("utf-8")) for candidate in wanted)
             tokens_here = sum(placement.piece(candidate).tokens for candidate in wanted)
             allowed = bytes_here if topic.max_context_kb is None else int(topic.max_context_kb * 1024)
@@ -86,36 +89,42 @@ class Playbooks:
                 tokens_here = tokens_here * allowed // bytes_here
             tokens += tokens_here
             size += min(bytes_here, allowed)
-        return tokens * cap.left // size if size > cap.left else tokens
+        return within(caps, tokens, size)
 
-    def place(self, placement: Placement, room: int, cap: Cap) -> int:
+    def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
         """Give instructions and subscriptions room, in order; gives the tokens taken.
 
         Args:
             placement: Takes the pieces, and what is left out.
             room: Tokens for all of it.
-            cap: The cap of the slot.
+            caps: The caps of the slot.
         """
         spent = 0
-        caps: list[tuple[Cap, ...]] = []
+        charged: list[tuple[Cap, ...]] = []
         for topic, candidate in zip(self._topics, self._instructions, strict=True):
             own = topic.max_context_kb
-            caps.append((cap,) if own is None else (cap, Cap.of(f"max_context_kb of {topic.name}", own)))
+            limit = () if own is None else (Cap.of(f"max_context_kb of {topic.name}", own),)
+            charged.append((*caps, *limit))
             if candidate.text:
-                spent += placement.place(candidate, room - spent, caps[-1])
+                spent += placement.place(candidate, room - spent, charged[-1])
         for number, topic in enumerate(self._topics):
             for index, path in enumerate(dict.fromkeys(map(plain_path, topic.subscriptions))):
-                subscribed = self._subscribed(placement, topic, path, (number, 1 + index))
-                if subscribed is not None:
-                    spent += placement.place(subscribed, room - spent, caps[number])
+                for subscribed in self._subscribed(placement, topic, path, (number, 1 + index)):
+                    spent += placement.place(subscribed, room - spent, charged[number])
         return spent
 
     def _subscribed(
         self, placement: Placement, topic: Topic, path: str, order: tuple[int, ...]
-    ) -> Candidate | None:
+    ) -> list[Candidate]:
+        """A subscribed file: as a whole, or what of it the presets do not show; nothing when it is known."""
         present = placement.included.get(path)
         why_not = self._refusal(path)
         loaded = None if why_not else self._reader.load(path)
+        rest: list[Candidate] = []
+        if present and loaded is not None and all(label.startswith("preset:") for label, _, _ in present):
+            rest = list(_rest(topic, path, loaded, present, order))
+        if rest:
+            return rest
         if present:
             why_not = f"already in the prompt as {present[0][0]}"
         elif not why_not:
@@ -128,7 +137,7 @@ class Playbooks:
             elif not loaded.text:
                 why_not = "the file is empty"
         if loaded is not None and not why_not:
-            return _subscription(topic, path, loaded.text, loaded.first_line, order)
+            return [_subscription(topic, path, loaded, order)]
         tokens = placement.count(loaded.text) if loaded is not None else 0
         placement.left_out.append(
             LeftOut(
@@ -142,7 +151,7 @@ class Playbooks:
                 reason=f"{why_not} (subscribed by {topic.name})",
             )
         )
-        return None
+        return []
 
     def _refusal(self, path: str) -> str:
         return "MEMORY.md belongs to the main session" if is_memory(path) and not self._main_session else ""
@@ -166,15 +175,33 @@ def _instructions(topic: Topic, number: int, trace: Trace | None) -> Candidate:
     )
 
 
-def _subscription(topic: Topic, path: str, text: str, first_line: int, order: tuple[int, ...]) -> Candidate:
+def _rest(
+    topic: Topic,
+    path: str,
+    loaded: Loaded,
+    present: Iterable[tuple[str, int, int]],
+    order: tuple[int, ...],
+) -> Iterator[Candidate]:
+    """The parts of a file beside the lines that are in the prompt already."""
+    lines = loaded.text.split("\n")
+    whole = loaded.first_line, loaded.first_line + len(lines) - 1
+    for span in uncovered(whole, [(first, last) for _, first, last in present]):
+        found = excerpt(lines, loaded.first_line, span)
+        if found is not None:
+            (first, last), text = found
+            part = _subscription(topic, path, loaded, (*order, first))
+            yield replace(part, text=f"{text}{open_fence(text)}", first_line=first, lines=f"{first}-{last}")
+
+
+def _subscription(topic: Topic, path: str, loaded: Loaded, order: tuple[int, ...]) -> Candidate:
     return Candidate(
         label=f"subscription:{path}",
         layer=9,
         priority=2,
         slot="topics",
-        text=text,
+        text=loaded.text,
         why=f"subscribed by the topic {topic.name}",
         source=path,
         order=order,
-        first_line=first_line,
+        first_line=loaded.first_line,
     )

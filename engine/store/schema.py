@@ -105,6 +105,7 @@ SCHEMAS: dict[str, Schema] = {
     "project_context": Schema({"project": _text}, _COMMON),
     "person": Schema({"name": _text}, {**_COMMON, "relationship": _text}),
     "topic": Schema({}, {}),
+    "preset": Schema({}, {}),
     "procedure": Schema({}, _COMMON),
     "reference": Schema({}, _COMMON),
 }
@@ -128,7 +129,7 @@ _ENTRY = Schema({"name": _text, "description": _text}, {**_COMMON, "version": _t
 def validate(document: Document) -> tuple[Problem, ...]:
     """Everything wrong with a document's header, and with MEMORY.md's size, each with its line.
 
-    A topic's own fields are checked where topics are loaded. What ``parse`` found is included.
+    The own fields of a topic or a preset are checked where it is loaded. What ``parse`` found is included.
     """
     problems = list(document.problems)
     if document.path == MEMORY_FILE:

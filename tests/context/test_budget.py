@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.context import tokens
-from engine.context.budget import Candidate, Cap, Placement
+from engine.context.budget import Candidate, Placement
+from engine.context.caps import Cap
 from engine.context.compiled import Compiled, LeftOut
 from engine.context.compiler import CompileRequest
 from engine.errors import BudgetError

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engine.context.explain import outline
+from engine.context.compiled import LeftOut
+from engine.context.compiler import CompileRequest
+from engine.context.explain import next_line, outline, window_share
 from engine.search.results import SearchResult
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, Turn
-from tests.context.conftest import Space
+from tests.context.conftest import TODAY, Space
 
 LINE = "The build server keeps a warm cache per branch, so a clean checkout takes four minutes.\n"
 
@@ -83,3 +87,25 @@ def test_control_characters_are_shown_and_not_sent(space: Space) -> None:
     text = outline(space.compile(topics=(topic,)))
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "\\x1b[2J" in text
+
+
+def test_the_window_and_one_more_kib_have_a_line(space: Space) -> None:
+    space.write("knowledge/memory/MEMORY.md", "# Core Memory\n" + LINE * 60)
+    space.write("knowledge/journal/2026-02-17.md", LINE * 40)
+    history = tuple(Turn("user", "10:00", (Text(f"Turn {each}. {LINE}"),)) for each in range(60))
+    compiler = space.compiler(model="claude-haiku-4-5")
+    compiled = compiler.compile(CompileRequest("Hello", TODAY, history=history, budget=2048))
+    text = outline(compiled)
+    percent = 100 * compiled.tokens / 200_000
+    assert f"model    {percent:.1f} % of the 200,000 tokens that claude-haiku-4-5 takes\n" in text
+    assert "\n1 KiB more would bring: history 1-" in text
+    assert "model" not in outline(space.compile("Hi")) and "1 KiB" not in outline(space.compile("Hi"))
+    assert window_share(replace(compiled, tokens=40_000)).startswith("20 % of")
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_pieces_without_a_file_are_named_by_what_they_are() -> None:
+    turns = LeftOut("history:3-9", 4, "history", "", "", 60, None, "older", "room")
+    found = LeftOut("knowledge:a\x1b.md", 3, "knowledge", "a\x1b.md", "1-2", 1200, 0.5, "needs", "room")
+    assert next_line((turns, found)) == "1 KiB more would bring: history 3-9 (60), a\\x1b.md:1-2 (1,200)"
+    assert next_line(()) == ""

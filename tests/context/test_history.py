@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.context.budget import Placement
 from engine.context.compiled import Compiled
-from engine.context.history import render
+from engine.context.history import CURRENT_TOOLS, History, render, sizes
+from engine.context.tokens import count
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
 from tests.context.conftest import Space
 
@@ -108,3 +113,104 @@ def test_the_last_exchanges_have_room_beside_journals(space: Space) -> None:
     space.write("knowledge/journal/2026-02-16.md", "- an entry of the journal\n" * 150)
     compiled = space.compile(history=turns(20), budget=1024)
     assert shown(compiled)[-2:] == [19, 20]
+
+
+def call(number: int) -> ToolCall:
+    return ToolCall("exec", f"step {number}", "x" * 600)
+
+
+def test_tool_results_since_a_person_last_spoke_may_stand_longer(space: Space) -> None:
+    history = (
+        Turn("user", "10:00", (Text("Look."),)),
+        Turn("agent", "10:01", (call(1), Text("Seen."))),
+        Turn("user", "10:02", (Text("Again."),)),
+        Turn("agent", "10:03", (call(2),)),
+        Turn("agent", "10:04", (KnowledgeChange("updated", "knowledge/facts.md", "y" * 600),), "memory"),
+        Turn("agent", "10:05", (call(3),)),
+    )
+    lines = {
+        line.split()[3]: len(line)
+        for line in space.compile(history=history).text.splitlines()
+        if line.startswith("> [tool:exec] step")
+    }
+    assert lines == {"1": 200, "2": 623, "3": 623}
+
+
+def test_long_tool_lines_are_bounded_and_the_newest_are_the_long_ones(space: Space) -> None:
+    history = (
+        Turn("user", "10:00", (Text("Look."),)),
+        Turn("agent", "10:01", tuple(map(call, range(1, 6)))),
+        Turn("agent", "10:02", tuple(map(call, range(6, 12)))),
+    )
+    text = space.compile(history=history).text
+    lengths = [len(line) for line in text.splitlines() if line.startswith("> [tool:exec] step")]
+    assert len(lengths) == 11
+    assert [length > 200 for length in lengths] == [False] * 3 + [True] * CURRENT_TOOLS
+    enormous = Turn("agent", "10:03", (ToolCall("exec", "cat", "z" * 100_000),))
+    assert len(render(enormous, 1)) == 1_000
+
+
+def test_what_dropped_is_said_to_be_flushed_or_not(space: Space) -> None:
+    def reason(*flushed: int) -> str:
+        compiled = space.compile(history=turns(60), budget=1024, flushed=frozenset(flushed))
+        last = compiled.dropped_turns
+        assert compiled.unflushed_turns == last - len([n for n in flushed if n <= last])
+        assert compiled.history_room > 0
+        assert sum(b - a + 1 for a, b in compiled.flushed_turns) == last - compiled.unflushed_turns
+        [dropped] = compiled.left_out
+        return dropped.reason
+
+    assert reason().endswith("tokens; unflushed, so only in the transcript")
+    assert reason(*range(1, 61)).endswith("tokens; flushed")
+    assert "; 3 flushed, " in reason(1, 2, 5)
+    compiled = space.compile(history=turns(60), budget=1024, flushed=frozenset({1, 2, 5}))
+    assert compiled.flushed_turns == ((1, 2), (5, 5))
+
+
+def test_flushing_changes_no_byte_of_the_prompt(space: Space) -> None:
+    plain = space.compile(history=turns(60), budget=1024)
+    flushed = space.compile(history=turns(60), budget=1024, flushed=frozenset(range(1, 40)))
+    assert plain.text == flushed.text
+
+
+words = st.lists(st.sampled_from(["level", "gauge", "a", "no", "warm cache", "\n", "x" * 40]), max_size=60)
+blocks = st.one_of(
+    words.map(lambda found: Text(" ".join(found))),
+    words.map(lambda found: ToolCall("exec", "ls", " ".join(found))),
+)
+histories = st.lists(
+    st.builds(
+        Turn,
+        st.sampled_from(["user", "agent", "system"]),
+        st.just("10:00"),
+        st.lists(blocks, max_size=4).map(tuple),
+    ),
+    max_size=25,
+).map(tuple)
+
+
+@given(histories, st.integers(0, 1500))
+def test_the_window_is_the_newest_turns_without_a_hole(history: tuple[Turn, ...], room: int) -> None:
+    placement = Placement(count)
+    spent, dropped = History(history).place(placement, room)
+    assert spent == sum(piece.tokens for piece in placement.pieces) <= max(room, 0)
+    numbers = sorted(piece.order[0] for piece in placement.pieces)
+    said = [number for number, _ in sizes(enumerate(history, 1))]
+    assert numbers == said[len(said) - len(numbers) :], "the newest, and none between is missing"
+    assert dropped + len(numbers) == len(said), "every turn is in or counted"
+    whole = {n: piece.section.text for piece in placement.pieces for n in piece.order}
+    cut = [n for n, text in whole.items() if "\n[cut: " in text]
+    assert cut in ([], said[-1:]), "only the newest turn is ever cut"
+    if dropped and not cut:
+        next_out = dict(sizes(enumerate(history, 1)))[said[dropped - 1]]
+        is_current = dropped == len(said) or not any(
+            turn.role == "user" for turn in history[said[dropped - 1] :]
+        )
+        assert is_current or next_out > room - spent, "what was dropped had no room"
+
+
+@given(histories, st.integers(0, 800), st.integers(0, 800))
+def test_more_room_never_shows_less(history: tuple[Turn, ...], room: int, more: int) -> None:
+    _, dropped = History(history).place(Placement(count), room)
+    _, with_more = History(history).place(Placement(count), room + more)
+    assert with_more <= dropped

@@ -130,8 +130,13 @@ def test_every_compile_keeps_its_promises(
     assert compiled.tokens == tokens.count(compiled.text) <= budget - compiled.reply_reserve
     assert sum(slot.used for slot in compiled.slots) == compiled.tokens
 
-    markers = [line for line in compiled.text.splitlines() if line.lstrip().startswith("<!--")]
-    assert len(markers) == len(compiled.sections)
+    above, _, below = compiled.text.partition("{rag-context}\n")
+    block, _, below = below.rpartition("{/rag-context}\n") if below else ("", "", "")
+    markers = [line for line in (above + below).splitlines() if line.lstrip().startswith("<!--")]
+    assert len(markers) == sum(section.layer != 10 for section in compiled.sections)
+    sources = [line for line in block.splitlines() if line.lstrip().startswith("<!--")]
+    excerpts = [section for section in compiled.sections if section.layer == 10]
+    assert len({section.source for section in excerpts}) <= len(sources) <= len(excerpts)
     assert compiled.text.count("{/knowledge}") == (
         "knowledge:digest.md" in {s.label for s in compiled.sections}
     )

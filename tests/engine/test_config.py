@@ -48,7 +48,10 @@ def test_no_file_and_an_empty_file_mean_the_defaults() -> None:
 
 def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> None:
     config, odd = load(SPECIFIED.encode())
-    assert config.context_compiler == Config().context_compiler
+    named, default = config.context_compiler, Config().context_compiler
+    assert named.token_budget == default.token_budget
+    for part in ("identity", "memory", "journal", "topic"):
+        assert named.cap(part) == default.cap(part)
     assert config.gate.model == "haiku" and config.gate.max_tokens == 1
     assert {problem.what.split()[0] for problem in odd} == {
         "lifecycle",

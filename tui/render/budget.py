@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
+from engine.context.explain import next_line, window_share
 from tui.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.figures import count, plural
 from tui.roles import Roles
@@ -55,6 +56,8 @@ def budget_lines(
         Row((f"message {count(message)} · reply reserve {count(compiled.reply_reserve)}", roles.muted))
     )
     rows.extend(_left_out(compiled, width, roles))
+    if compiled.next_kb and roomy:
+        rows.append(next_row(compiled, width, roles))
     rows.extend(_footing(compiled, width, roles))
     return rows
 
@@ -85,6 +88,16 @@ def left_out_line(compiled: Compiled) -> str:
         return ""
     tokens = sum(item.tokens for item in compiled.left_out)
     return f"{count(len(compiled.left_out))} left out · {count(tokens)} tok"
+
+
+def next_row(compiled: Compiled, width: int, roles: Roles) -> Row:
+    """``+1 KiB  deploy.md:12-40 180 · 2 more``: what a larger budget would have brought, best first."""
+    first, *others = compiled.next_kb
+    row = Row(("+1 KiB ", roles.muted))
+    tail = f" {count(first.tokens)}" + (f" · {count(len(others))} more" if others else "")
+    name = place(first.source, first.lines) or first_line(first.label)
+    room = max(8, width - row.cells - len(tail))
+    return row.add(clip_start(name, room), roles.muted).add(clip(tail, width - row.cells), roles.faint)
 
 
 def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
@@ -119,6 +132,9 @@ def _footing(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
         percent = round(100 * compiled.stable_prefix_length / len(compiled.text))
         breaks = plural(len(compiled.boundaries), "cache boundary", "cache boundaries")
         rows.extend(wrap([(f"stable prefix {percent} % · {breaks}", roles.muted)], width))
+    share = window_share(compiled)
+    if share:
+        rows.extend(wrap([(share, roles.muted)], width))
     for problem in compiled.problems:
         rows.extend(wrap([("! ", roles.trouble), (problem, roles.trouble)], width, indent=2))
     return rows
@@ -159,4 +175,6 @@ def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
             )
             line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
             rows.extend([line.add(clip(first_line(item.reason), width - line.cells), roles.muted)])
+    if compiled.next_kb:
+        rows.extend(wrap([(first_line(next_line(compiled.next_kb)), roles.muted)], width))
     return rows

@@ -1,0 +1,103 @@
+"""The caps of the slots (spec 6.2): what the settings allow each part of a prompt, in KiB or in tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.config import CompilerSettings
+from engine.context.compiled import SlotName
+
+_BYTES_PER_TOKEN = 4
+
+_PARTS: dict[SlotName, str] = {
+    "system": "system",
+    "identity": "identity",
+    "memory": "memory",
+    "journal": "journal",
+    "projects": "projects",
+    "preset": "preset",
+    "topics": "topic",
+    "knowledge": "knowledge",
+    "history": "history",
+}
+"""By slot, what its settings are called before ``_budget_kb`` and ``_budget_tokens``."""
+
+
+@dataclass(slots=True)
+class Cap:
+    """A limit that several pieces may share.
+
+    Attributes:
+        name: The setting, as a person would look for it.
+        unit: ``bytes`` of a section's text, or ``tokens`` of it with its marker.
+        total: How much altogether.
+        left: How much is still free.
+    """
+
+    name: str
+    unit: Literal["bytes", "tokens"]
+    total: int
+    left: int
+
+    @staticmethod
+    def of(name: str, kib: float) -> Cap:
+        """A cap of so many KiB of UTF-8, unused."""
+        return Cap(name, "bytes", int(kib * 1024), int(kib * 1024))
+
+    @staticmethod
+    def of_tokens(name: str, tokens: int) -> Cap:
+        """A cap of so many tokens, unused."""
+        return Cap(name, "tokens", tokens, tokens)
+
+    def size(self, text: str, tokens: int) -> int:
+        """What a text is charged that takes so many tokens with its marker."""
+        return tokens if self.unit == "tokens" else len(text.encode("utf-8"))
+
+    def __str__(self) -> str:
+        size = f"{self.total:,} tokens" if self.unit == "tokens" else f"{self.total / 1024:g} KiB"
+        return f"{self.name} ({size})"
+
+
+def caps_of(settings: CompilerSettings, slot: SlotName) -> tuple[Cap, ...]:
+    """The caps of a slot, unused: none, one, or one in each unit."""
+    part = _PARTS.get(slot)
+    if part is None:
+        return ()
+    kib, tokens = settings.cap(part)
+    found: list[Cap] = []
+    if kib is not None:
+        found.append(Cap.of(f"context_compiler.{part}_budget_kb", kib))
+    if tokens is not None:
+        found.append(Cap.of_tokens(f"context_compiler.{part}_budget_tokens", tokens))
+    return tuple(found)
+
+
+def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
+    """How many of so many tokens the caps let in, when their text has ``size`` bytes."""
+    for cap in caps:
+        wanted = tokens if cap.unit == "tokens" else size
+        if wanted > cap.left:
+            tokens = tokens * max(0, cap.left) // wanted
+    return tokens
+
+
+def about_tokens(caps: Sequence[Cap], wanted: int) -> int:
+    """How many of so many tokens the caps let in, roughly: of a text that nobody has seen yet."""
+    rooms = (cap.left if cap.unit == "tokens" else cap.left // _BYTES_PER_TOKEN for cap in caps)
+    return max(0, min((wanted, *rooms)))
+
+
+def shown_tokens(caps: Sequence[Cap], used: int, size: int, most: int) -> int | None:
+    """The tightest cap in tokens, for a person to compare with ``used``; ``None`` without a cap.
+
+    Args:
+        caps: The caps of a slot.
+        used: Tokens that the slot takes.
+        size: Bytes of its text: what a KiB makes in tokens of this text.
+        most: Tokens of the whole prompt: no cap is shown larger.
+    """
+    ratio = used / size if size else 1 / _BYTES_PER_TOKEN
+    limits = [cap.total if cap.unit == "tokens" else round(cap.total * ratio) for cap in caps]
+    return min(*limits, most) if limits else None

@@ -1,0 +1,221 @@
+"""The active presets of one compile (P2, layer 9): what a person has put together, before the topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.context.budget import Candidate, Placement, open_fence
+from engine.context.caps import Cap, within
+from engine.context.compiled import LeftOut
+from engine.context.delimiters import outside
+from engine.context.fixed import is_memory
+from engine.context.preset import ACTIVE, Preset, PresetFile, path_of, read_active, read_preset
+from engine.context.sources import Loaded, Reader
+from engine.context.spans import Span, covered, excerpt, shown_spans, uncovered
+from engine.errors import Problem
+from engine.store.paths import shown
+
+_BEFORE_TOPICS = -1
+
+
+class Curation:
+    """What presets put into one prompt.
+
+    Args:
+        presets: The presets, those first that get room first.
+        reader: Reads their files.
+        main_session: Whether a preset may show MEMORY.md.
+    """
+
+    def __init__(self, presets: Sequence[Preset], reader: Reader, *, main_session: bool) -> None:
+        self._presets = presets
+        self._reader = reader
+        self._main_session = main_session
+
+    def __bool__(self) -> bool:
+        """Whether there is a preset."""
+        return bool(self._presets)
+
+    def demand(self, placement: Placement, caps: Sequence[Cap]) -> int:
+        """Tokens that the presets would take, as far as the caps allow."""
+        tokens = size = 0
+        for candidate in self._wanted(placement, []):
+            tokens += placement.piece(candidate).tokens
+            size += len(candidate.text.encode("utf-8"))
+        return within(caps, tokens, size)
+
+    def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
+        """Give the presets room, in order; gives the tokens taken.
+
+        Args:
+            placement: Takes the pieces, and what is left out.
+            room: Tokens for all of it.
+            caps: The caps of the slot.
+        """
+        spent = 0
+        for candidate in self._wanted(placement, placement.left_out):
+            spent += placement.place(candidate, room - spent, caps)
+        return spent
+
+    def _wanted(self, placement: Placement, left_out: list[LeftOut]) -> Iterator[Candidate]:
+        """What the presets ask for and the prompt does not hold yet, one piece after another."""
+        for number, preset in enumerate(self._presets):
+            if preset.notes:
+                yield _notes(preset, (_BEFORE_TOPICS, number, 0, 0))
+            for listed in preset.files:
+                loaded = self._loaded(preset, listed, left_out)
+                if loaded is not None:
+                    yield from self._pieces(placement, preset, listed, loaded, number, left_out)
+
+    def _loaded(self, preset: Preset, listed: PresetFile, left_out: list[LeftOut]) -> Loaded | None:
+        """A listed file with text; what is wrong with another is noted."""
+        path = listed.path
+        if is_memory(path) and not self._main_session:
+            left_out.append(_left(preset, listed, "MEMORY.md belongs to the main session"))
+            return None
+        loaded = self._reader.load(path)
+        if loaded is not None and loaded.text:
+            return loaded
+        why_not = "the file is empty"
+        if loaded is None:
+            why_not = self._reader.refused.get(path, "there is no such file")
+            if path not in self._reader.refused:
+                cure = f"correct the path, or run: autopoiesis preset remove {preset.name} {shown(path)}"
+                self._say(preset, listed, f"lists {shown(path)}, which does not exist", cure)
+        left_out.append(_left(preset, listed, why_not))
+        return None
+
+    def _pieces(
+        self,
+        placement: Placement,
+        preset: Preset,
+        listed: PresetFile,
+        loaded: Loaded,
+        number: int,
+        left_out: list[LeftOut],
+    ) -> Iterator[Candidate]:
+        """The parts of a file that are asked for, each once."""
+        lines = loaded.text.split("\n")
+        first, last = loaded.first_line, loaded.first_line + len(lines) - 1
+        note = f"Note: {outside(listed.note)}\n\n" if listed.note else ""
+        count = 0
+        for asked in listed.spans or ((first, last),):
+            span = self._within(preset, listed, asked, (first, last))
+            if span is None:
+                continue
+            present = [(begin, end) for _, begin, end in placement.included.get(listed.path, ())]
+            for part in covered(span, present):
+                holder = next(
+                    label
+                    for label, begin, end in placement.included[listed.path]
+                    if begin <= part[1] and part[0] <= end
+                )
+                text = "\n".join(lines[part[0] - first : part[1] - first + 1])
+                reason = f"already in the prompt as {holder}"
+                left_out.append(_left(preset, listed, reason, part, placement.count(text)))
+            for part in tuple(uncovered(span, present)):
+                found = excerpt(lines, first, part)
+                if found is None:
+                    continue
+                count += 1
+                order = (_BEFORE_TOPICS, number, 1 + listed.index, found[0][0])
+                is_whole = found[0] == (first, last)
+                yield _candidate(preset, listed, *found, order, note if count == 1 else "", is_whole=is_whole)
+
+    def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
+        """The lines of a slice that the file's text has; a slice that misses it is said."""
+        first, last = there
+        name, cure = shown(listed.path), "correct the lines"
+        if asked[1] < first:
+            self._say(preset, listed, f"lines {shown_spans([asked])} of {name} are in its header", cure)
+        elif asked[1] > last:
+            what = f"asks for lines {shown_spans([asked])} of {name}, whose text ends on line {last}"
+            self._say(preset, listed, what, cure)
+        return (max(asked[0], first), min(asked[1], last)) if asked[0] <= last and asked[1] >= first else None
+
+    def _say(self, preset: Preset, listed: PresetFile, what: str, cure: str) -> None:
+        self._reader.problems.append(str(Problem(preset.path, listed.line, what, cure)))
+
+
+def active_presets(reader: Reader) -> tuple[Preset, ...]:
+    """The presets that ``presets/active`` names, in its order; what is wrong there and in them is noted."""
+    listed = reader.load(ACTIVE)
+    if listed is None:
+        return ()
+    names, problems = read_active(listed.text, listed.first_line)
+    reader.problems.extend(map(str, problems))
+    found: list[Preset] = []
+    for name, line in names:
+        preset = load_preset(name, reader)
+        if preset is not None:
+            found.append(preset)
+        elif path_of(name) not in reader.refused:
+            cure = f"run: autopoiesis preset off {name}"
+            reader.problems.append(str(Problem(ACTIVE, line, f"there is no preset {name}", cure)))
+    return tuple(found)
+
+
+def load_preset(name: str, reader: Reader) -> Preset | None:
+    """A preset; ``None`` when there is none. What is wrong with it is noted."""
+    loaded = reader.load(path_of(name))
+    if loaded is None:
+        return None
+    preset = read_preset(name, loaded.header, loaded.text, loaded.first_line)
+    reader.problems.extend(map(str, preset.problems))
+    return preset
+
+
+def _notes(preset: Preset, order: tuple[int, ...]) -> Candidate:
+    return Candidate(
+        label=f"preset:{preset.name}",
+        layer=9,
+        priority=2,
+        slot="preset",
+        text=preset.notes,
+        why=f"notes of the preset {preset.name}",
+        source=preset.path,
+        order=order,
+        first_line=preset.notes_line,
+    )
+
+
+def _candidate(
+    preset: Preset,
+    listed: PresetFile,
+    span: Span,
+    text: str,
+    order: tuple[int, ...],
+    note: str,
+    *,
+    is_whole: bool,
+) -> Candidate:
+    lines = "" if is_whole else f"{span[0]}-{span[1]}"
+    label = f"preset:{preset.name}:{listed.path}"
+    return Candidate(
+        label=f"{label}:{lines}" if lines else label,
+        layer=9,
+        priority=2,
+        slot="preset",
+        text=text if is_whole else f"{text}{open_fence(text)}",
+        why=f"listed by the preset {preset.name}",
+        source=listed.path,
+        order=order,
+        first_line=span[0],
+        lines=lines,
+        wrap=(note, ""),
+    )
+
+
+def _left(
+    preset: Preset, listed: PresetFile, reason: str, span: Span | None = None, tokens: int = 0
+) -> LeftOut:
+    return LeftOut(
+        label=f"preset:{preset.name}:{shown(listed.path)}",
+        priority=2,
+        slot="preset",
+        source=listed.path,
+        lines=f"{span[0]}-{span[1]}" if span else shown_spans(listed.spans),
+        tokens=tokens,
+        score=None,
+        reason=reason,
+    )

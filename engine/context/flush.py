@@ -1,0 +1,160 @@
+"""Which turns are about to leave the sliding window, so that notes are taken of them first (spec 6.4).
+
+Turns are named by their numbers in the conversation, from 1. A turn is identified by its number and a digest
+of what it says: one that has grown or was rewritten since it was flushed is another turn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.context.history import sizes
+from engine.transcripts.turn import Turn
+
+State = Literal["flushed", "unflushed"]
+"""What became of a turn: ``flushed`` when a model was shown it and what it noted was kept, ``unflushed`` when
+it is recorded that nobody took notes."""
+
+PART_TOKENS = 6_000
+"""Tokens of turns that one flush is about; more are flushed in several parts."""
+
+ATTEMPTS = 3
+"""Failed flushes after which a turn is left to the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is known of one turn.
+
+    Attributes:
+        state: What became of it.
+        failures: How many flushes of it have failed.
+    """
+
+    state: State
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Turns that are flushed together: all that are not empty from ``first`` to ``last``.
+
+    Attributes:
+        first, last: Numbers of the first and the last of them.
+        turns: The turns by number, ascending.
+    """
+
+    first: int
+    last: int
+    turns: tuple[tuple[int, Turn], ...]
+
+    @property
+    def digests(self) -> dict[int, str]:
+        """What identifies the turns, by number."""
+        return {number: digest(turn) for number, turn in self.turns}
+
+
+@dataclass(frozen=True, slots=True)
+class FlushPlan:
+    """What is to be flushed of one conversation now.
+
+    Attributes:
+        room: Tokens that the history has in the prompt.
+        tokens: Tokens of all turns.
+        at: Tokens behind which a turn is about to leave the window.
+        leaving: How many turns have left the window or are about to.
+        unrecorded: How many of those stand in no record of a flush.
+        parts: What is to be flushed, oldest first; empty when nothing is due.
+    """
+
+    room: int
+    tokens: int
+    at: int
+    leaving: int
+    unrecorded: int
+    parts: tuple[Part, ...]
+
+
+def digest(turn: Turn) -> str:
+    """Identifies what a turn says: twelve hexadecimal digits."""
+    said = repr((turn.role, turn.time, turn.kind, turn.blocks))
+    return hashlib.blake2b(said.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
+
+
+def plan(
+    turns: Sequence[tuple[int, Turn]],
+    room: int,
+    recorded: Mapping[int, Recorded],
+    *,
+    at: float,
+    dropped: Collection[int] = (),
+    with_provider: bool,
+    everything: bool = False,
+    again: bool = False,
+) -> FlushPlan:
+    """What is due.
+
+    A turn is about to leave when it and all newer ones together take more than ``at`` of the room. As soon as
+    one such turn is in no record, everything behind half of that mark is flushed at once, so that the next
+    flush is not due again with the next turn. The newest turn may still grow and is left for later.
+
+    Args:
+        turns: The conversation's turns by number, oldest first, empty ones among them.
+        room: Tokens that the history has in the prompt.
+        recorded: What is known of turns, by number; only of those that are still the same.
+        at: Share of the room, 0 to 1.
+        dropped: Numbers of turns that a prompt had no room for, whatever the sizes say.
+        with_provider: Whether somebody can take notes; then turns of which nobody has are taken up again.
+        everything: Flush every turn, also those that are in no danger.
+        again: Take up turns that failed ``ATTEMPTS`` times, and turns that are unflushed even though nothing
+            else is due.
+    """
+    sized = sizes(turns)
+    limit = int(max(0, room) * min(max(at, 0.0), 1.0))
+    newest = turns[-1][0] if turns else 0
+    behind: dict[int, int] = {}
+    total = 0
+    for number, tokens in reversed(sized):
+        total += tokens
+        behind[number] = total
+    gone = frozenset(dropped)
+    leaving = [n for n, _ in sized if n in gone or (behind[n] > limit and n != newest)]
+    unrecorded = [n for n in leaving if n not in recorded]
+
+    def is_open(number: int) -> bool:
+        known = recorded.get(number)
+        if known is None:
+            return True
+        retried = again or known.failures < ATTEMPTS
+        return with_provider and known.state == "unflushed" and retried
+
+    due = everything or unrecorded or (again and any(map(is_open, leaving)))
+    wanted = [
+        n
+        for n, _ in sized
+        if is_open(n) and (everything or n in gone or (behind[n] > limit // 2 and n != newest))
+    ]
+    parts = _parts(wanted if due else [], sized, dict(turns))
+    return FlushPlan(max(0, room), total, limit, len(leaving), len(unrecorded), parts)
+
+
+def _parts(
+    wanted: Sequence[int], sized: Sequence[tuple[int, int]], turns: Mapping[int, Turn]
+) -> tuple[Part, ...]:
+    """The wanted turns in parts of at most ``PART_TOKENS``, each without another turn in between."""
+    place = {number: index for index, (number, _) in enumerate(sized)}
+    tokens = dict(sized)
+    runs: list[list[int]] = []
+    spent = 0
+    for number in wanted:
+        follows = bool(runs) and place[number] == place[runs[-1][-1]] + 1
+        if follows and spent + tokens[number] <= PART_TOKENS:
+            runs[-1].append(number)
+            spent += tokens[number]
+        else:
+            runs.append([number])
+            spent = tokens[number]
+    return tuple(Part(run[0], run[-1], tuple((number, turns[number]) for number in run)) for run in runs)

@@ -1,0 +1,136 @@
+"""The record of a flush as a value, and as a line of a log that anything may have happened to (spec 6.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["flushed", "nothing", "unflushed", "failed"]
+
+STATUSES: frozenset[str] = frozenset({"flushed", "nothing", "unflushed", "failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNote:
+    """A note that stands in a file.
+
+    Attributes:
+        id: Identifies the note: a digest of its place and its line.
+        path: Workspace-relative path.
+        line: 1-based line on which it stood when it was written; 0 when a person had already removed it.
+        text: The whole line.
+    """
+
+    id: str
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldNote:
+    """A note that was not written.
+
+    Attributes:
+        to: Where the model wanted it.
+        text: What it says.
+        reason: Why it waits for a person.
+    """
+
+    to: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushRecord:
+    """What became of turns that left the window or were about to.
+
+    Attributes:
+        id: Identifies the flush: a digest of the conversation and its turns.
+        at: When, ISO 8601, UTC.
+        session: The session's id; may be empty.
+        path: The conversation, workspace-relative.
+        first, last: Numbers of the first and the last turn, from 1.
+        turns: By number, the digest of every turn that is meant; empty turns have none.
+        status: ``flushed``: notes were written. ``nothing``: the model was shown the turns, and nothing was
+            written. ``unflushed``: nobody was asked. ``failed``: somebody was asked, and nothing was written.
+        items: What was written.
+        held: What waits for a person.
+        in_part: Turns that were too long to be shown whole.
+        provider, model: Who was asked; empty when nobody was.
+        input_tokens, output_tokens: What that took.
+        cost_usd: Its price in US dollars; ``None`` when it is not known.
+        error: Why nobody was asked, or what failed, in one line.
+    """
+
+    id: str
+    at: str
+    session: str
+    path: str
+    first: int
+    last: int
+    turns: Mapping[int, str]
+    status: Status
+    items: tuple[WrittenNote, ...] = ()
+    held: tuple[HeldNote, ...] = ()
+    in_part: tuple[int, ...] = ()
+    provider: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    error: str = ""
+
+
+def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
+    """A line of the log as a record; ``None`` when it is none."""
+    try:
+        turns = {int(number): _text(name) for number, name in tree["turns"].items()}
+        status = tree["status"]
+        cost = tree.get("cost_usd")
+        if status not in STATUSES or (cost is not None and not 0 <= float(cost) < math.inf):
+            return None
+        return FlushRecord(
+            id=_text(tree["id"]),
+            at=_text(tree["at"]),
+            session=_text(tree["session"]),
+            path=_text(tree["path"]),
+            first=_number(tree["first"]),
+            last=_number(tree["last"]),
+            turns=turns,
+            status=status,
+            items=tuple(
+                WrittenNote(
+                    _text(item["id"]), _text(item["path"]), _number(item["line"]), _text(item["text"])
+                )
+                for item in tree.get("items", ())
+            ),
+            held=tuple(
+                HeldNote(_text(item["to"]), _text(item["text"]), _text(item["reason"]))
+                for item in tree.get("held", ())
+            ),
+            in_part=tuple(map(_number, tree.get("in_part", ()))),
+            provider=_text(tree.get("provider", "")),
+            model=_text(tree.get("model", "")),
+            input_tokens=_number(tree.get("input_tokens", 0)),
+            output_tokens=_number(tree.get("output_tokens", 0)),
+            cost_usd=None if cost is None else float(cost),
+            error=_text(tree.get("error", "")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value

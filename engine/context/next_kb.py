@@ -1,0 +1,83 @@
+"""What one more KiB of token budget would have brought (spec 6.2: what a larger budget is worth)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from engine.context.budget import USEFUL_TOKENS
+from engine.context.compiled import LeftOut
+
+_KIB = 1024
+_BYTES_PER_TOKEN = 4
+_MARKER_TOKENS = 12
+_PARTED_SLOTS = frozenset({"history"})
+"""Slots whose left-out entry stands for many pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Tokens that one more KiB brings, beside what is free anyway.
+
+    Attributes:
+        stable: For layers 6 and 7, which get two thirds of a budget.
+        whole: For the prompt.
+    """
+
+    stable: int
+    whole: int
+
+    @staticmethod
+    def after(text: str, tokens: int, free: int, stable_free: int) -> Room:
+        """The room of a prompt with 1 KiB more.
+
+        Args:
+            text: The prompt, whose own tokens say how many a KiB of it is.
+            tokens: Its tokens.
+            free: Tokens that it leaves of the budget.
+            stable_free: Tokens that layers 1 to 7 leave of their part.
+        """
+        size = len(text.encode("utf-8"))
+        more = round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
+        return Room(stable_free + more - more // 3, free + more)
+
+
+def next_kb(left_out: Iterable[LeftOut], room: Room, labels: frozenset[str]) -> tuple[LeftOut, ...]:
+    """The pieces that would have got in.
+
+    An estimate from their sizes, made without compiling again: a piece is charged as it is, and one that does
+    not fit whole comes in part where a part of it is worth a section.
+
+    Args:
+        left_out: In the order in which they asked for room.
+        room: What there would have been.
+        labels: Sections in the prompt: what is left out under such a label is the rest of one that was cut.
+
+    Returns:
+        In the order in which they would have got in; ``tokens`` is what would have got in of each.
+    """
+    stable, whole = room.stable, room.whole
+    found: list[LeftOut] = []
+    for missing in left_out:
+        if missing.limit != "room" or missing.tokens <= 0:
+            continue
+        is_stable = missing.slot in ("memory", "projects") or (missing.slot, missing.priority) == (
+            "knowledge",
+            1,
+        )
+        is_found = missing.slot == "knowledge" and not is_stable  # excerpts of one file share a label
+        is_rest = missing.slot in _PARTED_SLOTS or (missing.label in labels and not is_found)
+        marker = 0 if is_rest else _MARKER_TOKENS
+        free = (min(stable, whole) if is_stable else whole) - marker
+        tokens = min(missing.tokens, free)
+        if tokens < missing.tokens and not is_rest and tokens < USEFUL_TOKENS and 4 * tokens < missing.tokens:
+            continue
+        if tokens <= 0:
+            continue
+        whole -= tokens + marker
+        stable -= (tokens + marker) * is_stable
+        if tokens < missing.tokens:
+            reason = f"{tokens:,} of its {missing.tokens:,} tokens"
+            missing = replace(missing, tokens=tokens, reason=reason)
+        found.append(missing)
+    return tuple(found)

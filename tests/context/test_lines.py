@@ -1,0 +1,76 @@
+"""On which lines of its file a section stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.context.lines import READ_LIMIT, numbered, source_lines
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.context.conftest import Space
+
+HEADER = "---\ntitle: Soul\n---\n\n"
+
+
+def test_a_whole_file_is_numbered_from_below_its_header() -> None:
+    assert numbered("# Soul\n\nI am Wren.", f"{HEADER}# Soul\n\nI am Wren.\n") == (5, 6, 7)
+
+
+def test_lines_that_stand_in_no_file_have_no_number() -> None:
+    text = "{knowledge}\n# Digest\n- one\n{/knowledge}"
+    assert numbered(text, "# Digest\n- one\n") == (0, 1, 2, 0)
+
+
+def test_an_excerpt_is_looked_for_from_its_own_line_on() -> None:
+    file = "same\nother\nsame\nlast\n"
+    assert numbered("same\nlast", file, 3) == (3, 4)
+    assert numbered("same", file) == (1,)
+
+
+def test_lines_left_out_between_do_not_shift_the_rest() -> None:
+    assert numbered("one\nfour", "one\ntwo\nthree\nfour\n") == (1, 4)
+
+
+def test_numbers_only_grow() -> None:
+    assert numbered("b\na", "a\nb\n") == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("shown", "line"),
+    [
+        ("<\\!-- a comment", "<!-- a comment"),
+        ("see {\\/knowledge} there", "see {/knowledge} there"),
+        ("x", "x\r"),
+    ],
+)
+def test_text_made_safe_is_found_in_the_file_as_it_is(shown: str, line: str) -> None:
+    assert numbered(shown, f"first\n{line}\n") == (2,)
+
+
+def test_every_section_of_a_prompt_is_found(space: Space) -> None:
+    space.write("knowledge/identity/SOUL.md", f"{HEADER}# Soul\n\nI am Wren.\n")
+    space.write("knowledge/digest.md", "# Knowledge digest\n\n## Facts\n- one\n")
+    files = Files(Workspace.open(space.root))
+    found = {each.label: source_lines(each, files) for each in space.compile().sections}
+    assert found["identity:SOUL.md"] == (5, 6, 7)
+    assert found["knowledge:digest.md"] == (0, 1, 2, 3, 4, 0)
+    assert found["message"] == ()
+
+
+@pytest.mark.parametrize("source", ["knowledge/gone.md", "../outside.md", "knowledge", ".git/config"])
+def test_what_cannot_be_read_has_no_numbers(space: Space, source: str) -> None:
+    space.write("knowledge/identity/SOUL.md", "# Soul\n")
+    section = next(each for each in space.compile().sections if each.source)
+    files = Files(Workspace.open(space.root))
+    assert source_lines(replace(section, source=source), files) == ()
+
+
+def test_a_file_too_large_to_look_through_has_none(space: Space) -> None:
+    space.write("knowledge/identity/SOUL.md", "# Soul\n")
+    section = next(each for each in space.compile().sections if each.source)
+    space.write("knowledge/large.md", b"x" * (READ_LIMIT + 1))
+    assert (
+        source_lines(replace(section, source="knowledge/large.md"), Files(Workspace.open(space.root))) == ()
+    )

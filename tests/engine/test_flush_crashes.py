@@ -1,0 +1,90 @@
+"""Killed at any step of a flush, and asked again: nothing is lost, nothing is there twice (C1, C2, C3)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_fault_point(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.engine.flush_crash_runner", folder],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=110,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    reached = json.loads(done.stdout)
+    assert reached.keys() >= {
+        "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
+        "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
+    }  # fmt: skip
+
+
+def test_many_processes_flush_one_conversation(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(*NOTES)))
+    desk.project()
+    desk.talk()
+    script = (
+        "import sys; from pathlib import Path; from tests.engine.flush_support import *\n"
+        "desk = Desk(Path(sys.argv[1]), Provider(reply(*NOTES)))\n"
+        "for _ in range(5): desk.flush()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, env=environment)
+        for _ in range(4)
+    ]
+    assert [process.wait(timeout=100) for process in processes] == [0] * 4
+    texts = [path.read_text() for path in (tmp_path / "knowledge").rglob("*.md")]
+    assert sum(text.count(f"(session {SESSION}") for text in texts) == 3, "three notes, each once"
+    records = desk.log.records(desk.conversation.path)
+    assert [record.status for record in records].count("flushed") == 1
+
+
+def test_a_person_saving_meanwhile_loses_nothing(tmp_path: Path) -> None:
+    """An editor replaces MEMORY.md while the model is asked: the note is added to what is there then (L4)."""
+    provider = Provider(reply(NOTES[1]))
+    desk = Desk(tmp_path, provider)
+    desk.talk()
+    path = tmp_path / "knowledge/memory/MEMORY.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Core Memory\n\n- old\n")
+
+    def save() -> None:
+        path.with_suffix(".swp").write_text("# Core Memory\n\n- new\n")
+        os.replace(path.with_suffix(".swp"), path)
+
+    provider.meanwhile = save
+    assert desk.flush() == ["flushed"]
+    text = path.read_text()
+    assert "- new\n" in text and NOTES[1]["text"] in text and "- old" not in text
+
+
+def test_a_workspace_without_permission_to_write_fails_by_name(tmp_path: Path) -> None:
+    import pytest
+
+    from engine.errors import ReadOnly
+
+    desk = Desk(tmp_path, Provider(reply(*NOTES)))
+    desk.talk()
+    conversation = desk.conversation
+    parts = desk.flusher.plan(conversation, 200).parts
+    desk.files.read_only = True
+    with pytest.raises(ReadOnly):
+        list(desk.flusher.run(conversation, parts))
+    assert Files(Workspace.open(tmp_path)).read(conversation.path)
