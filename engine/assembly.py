@@ -5,7 +5,7 @@ The activation package knows providers only as a protocol; here, above both, the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import DecisionLog
@@ -21,7 +21,13 @@ from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from engine.activation.gate_ask import Asker
+    from engine.config import FlushSettings
+    from engine.conversations import Conversations
+    from engine.flush import Flusher
+    from engine.flush_log import FlushLog
     from engine.search.index import SearchIndex
 
 
@@ -115,13 +121,45 @@ def gate_provider(settings: GateSettings, files: Files, asker: Asker) -> GatePro
     return ModelGate(completer, max_tokens=settings.max_tokens)
 
 
-def assemble_index(workspace: Workspace, files: Files, settings: SearchSettings) -> SearchIndex:
-    """The search index with the embedding model that the settings name."""
-    from engine.search.embeddings import local_embedder  # noqa: PLC0415 — a trace needs no index
+def assemble_index(
+    workspace: Workspace,
+    files: Files,
+    settings: SearchSettings,
+    *,
+    references: Callable[[], Mapping[str, int]] = dict,
+) -> SearchIndex:
+    """The search index with the embedding model that the settings name.
+
+    Args:
+        workspace: Where.
+        files: The workspace's write path.
+        settings: The weights and the model.
+        references: Gives useful references by path, which ranking counts.
+    """
+    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — a trace needs no index
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
-    embedder, why = local_embedder()
-    return SearchIndex(workspace, files, settings, embedder, without_vectors=why, read_only=files.read_only)
+    return SearchIndex(
+        workspace, files, settings, LocalEmbedder(), references=references, read_only=files.read_only
+    )
+
+
+def assemble_flusher(
+    files: Files,
+    conversations: Conversations,
+    log: FlushLog,
+    settings: Callable[[], FlushSettings],
+    *,
+    clock: Callable[[], datetime],
+    on_problem: Callable[[str], None],
+) -> Flusher:
+    """What takes notes of turns before they leave the window, with the provider that the settings name."""
+    from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
+    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+
+    return Flusher(
+        files, conversations, log, settings, completer_for, clock=clock, on_problem=on_problem
+    )
 
 
 def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:

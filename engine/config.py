@@ -37,38 +37,108 @@ class Settings:
     """A group of settings."""
 
 
+_BUDGET_KB = {
+    "system": 1.0,
+    "identity": 17.0,
+    "memory": 3.0,
+    "journal": 4.0,
+    "projects": 1.0,
+    "preset": 4.0,
+    "topic": 6.0,
+}
+"""The caps of spec 6.2 in KiB; slots that are not here take what remains."""
+
+
 @dataclass(frozen=True)
 class CompilerSettings(Settings):
-    """How much of what enters the prompt."""
+    """How much of what enters the prompt.
+
+    Every slot of the budget has a cap, in KiB of its text or in tokens with the markers above it; where both
+    are named the tighter binds. What a slot leaves of its cap goes to the slots after it.
+    """
 
     token_budget: Annotated[int, Limits(ge=256, le=2_000_000)] = 8192
     """Tokens the compiled prompt and the reply reserve may take together."""
     reply_reserve_tokens: Annotated[int, Limits(ge=0)] = 256
     """Tokens kept free for the reply; at most 1/32 of the budget is ever reserved."""
-    system_budget_kb: Annotated[float, Limits(ge=0)] = 1
-    """Cap for the system prompt (``knowledge/prompts/system.md``), KiB."""
-    identity_budget_kb: Annotated[float, Limits(ge=0)] = 17
-    """Size above which identity files are reported; they are never dropped."""
-    memory_budget_kb: Annotated[float, Limits(ge=0)] = 3
-    """Cap for MEMORY.md, KiB."""
-    journal_budget_kb: Annotated[float, Limits(ge=0)] = 4
-    """Cap for the journals of today and yesterday together, KiB."""
-    projects_budget_kb: Annotated[float, Limits(ge=0)] = 1
-    """Cap for ``projects/_active.md``, KiB."""
-    topic_budget_kb: Annotated[float, Limits(ge=0)] = 6
-    """Cap for the instructions and subscriptions of all active topics together, KiB."""
-    knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 60
+    system_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for ``prompts/system.md``; beyond it reported, never cut; 1 unless it is capped in tokens."""
+    system_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    identity_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for the identity files; beyond it reported, never cut; 17 unless it is capped in tokens."""
+    identity_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    memory_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for MEMORY.md; 3 unless it is capped in tokens."""
+    memory_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    journal_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for the journals of today and yesterday together; 4 unless it is capped in tokens."""
+    journal_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    projects_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for ``projects/_active.md``; 1 unless it is capped in tokens."""
+    projects_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    preset_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for the files and notes of all active presets together; 4 unless it is capped in tokens."""
+    preset_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    topic_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for instructions and subscriptions of all active topics; 6 unless it is capped in tokens."""
+    topic_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    knowledge_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for catalogs, digest and search results together; absent: what remains."""
+    knowledge_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    history_budget_kb: Annotated[float, Limits(ge=0)] | None = None
+    """KiB for the day, the session and its earlier turns together; absent: what remains."""
+    history_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
+    """The same in tokens; absent: no limit in tokens."""
+    knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 400
     """How many search results are considered for the retrieved part of the prompt."""
+    model: str = ""
+    """The model that prompts are meant for, e.g. ``claude-haiku-4-5``. A ``token_budget`` above its window is
+    reported, and lowered to it; the tokens counted are those of o200k, and a model's own may be some more."""
+    model_window: Annotated[int, Limits(ge=256)] | None = None
+    """Tokens that the model takes; absent: what is known of it (``engine.context.windows``)."""
+
+    def cap(self, part: str) -> tuple[float | None, int | None]:
+        """KiB and tokens that a part may take, ``None`` for a unit without a limit.
+
+        Args:
+            part: What a setting's name has before ``_budget_kb``.
+        """
+        kib: float | None = getattr(self, f"{part}_budget_kb")
+        tokens: int | None = getattr(self, f"{part}_budget_tokens")
+        return (_BUDGET_KB.get(part) if kib is None and tokens is None else kib), tokens
 
 
 @dataclass(frozen=True)
 class SearchSettings(Settings):
     """How the index finds."""
 
-    bm25_weight: Annotated[float, Limits(ge=0)] = 0.4
-    """Weight of the word match in the merged score."""
-    vector_weight: Annotated[float, Limits(ge=0)] = 0.6
-    """Weight of the meaning match in the merged score."""
+    ranking: Literal["context", "spec"] = "context"
+    """``context`` also counts what stands around a chunk (neighbours, the rest of its session), who speaks
+    and the days that the query speaks of. ``spec`` is the specification's merge of two lists."""
+    bm25_weight: Annotated[float, Limits(ge=0)] | None = None
+    """Weight of the word match; absent: 1, and with ``ranking: spec`` .4."""
+    vector_weight: Annotated[float, Limits(ge=0)] | None = None
+    """Weight of the meaning match; absent: .8, and with ``ranking: spec`` .6."""
+    half_life_days: Annotated[float, Limits(ge=0)] = 30
+    """Days after which a conversation or journal has lost half of what age can cost it, a tenth of its score;
+    other files and undated text lose nothing. 0: age does not count."""
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Of the word match and of the meaning match."""
+        words, meaning = (0.4, 0.6) if self.ranking == "spec" else (1.0, 0.8)
+        return (
+            words if self.bm25_weight is None else self.bm25_weight,
+            meaning if self.vector_weight is None else self.vector_weight,
+        )
 
 
 @dataclass(frozen=True)
@@ -179,6 +249,26 @@ class GateSettings(Settings):
 
 
 @dataclass(frozen=True)
+class FlushSettings(Settings):
+    """Notes of turns before they leave the sliding window (spec 6.4)."""
+
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = "none"
+    """Who takes notes. ``none``: nobody, and nothing of a conversation is sent anywhere; that turns dropped
+    without notes is recorded. The others as ``gate.provider``."""
+    model: str = ""
+    """Model of the provider; empty: the provider's cheapest known one."""
+    base_url: str = ""
+    """As ``gate.base_url``, with the same key."""
+    max_tokens: Annotated[int, Limits(ge=64, le=16_384)] = 2048
+    """Longest reply asked for, in tokens; one that is cut off there is not used."""
+    deadline_s: Annotated[float, Limits(gt=0, le=600)] = 60.0
+    """Total time for one flush, seconds; nobody waits for it."""
+    at: Annotated[float, Limits(ge=0, le=1)] = 0.8
+    """Share of the history's room behind which a turn counts as about to leave, so that it is flushed before
+    it drops."""
+
+
+@dataclass(frozen=True)
 class GitSettings(Settings):
     """What is committed without asking."""
 
@@ -211,5 +301,6 @@ class Config(Settings):
     search: SearchSettings = SearchSettings()
     watchers: WatcherSettings = WatcherSettings()
     gate: GateSettings = GateSettings()
+    flush: FlushSettings = FlushSettings()
     git: GitSettings = GitSettings()
     imports: ImportSettings = ImportSettings()

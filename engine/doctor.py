@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
@@ -167,12 +166,6 @@ def _machine(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("ok", "ripgrep: there, for searching without the index")
     else:
         yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")
-    if importlib.util.find_spec("wordllama") is None:
-        yield Finding(
-            "warning", "local embeddings are missing: search goes by words alone", "pip install wordllama"
-        )
-    else:
-        yield Finding("ok", "local embeddings: there")
     if os.access(workspace.root, os.W_OK):
         free = shutil.disk_usage(workspace.root).free
         level: Level = "ok" if free > 256 * 1024 * 1024 else "warning"

@@ -19,10 +19,11 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
-    from engine.context.compiled import Compiled
+    from engine.context.compiled import Compiled, Section
     from engine.events import EngineEvent
     from engine.feed import FeedEntry
     from engine.live import Live
+    from engine.revisions import Revisions
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
     from engine.topics.library import TopicsDelta
@@ -196,7 +197,13 @@ class Engine(Parts):
     # A prompt comes out.
 
     def compile(
-        self, text: str, *, budget: int | None = None, session_id: str = "", ask: bool = True
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        session_id: str = "",
+        ask: bool = True,
+        record: bool = False,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -205,6 +212,7 @@ class Engine(Parts):
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
             session_id: The session whose earlier turns belong to it.
             ask: Whether the gate may be asked.
+            record: Log what the prompt holds, because it is really sent; its reply shows what was of use.
 
         Raises:
             BudgetError: What may never be dropped exceeds the budget.
@@ -212,11 +220,23 @@ class Engine(Parts):
         """
         from engine.turns import Before  # noqa: PLC0415 — a message tried by hand needs none
 
-        before = self.turns.before(self.conversations.of_session(session_id)) if session_id else Before()
+        conversation = self.conversations.of_session(session_id) if session_id else None
+        before = self.turns.before(conversation) if conversation else Before()
         message = Message(text, session_id=session_id, at=self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
         self.refresh_index()
-        return self.prompts.compile(text, trace, before, budget=budget)
+        compiled = self.prompts.compile(text, trace, before, budget=budget)
+        if record:
+            turn = f"{conversation.path}#{conversation.end}" if conversation else ""
+            self.injections.record(compiled, text, session_id=session_id, turn=turn)
+        return compiled
+
+    @property
+    def revisions(self) -> Revisions:
+        """The workspace as it was at any commit: prompts of the past."""
+        from engine.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
+
+        return Revisions(self.files, self.repository, engines=Engine.open, now=self, clock=self.clock)
 
     def compile_of(self, key: str) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
@@ -225,6 +245,26 @@ class Engine(Parts):
             return None
         text, trace, before = found
         return self.prompts.compile(text, trace, before)
+
+    def compile_before(self, key: str) -> Compiled | None:
+        """The prompt for the person's message before the one of ``compile_of``; ``None`` for the first."""
+        found = self.turns.asked_before(key)
+        if found is None:
+            return None
+        text, trace, before = found
+        return self.prompts.compile(text, trace, before)
+
+    def lines_of(self, section: Section) -> tuple[int, ...]:
+        """The line of its file for each line of a section, 0 for one that stands in none; see ``lines``."""
+        from engine.context.lines import source_lines  # noqa: PLC0415 — only a face shows them
+
+        return source_lines(section, self.files)
+
+    def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
+        """Writes a prompt into a file below ``scratch/``; whether the name was free, or ``replace`` is on."""
+        from engine.context.keeping import keep_prompt  # noqa: PLC0415 — hardly ever needed
+
+        return keep_prompt(self.files, path, text, replace=replace)
 
     # Finding.
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from engine.activation.trace import Trace
     from engine.context.compiled import Compiled
+    from engine.context.flush_record import FlushRecord
     from engine.errors import Problem
     from engine.transcripts.turn import Turn
 
@@ -51,6 +52,29 @@ class PromptCompiled:
 
     key: str
     compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class FlushDue:
+    """Turns of a conversation are about to leave the window; notes of them are taken now (spec 6.4).
+
+    Attributes:
+        first, last: Numbers of the first and the last turn of a part that is flushed at once, from 1.
+    """
+
+    at: datetime
+    path: str
+    session_id: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """What became of a part of ``FlushDue``."""
+
+    at: datetime
+    record: FlushRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +154,8 @@ EngineEvent = (
     | TurnTraced
     | Signal
     | PromptCompiled
+    | FlushDue
+    | Flushed
     | FileChanged
     | TopicsReloaded
     | Committed

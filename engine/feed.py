@@ -7,13 +7,15 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.activation.trace import Trace
 from engine.events import (
     Committed,
     EngineEvent,
     FileChanged,
+    FlushDue,
+    Flushed,
     Signal,
     TopicsReloaded,
     Trouble,
@@ -22,8 +24,22 @@ from engine.events import (
 )
 from engine.transcripts.turn import KnowledgeChange, Turn
 
+if TYPE_CHECKING:
+    from engine.context.flush_record import FlushRecord
+
 FeedKind = Literal[
-    "user", "agent", "tool", "system", "memory", "file", "topics", "cron", "webhook", "commit", "trouble"
+    "user",
+    "agent",
+    "tool",
+    "system",
+    "memory",
+    "file",
+    "topics",
+    "cron",
+    "webhook",
+    "commit",
+    "flush",
+    "trouble",
 ]
 
 KEPT_ENTRIES = 20_000
@@ -75,12 +91,33 @@ def entry_of(event: EngineEvent) -> FeedEntry | None:
             if problems:
                 return FeedEntry(at, "trouble", "; ".join(str(problem) for problem in problems), "topics")
             return FeedEntry(at, "topics", ", ".join(changed), "reloaded")
+        case FlushDue(at=at, first=first, last=last):
+            return FeedEntry(at, "flush", _turns(first, last), "flushing")
+        case Flushed(at=at, record=record):
+            return _entry_of_flush(at, record)
         case Committed(at=at, revision=revision, subject=subject):
             return FeedEntry(at, "commit", subject, revision[:7])
         case Trouble(at=at, text=text):
             return FeedEntry(at, "trouble", text)
         case _:
             return None
+
+
+def _entry_of_flush(at: datetime, record: FlushRecord) -> FeedEntry:
+    said: list[str] = []
+    if record.items:
+        said.append("1 note" if len(record.items) == 1 else f"{len(record.items)} notes")
+    if record.held:
+        said.append(f"{len(record.held)} held for review")
+    if record.error:
+        said.append(record.error)
+    if record.status == "nothing" and not said:
+        said.append("nothing worth keeping")
+    return FeedEntry(at, "flush", f"{_turns(record.first, record.last)}: {', '.join(said)}", record.status)
+
+
+def _turns(first: int, last: int) -> str:
+    return f"turn {first}" if first == last else f"turns {first}–{last}"
 
 
 def note_of(trace: Trace) -> str:
@@ -125,6 +162,16 @@ class FeedLog:
                 return
             entry = entry_of(event)
             if entry is None:
+                return
+            name = ""
+            if isinstance(event, FlushDue):
+                name = f"flush {event.path} {event.first}"
+            elif isinstance(event, Flushed):
+                name = f"flush {event.record.path} {event.record.first}"
+            if name:
+                # What came of a flush stands where, and in place of, what said that it is under way.
+                self._entries.pop(name, None)
+                self._entries[name] = entry
                 return
             if entry.kind == "file" and self._entries:
                 last_name, last = next(reversed(self._entries.items()))

@@ -32,6 +32,7 @@ from engine.events import (
     TurnTraced,
     WatchState,
 )
+from engine.flush_worker import FlushWorker
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.conversations import Conversation, Conversations
     from engine.feed import FeedEntry
+    from engine.flush import Flusher
+    from engine.injections.injections import Injections
     from engine.labels import Labels
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -78,6 +81,12 @@ class Worked(Protocol):
 
     @property
     def labels(self) -> Labels: ...
+
+    @property
+    def flush(self) -> Flusher: ...
+
+    @property
+    def injections(self) -> Injections: ...
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
@@ -127,6 +136,7 @@ class Live:
         self._watch_state = ("", "")
         self._due: dict[tuple[str, str], datetime] = {}
         self._threads: list[threading.Thread] = []
+        self._flushes = FlushWorker(engine, publish)
         self._logs = followed(engine.config.imports)
         self.watcher = Watcher(engine.workspace.root, self._changed, extra=self._logs)
 
@@ -148,6 +158,7 @@ class Live:
             thread = threading.Thread(target=target, name=f"autopoiesis-{name}", daemon=True)
             thread.start()
             self._threads.append(thread)
+        self._flushes.start()
         self._index_wanted.set()
 
     def stop(self) -> None:
@@ -159,6 +170,7 @@ class Live:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(timeout=5)
+        self._flushes.stop()
 
     def rescan(self) -> None:
         """Looks at every file again, e.g. when the terminal gets the focus back."""
@@ -308,7 +320,9 @@ class Live:
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
+            self._flushes.look(path, compiled)
             self._engine.labels.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
+            self._engine.injections.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
 
     def _tell_problems(self) -> None:
         """Tells of patterns that only a message showed to be unusable; the others are known from loading."""

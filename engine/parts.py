@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
     from engine.feed import FeedLog
+    from engine.flush import Flusher
+    from engine.flush_log import FlushLog
+    from engine.injections.injections import Injections
     from engine.labels import Labels
+    from engine.presets import Presets
+    from engine.probes.probes import Probes
     from engine.prompts import Prompts
     from engine.search.index import SearchIndex
     from engine.store.repository import Repository
@@ -177,6 +182,20 @@ class Parts:
         )
 
     @part
+    def injections(self) -> Injections:
+        """Prompts that were used, and which files were of use in them."""
+        from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
+
+        return Injections(self.files, lambda: self.turns, self.clock, self.trouble)
+
+    @part
+    def probes(self) -> Probes:
+        """The person's own regression suite."""
+        from engine.probes.probes import Probes  # noqa: PLC0415 — only where probes are kept or run
+
+        return Probes(self.files, lambda: self.repository, self.clock)
+
+    @part
     def tuning(self) -> Tuning:
         """Tunes topics by what was decided."""
         from engine.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
@@ -190,6 +209,13 @@ class Parts:
             clock=self.clock,
             edited=self.edited,
         )
+
+    @part
+    def presets(self) -> Presets:
+        """Named sets of files for the prompt, and which are active."""
+        from engine.presets import Presets  # noqa: PLC0415 — a compile reads them by itself
+
+        return Presets(self.files, lambda: self.repository, lambda: self.config)
 
     @part
     def pipeline(self) -> WatcherPipeline:
@@ -210,7 +236,12 @@ class Parts:
         """The search index; a cache of the files."""
         from engine.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
 
-        return assemble_index(self.workspace, self.files, self.config.search)
+        return assemble_index(
+            self.workspace,
+            self.files,
+            self.config.search,
+            references=lambda: self.injections.references(),
+        )
 
     @part
     def compiler(self) -> ContextCompiler:
@@ -224,4 +255,31 @@ class Parts:
         """Compiles prompts for messages and their traces."""
         from engine.prompts import Prompts  # noqa: PLC0415 — not for a trace
 
-        return Prompts(self.library, lambda: self.compiler, lambda: self.index, self.clock)
+        return Prompts(
+            self.library,
+            lambda: self.compiler,
+            lambda: self.index,
+            self.clock,
+            lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
+        )
+
+    @part
+    def flush_log(self) -> FlushLog:
+        """The record of flushes."""
+        from engine.flush_log import FlushLog  # noqa: PLC0415 — a message tried by hand needs none
+
+        return FlushLog(self.files, self.clock)
+
+    @part
+    def flush(self) -> Flusher:
+        """Takes notes of turns before they leave the window."""
+        from engine.assembly import assemble_flusher  # noqa: PLC0415 — only where turns leave it
+
+        return assemble_flusher(
+            self.files,
+            self.conversations,
+            self.flush_log,
+            lambda: self.config.flush,
+            clock=self.clock,
+            on_problem=self.trouble,
+        )

@@ -27,6 +27,7 @@ class Prompts:
         compiler: The compiler of now.
         index: What is retrieved from; made when something is.
         clock: Now, UTC.
+        flushed: Which of the turns before a message have been flushed, by their place from 1.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Prompts:
         compiler: Callable[[], ContextCompiler],
         index: Callable[[], SearchIndex],
         clock: Callable[[], datetime],
+        flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
     ) -> None:
         self._library = library
         self._compiler = compiler
         self._index = index
         self._clock = clock
+        self._flushed = flushed
 
     def compile(
         self, text: str, trace: Trace, before: Before = NOTHING_BEFORE, *, budget: int | None = None
@@ -57,19 +60,21 @@ class Prompts:
         """
         names = dict.fromkeys((*trace.active, *before.steering))
         topics = [self._library.get(name) for name in names]
+        today = self._clock().date()
         own = frozenset({before.path} if before.path else ())
         return self._compiler().compile(
             CompileRequest(
                 message=text,
-                today=self._clock().date(),
+                today=today,
                 topics=tuple(topic for topic in topics if topic is not None),
                 trace=trace,
                 history=before.turns,
                 retrieve=lambda query, limit, without: self._index().search(
-                    query, limit=limit, exclude=without | own
+                    query, limit=limit, exclude=without | own, today=today, in_full=False
                 ),
                 budget=budget,
                 session_id=before.session_id,
                 corrections=before.corrections,
+                flushed=self._flushed(before) if before.turns else frozenset(),
             )
         )

@@ -157,6 +157,16 @@ class Turns:
             return None
         return turn.text, trace, self.before(conversation, ordinal)
 
+    def asked_before(self, key: str) -> tuple[str, Trace, Before] | None:
+        """As ``asked_at`` for the person's message before that one; ``None`` when it is the first."""
+        found = self.find(key)
+        if found is None:
+            return None
+        conversation, ordinal = found
+        asked = self._question(conversation, ordinal)
+        earlier = self._question(conversation, asked - 1) if asked is not None else None
+        return None if earlier is None else self.asked_at(str(TurnKey(conversation.path, earlier)))
+
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges of a conversation whose answers gained something from a turn on, oldest first.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,8 @@ TOKENS_READ = 256
 
 _LONGEST = 100
 _LONGEST_PIECE = 20
+_TOKENS_KEPT = 50_000
+_PAIRS_KEPT = 100_000
 _TOKEN = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
 
 
@@ -62,11 +64,11 @@ class TokenVectors:
         try:
             self._rows = numpy.load(folder / "vectors.npy", mmap_mode="r").view(numpy.ndarray)
             self._scales = numpy.load(folder / "scales.npy")
-            self._pieces = Pieces((folder / "pieces.txt").read_bytes())
+            pieces = Pieces((folder / "pieces.txt").read_bytes())
             if (
                 self._rows.ndim != 2
                 or self._scales.shape != self._rows.shape[:1]
-                or len(self._pieces) > len(self._rows)
+                or len(pieces) > len(self._rows)
             ):
                 raise ValueError("they do not belong together")
         except (OSError, EOFError, ValueError) as error:
@@ -77,8 +79,9 @@ class TokenVectors:
             ) from error
         # Vectors that were trained anew have other scales. To read all vectors takes longer than to score.
         self.version = f"{self._rows.shape}-{zlib.crc32(self._scales.tobytes()):08x}"
-        self._first_pair = len(self._pieces)
-        self._pairs = len(self._rows) - len(self._pieces)
+        self._split = splitter(pieces)
+        self._first_pair = len(pieces)
+        self._pairs = len(self._rows) - len(pieces)
 
     @property
     def dimensions(self) -> int:
@@ -91,7 +94,7 @@ class TokenVectors:
 
         vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
         for index, text in enumerate(texts):
-            rows = rows_of(tokens_of(text), self._pieces, self._first_pair, self._pairs)
+            rows = rows_of(tokens_of(text), self._split, self._first_pair, self._pairs)
             if rows:
                 total = self._sum(rows)
                 length = float(numpy.sqrt(total @ total))
@@ -107,16 +110,25 @@ class TokenVectors:
         return total
 
 
-def rows_of(tokens: Sequence[str], pieces: Rows, first_pair: int, pairs: int) -> list[int]:
+Split = Callable[[str], tuple[int, ...]]
+"""Gives a token the rows of its pieces."""
+
+
+def splitter(pieces: Rows) -> Split:
+    """Cuts tokens into pieces, and remembers how it cut the latest ones: texts repeat their words."""
+    return lru_cache(maxsize=_TOKENS_KEPT)(lambda token: tuple(_split(token, pieces)))
+
+
+def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) -> list[int]:
     """The rows of a text's pieces and of its pairs of neighbouring words.
 
     Args:
         tokens: Its tokens.
-        pieces: The row of each piece.
+        split: Cuts a token into pieces.
         first_pair: The first row for pairs.
         pairs: How many rows there are for them.
     """
-    rows = [row for token in tokens for row in _split(token, pieces)]
+    rows = [row for token in tokens for row in split(token)]
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]
     if pairs and len(plain) > 2:
         rows += [first_pair + _hash(f"{first} {second}") % pairs for first, second in pairwise(plain)]
@@ -151,7 +163,7 @@ def tokens_of(text: str) -> list[str]:
     return [token[:_LONGEST] for token in found]
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=_PAIRS_KEPT)
 def _hash(text: str) -> int:
     """FNV-1a, 32 bits: the same in every process."""
     value = 2166136261

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from engine.config import GateSettings
     from engine.providers.base import CompletionProvider
 
 
-def completer_for(settings: GateSettings) -> CompletionProvider | None:
-    """The service that answers gate questions; ``None`` when ``gate.provider`` needs none.
+class ServiceSettings(Protocol):
+    """Settings that name a service: those of the gate and of the flush."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def base_url(self) -> str: ...
+
+
+def completer_for(settings: ServiceSettings) -> CompletionProvider | None:
+    """The service that settings mean; ``None`` when what they name needs none.
 
     Nothing is connected and no key is read yet: a missing key shows when the first question is asked.
     """

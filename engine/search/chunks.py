@@ -19,11 +19,13 @@ from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
 from engine.transcripts.turn import Turn
 
-VERSION = "1"
+VERSION = "2"
 """Changes whenever the same file would be cut otherwise; every file is then read anew."""
 
 MAX_CHARACTERS = 1200
-"""Longest chunk; a section or turn beyond it is split between paragraphs, then lines, then sentences."""
+"""Longest chunk; what is beyond it is split between paragraphs, then lines, then sentences."""
+MAX_TURN_CHARACTERS = 6000
+"""The same for a turn, whose parts answer one question and are understood together."""
 
 HEADING_SEPARATOR = " › "
 
@@ -34,6 +36,7 @@ _HEADING = re.compile(r" {0,3}#")
 _MOST_HEADINGS = 5000
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"')\]]*\s")
 _WORD = re.compile(r"[^\W_]+")
+_NAMED = re.compile(r"\s*([^\W\d_][\w'’.-]{0,30}(?: [^\W\d_][\w'’.-]{0,30}){0,2}):\s")
 _NAMING_FIELDS = ("title", "name", "description", "topic", "project")
 
 
@@ -43,7 +46,8 @@ class Piece:
 
     Attributes:
         chunk: The chunk.
-        speaker: ``user``, ``agent`` or ``system`` in a transcript; ``""`` elsewhere.
+        speaker: ``user``, ``agent`` or ``system`` in a transcript, and behind it the name with which the turn
+        begins (``Caroline: …``); ``""`` elsewhere.
         about: Words that lead to the chunk without standing in it: its date in words; with a file's first
         chunk
             also the file's name, title, description and tags.
@@ -153,15 +157,25 @@ def _decoded(data: bytes) -> str:
 
 def _turn_spans(lines: Sequence[str], turns: Sequence[Turn], date: str) -> Iterator[_Span]:
     for turn, end, heading, day in _placed(turns, len(lines), date):
-        for start, last, text in _cut(lines[turn.line : end], turn.line + 1):
-            yield _Span(start, last, text, heading, day, turn.role)
+        speaker = ""
+        for start, last, text in _cut(lines[turn.line : end], turn.line + 1, MAX_TURN_CHARACTERS):
+            speaker = speaker or _speaker(turn.role, text)
+            yield _Span(start, last, text, heading, day, speaker)
 
 
 def _log_spans(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[_Span]:
     for turn, end, heading, day in _placed(turns, line_count, date):
         _, *body = _encodable(transcript_format.render_turn(turn)).split("\n")
-        for _, _, text in _cut(body, 1):
-            yield _Span(turn.line, max(end, turn.line), text, heading, day, turn.role)
+        speaker = ""
+        for _, _, text in _cut(body, 1, MAX_TURN_CHARACTERS):
+            speaker = speaker or _speaker(turn.role, text)
+            yield _Span(turn.line, max(end, turn.line), text, heading, day, speaker)
+
+
+def _speaker(role: str, text: str) -> str:
+    """The role, and the name before a colon at the turn's beginning: a chat has more than two sides."""
+    named = _NAMED.match(text)
+    return f"{role} {named[1]}" if named and named[1][0].isupper() else role
 
 
 def _placed(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[tuple[Turn, int, str, str]]:
@@ -200,16 +214,16 @@ def _is_parent(section: MarkdownSection, following: MarkdownSection | None) -> b
     return following is not None and following.level > section.level
 
 
-def _cut(lines: Sequence[str], first_line: int) -> Iterator[tuple[int, int, str]]:
+def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> Iterator[tuple[int, int, str]]:
     """First line, last line and text of pieces no longer than the limit, split where it hurts least."""
     start, end, size = 0, 0, 0
     for top, bottom in _paragraphs(lines):
         length = sum(len(line) + 1 for line in lines[top:bottom])
-        if size and size + length > MAX_CHARACTERS:
+        if size and size + length > most:
             yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
             size = 0
-        if length > MAX_CHARACTERS + 1:
-            yield from _cut_paragraph(lines[top:bottom], first_line + top)
+        if length > most + 1:
+            yield from _cut_paragraph(lines[top:bottom], first_line + top, most)
             continue
         if not size:
             start = top
@@ -240,15 +254,15 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _cut_paragraph(lines: Sequence[str], first_line: int) -> Iterator[tuple[int, int, str]]:
+def _cut_paragraph(lines: Sequence[str], first_line: int, most: int) -> Iterator[tuple[int, int, str]]:
     start, size = 0, 0
     for index, line in enumerate(lines):
-        if size and size + len(line) + 1 > MAX_CHARACTERS:
+        if size and size + len(line) + 1 > most:
             if text := "\n".join(lines[start:index]).strip("\n"):
                 yield first_line + start, first_line + index - 1, text
             start, size = index, 0
-        if len(line) > MAX_CHARACTERS:
-            for text in _cut_line(line):
+        if len(line) > most:
+            for text in _cut_line(line, most):
                 yield first_line + index, first_line + index, text
             start, size = index + 1, 0
         else:
@@ -257,14 +271,14 @@ def _cut_paragraph(lines: Sequence[str], first_line: int) -> Iterator[tuple[int,
         yield first_line + start, first_line + len(lines) - 1, text
 
 
-def _cut_line(line: str) -> Iterator[str]:
+def _cut_line(line: str, most: int) -> Iterator[str]:
     start = 0
-    while len(line) - start > MAX_CHARACTERS:
-        window = line[start : start + MAX_CHARACTERS]
+    while len(line) - start > most:
+        window = line[start : start + most]
         ends = [match.end() for match in _SENTENCE_END.finditer(window)]
-        cut = ends[-1] if ends and ends[-1] > MAX_CHARACTERS // 3 else window.rfind(" ") + 1
-        if cut <= MAX_CHARACTERS // 3:
-            cut = MAX_CHARACTERS
+        cut = ends[-1] if ends and ends[-1] > most // 3 else window.rfind(" ") + 1
+        if cut <= most // 3:
+            cut = most
         if window[:cut].strip():
             yield window[:cut]
         start += cut

@@ -21,8 +21,8 @@ import apsw
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
+from engine.search.described import counted, listed
 from engine.search.folding import Folding
-from engine.search.lookup import counted, listed
 from engine.search.results import Category, Chunk, SearchResult
 from engine.search.sources import FOLDERS, MAX_BYTES, Reader, Source, all_sources
 from engine.store.paths import Workspace

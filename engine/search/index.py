@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import apsw
@@ -21,11 +22,12 @@ from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 
 if TYPE_CHECKING:
     from engine.config import SearchSettings
-    from engine.search.embeddings import Embedder
+    from engine.search.embeddings import Embedder, Floats
     from engine.search.sources import Reader
     from engine.search.writer import Progress
     from engine.store.paths import Workspace
@@ -45,6 +47,7 @@ class SearchIndex:
         settings: The weights.
         embedder: Gives vectors; ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
+        references: Gives useful references by path, which ranking counts.
         read_only: Never write: neither index nor repair.
         lock_timeout_s: Seconds to wait for another process that is indexing.
     """
@@ -57,6 +60,7 @@ class SearchIndex:
         embedder: Embedder | None = None,
         *,
         without_vectors: str = _NO_EMBEDDER,
+        references: Callable[[], Mapping[str, int]] = dict,
         read_only: bool = False,
         lock_timeout_s: float = 30.0,
     ) -> None:
@@ -65,8 +69,10 @@ class SearchIndex:
         self._settings = settings
         self._embedder = embedder
         self._without_vectors = "" if embedder else without_vectors
+        self._references = references
         self._read_only = read_only
         self._path = workspace.database
+        self._resident = Resident(workspace.scratch, read_only=read_only)
         self._readers = database.Readers(self._path)
         self._closing = threading.Event()
         self._maintenance = Maintenance(
@@ -74,6 +80,7 @@ class SearchIndex:
             reader,
             embedder,
             self._without_vectors,
+            self._resident,
             read_only=read_only,
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
@@ -90,6 +97,8 @@ class SearchIndex:
         exclude: Collection[str] = (),
         *,
         use_vectors: bool = True,
+        today: date | None = None,
+        in_full: bool = True,
     ) -> list[SearchResult]:
         """The chunks that answer a query best, best first.
 
@@ -103,6 +112,8 @@ class SearchIndex:
             category: Only files of this category.
             exclude: Workspace-relative paths of files left out.
             use_vectors: ``False`` searches by words alone, and loads no model.
+            today: What ``last week`` is counted from, and age; the present day unless given.
+            in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
 
         Raises:
             IndexFailed: There is no such category.
@@ -112,10 +123,19 @@ class SearchIndex:
         limit = min(limit, MAX_LIMIT)
         if not terms or limit < 1:
             return []
-        excluded = frozenset(exclude)
+        asked = _Asked(
+            query,
+            terms,
+            limit,
+            known,
+            frozenset(exclude),
+            use_vectors,
+            today or datetime.now(UTC).date(),
+            in_full,
+        )
         damaged: database.Identity | None = None
         try:
-            return self._ask(query, terms, limit, known, excluded, use_vectors)
+            return self._ask(asked)
         except Unavailable as error:
             why, repairable = error.why, True
         except schema.ForeignDatabase as error:
@@ -134,7 +154,7 @@ class SearchIndex:
             terms,
             limit=limit,
             category=known,
-            exclude=excluded,
+            exclude=asked.exclude,
             because=why,
         )
 
@@ -200,26 +220,48 @@ class SearchIndex:
         self.settle()
         self._readers.close()
 
-    def _ask(
-        self,
-        query: str,
-        terms: tuple[str, ...],
-        limit: int,
-        category: Category | None,
-        exclude: frozenset[str],
-        use_vectors: bool,
-    ) -> list[SearchResult]:
+    def _ask(self, asked: _Asked) -> list[SearchResult]:
         settings = self._settings
-        wanted = self._embedder if use_vectors and settings.vector_weight > 0 else None
-        with self._readers.borrow(vectors=wanted is not None) as (connection, without):
+        by_list = settings.ranking == "spec"
+        wanted = self._embedder if asked.use_vectors and settings.weights[1] > 0 else None
+        with self._readers.borrow(vectors=by_list and wanted is not None) as (connection, without):
             self._require_ready(connection)
-            vector = b""
+            vector: Floats | None = None
             if wanted and not without and vectors.are_of(connection, wanted):
-                vector = self._query_vector(wanted, query)
-            question = lookup.Question(
-                terms, vector, limit, category, exclude, settings.bm25_weight, settings.vector_weight
+                vector = self._query_vector(wanted, asked.query)
+            if by_list:
+                packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
+                return lookup.answer(
+                    connection,
+                    lookup.Question(
+                        asked.terms,
+                        packed,
+                        asked.limit,
+                        asked.category,
+                        asked.exclude,
+                        *settings.weights,
+                        in_full=asked.in_full,
+                    ),
+                )
+            from engine.search.resident import answer  # noqa: PLC0415 — brings numpy
+
+            return answer.answer(
+                self._resident,
+                connection,
+                answer.Question(
+                    query=asked.query,
+                    terms=asked.terms,
+                    vector=vector,
+                    limit=asked.limit,
+                    category=asked.category,
+                    exclude=asked.exclude,
+                    weights=settings.weights,
+                    today=asked.today,
+                    half_life_days=settings.half_life_days,
+                    references=self._references(),
+                    in_full=asked.in_full,
+                ),
             )
-            return lookup.answer(connection, question)
 
     def _require_ready(self, connection: apsw.Connection) -> None:
         version = schema.version_of(connection)
@@ -230,14 +272,14 @@ class SearchIndex:
         if schema.get_meta(connection, "complete") != "1":
             raise Unavailable("building", "the search index is being made")
 
-    def _query_vector(self, embedder: Embedder, query: str) -> bytes:
+    def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         try:
-            found = embedder.embed([query])
+            found = embedder.embed([query])[0]
         except EMBEDDING_FAULTS as error:
             self._without_vectors = f"the embedding model failed ({error})"
-            return b""
+            return None
         self._without_vectors = ""
-        return vectors.packed(found)[0]
+        return found if found.any() else None
 
     def _ready(self, connection: apsw.Connection) -> IndexStatus:
         numbers = connection.execute(
@@ -286,6 +328,20 @@ class SearchIndex:
             self._trouble = ""
         except AutopoiesisError as error:
             self._trouble = str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments of a search, checked."""
+
+    query: str
+    terms: tuple[str, ...]
+    limit: int
+    category: Category | None
+    exclude: frozenset[str]
+    use_vectors: bool
+    today: date
+    in_full: bool
 
 
 def _category(category: str | None) -> Category | None:

@@ -1,15 +1,16 @@
-"""A query answered from the database: found by words and by meaning, merged, described (spec 7.1, 7.3)."""
+"""A query answered as the specification says: two lists from the database, merged by weights (spec 7.1)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import apsw
 
-from engine.search import matches, schema, vectors
-from engine.search.fusion import Candidate, Ranked, merge
+from engine.search import schema, vectors
+from engine.search.described import Chosen, Wording, described
+from engine.search.fusion import Candidate, merge
 from engine.search.query import match_expression
 from engine.search.results import Category, SearchResult
 
@@ -36,6 +37,7 @@ class Question:
         exclude: Paths of files left out.
         lexical_weight: As in ``fusion.merge``.
         vector_weight: As in ``fusion.merge``.
+        in_full: As in ``described.Wording``.
     """
 
     terms: tuple[str, ...]
@@ -45,6 +47,7 @@ class Question:
     exclude: Collection[str]
     lexical_weight: float
     vector_weight: float
+    in_full: bool = True
 
     @property
     def depth(self) -> int:
@@ -73,7 +76,17 @@ def answer(connection: apsw.Connection, question: Question) -> list[SearchResult
             )
         _complete(connection, question, found)
     ranked = merge(found.values(), question.lexical_weight, question.vector_weight)[: question.limit]
-    return _described(connection, question, ranked)
+    chosen = [
+        Chosen(
+            one.candidate.chunk,
+            one.score,
+            one.candidate.lexical_rank,
+            one.candidate.vector_rank,
+            one.candidate.cosine,
+        )
+        for one in ranked
+    ]
+    return described(connection, Wording(question.terms, question.depth, question.in_full), chosen)
 
 
 def _by_words(connection: apsw.Connection, question: Question) -> list[Candidate]:
@@ -131,73 +144,3 @@ def _complete(connection: apsw.Connection, question: Question, found: dict[int, 
     )
     for chunk, rank in rows:
         found[chunk] = replace(found[chunk], bm25=-rank)
-
-
-def _described(
-    connection: apsw.Connection, question: Question, ranked: Sequence[Ranked]
-) -> list[SearchResult]:
-    rows = connection.execute(
-        "SELECT chunks.id, files.category, chunks.end_line, chunks.heading, chunks.date, chunks.about,"
-        " chunks.text"
-        " FROM chunks JOIN files ON files.id = chunks.file_id"
-        " WHERE chunks.id IN (SELECT value FROM json_each(?))",
-        (json.dumps([one.candidate.chunk for one in ranked]),),
-    )
-    described = {row[0]: row[1:] for row in rows}
-    finder = matches.Finder(question.terms, matches.stemmer(connection))
-    results: list[SearchResult] = []
-    for one in ranked:
-        category, end, heading, date, about, text = described[one.candidate.chunk]
-        within = finder.find(text)
-        all_within = len(within.terms) == len(question.terms)
-        around = () if all_within else finder.find(f"{heading} {about}").terms
-        results.append(
-            SearchResult(
-                path=one.candidate.path,
-                start_line=one.candidate.line,
-                end_line=end,
-                category=category,
-                heading=heading,
-                date=date,
-                snippet=matches.snippet(text, within),
-                text=text,
-                score=one.score,
-                lexical_rank=one.candidate.lexical_rank,
-                vector_rank=one.candidate.vector_rank,
-                source="index",
-                why=_why(one.candidate, question, within.terms, around),
-            )
-        )
-    return results
-
-
-def _why(candidate: Candidate, question: Question, within: Collection[str], around: Collection[str]) -> str:
-    present = [term for term in question.terms if term in within or term in around]
-    if present:
-        words = f"Holds {counted(len(present), len(question.terms))}: {listed(present)}"
-        outside = [term for term in present if term not in within]
-        if outside:
-            words += f" ({listed(outside)} in its heading or file)"
-        words += (
-            f", place {candidate.lexical_rank} by words"
-            if candidate.lexical_rank
-            else f", below the first {question.depth} by words"
-        )
-    else:
-        words = "Holds none of the words"
-    if candidate.cosine is None:
-        return f"{words}."
-    if candidate.vector_rank:
-        return f"{words}; place {candidate.vector_rank} by meaning (likeness {candidate.cosine:.2f})."
-    return f"{words}; below the first {question.depth} by meaning (likeness {candidate.cosine:.2f})."
-
-
-def counted(present: int, asked: int) -> str:
-    """``2 of 3 words``."""
-    return f"{present} of {asked} word{'' if asked == 1 else 's'}"
-
-
-def listed(terms: Sequence[str], most: int = 6) -> str:
-    """Words in a sentence; of many, the first."""
-    more = f" and {len(terms) - most} more" if len(terms) > most else ""
-    return ", ".join(terms[:most]) + more

@@ -16,6 +16,7 @@ from engine.search.reports import IndexReport, Skipped, VerifyReport
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
+    from engine.search.resident.resident import Resident
     from engine.search.sources import Reader
     from engine.search.writer import Outcome, Progress
     from engine.store.paths import Workspace
@@ -35,6 +36,7 @@ class Maintenance:
         reader: What reads the files.
         embedder: Gives vectors; ``None`` for search by words alone.
         without_vectors: Why there is no embedder.
+        resident: The copy in memory, whose image is brought up to date as well.
         read_only: Refuse everything.
         lock_timeout_s: Seconds to wait for another process.
         stopping: Asked between steps whether to end early.
@@ -46,6 +48,7 @@ class Maintenance:
         reader: Reader,
         embedder: Embedder | None,
         without_vectors: str,
+        resident: Resident,
         *,
         read_only: bool,
         lock_timeout_s: float,
@@ -55,6 +58,7 @@ class Maintenance:
         self._reader = reader
         self._embedder = embedder
         self._without_vectors = without_vectors
+        self._resident = resident
         self._read_only = read_only
         self._lock_timeout_s = lock_timeout_s
         self._stopping = stopping
@@ -141,6 +145,8 @@ class Maintenance:
             chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
             rows = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
             skipped = tuple(Skipped(path, why) for path, why in rows)
+            if not outcome.stopped and schema.get_meta(connection, "complete") == "1":
+                self._resident.keep(connection)
             if paths is None:
                 # After a few files the log may stay: emptying it syncs the disk, the costliest step of all.
                 connection.set_busy_timeout(0)

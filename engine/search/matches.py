@@ -9,6 +9,8 @@ from typing import cast
 
 import apsw
 
+from engine.search import schema
+
 SNIPPET_CHARACTERS = 300
 
 _CUT = re.compile(r"[.!?…。！？](\s+)|\n")
@@ -33,7 +35,7 @@ class Matches:
 
 def stemmer(connection: apsw.Connection) -> Stems:
     """Words cut and stemmed exactly as the index does it. The connection may be one to an empty database."""
-    tokenizer = connection.fts5_tokenizer("porter", ["unicode61"])
+    tokenizer = connection.fts5_tokenizer(*schema.TOKENIZER)
 
     def stems(data: bytes) -> Spans:
         found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)

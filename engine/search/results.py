@@ -36,9 +36,9 @@ class Chunk:
     text: str
 
 
-ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "recency", "use"]
+ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"]
 """What a score is made of: the chunk's words and meaning, what stands around it, the rest of its session, who
-said it, how old it is, and how often it was of use."""
+said it, whether its date was asked for, how old it is, and how often it was of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,14 @@ class SearchResult:
         date: As in ``Chunk``.
         snippet: The best lines of the chunk, plain text.
         text: The whole chunk.
-        score: The merged score, 0 to 1.
+        score: 0 to 1, as a share of the best result's; with ``search.ranking: spec`` the merged score.
         lexical_rank: 1-based rank by words; ``None`` when the words did not find it.
         vector_rank: 1-based rank by meaning; ``None`` likewise.
         source: ``index``, ``ripgrep`` or ``scan``: who answered.
         why: One sentence.
         shares: What the score is made of, largest first; empty where nobody ranked by signals.
+        speaker: In a transcript ``user``, ``agent`` or ``system``, and behind it the speaker's name where the
+            turn begins with one; ``""`` elsewhere.
     """
 
     path: str
@@ -84,3 +86,4 @@ class SearchResult:
     source: Literal["index", "ripgrep", "scan"]
     why: str
     shares: tuple[Share, ...] = ()
+    speaker: str = ""

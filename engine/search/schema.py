@@ -17,6 +17,7 @@ floats, and likenesses within a hundredth.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from engine.errors import IndexFailed
 
 APPLICATION_ID = 0x41504F49
 """Stands in the database's header: this file is ours (``APOI``)."""
+
+TOKENIZER = ("porter", ["unicode61"])
+"""What cuts texts into terms, as ``chunk_words`` is told below."""
 
 BM25_WEIGHTS = (1.0, 0.8, 0.4)
 """How much a word counts in a chunk's text, heading and surroundings."""
@@ -92,7 +96,19 @@ def _first_tables(connection: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables,)
+def _stamps(connection: apsw.Connection) -> None:
+    """What tells the copy in memory that something has changed."""
+    connection.execute(
+        """
+        ALTER TABLE files ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;  -- of the last change
+        CREATE INDEX files_by_stamp ON files (stamp);
+        CREATE TABLE gone (file INTEGER PRIMARY KEY, stamp INTEGER NOT NULL);
+        """
+    )
+    set_meta(connection, "index", secrets.token_hex(8))
+
+
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first_tables, _stamps)
 """Step ``n`` takes a database from version ``n`` to ``n + 1``. Steps are added, never changed."""
 
 
@@ -144,6 +160,13 @@ def get_meta(connection: apsw.Connection, key: str) -> str:
     """A value of the ``meta`` table; ``""`` when it is not there."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
+
+
+def next_stamp(connection: apsw.Connection) -> int:
+    """A stamp for the changes of the transaction that is under way."""
+    stamp = int(get_meta(connection, "stamp") or 0) + 1
+    set_meta(connection, "stamp", str(stamp))
+    return stamp
 
 
 def set_meta(connection: apsw.Connection, key: str, value: str) -> None:

@@ -24,7 +24,7 @@ _Item = TypeVar("_Item")
 
 _FILE_COLUMNS = (
     "path, category, session_id, title, date, tags, line_count, skipped,"
-    " sha256, size, mtime_ns, read_ns, chunk_count, digest"
+    " sha256, size, mtime_ns, read_ns, chunk_count, digest, stamp"
 )
 _CHUNK_COLUMNS = "position, start_line, end_line, speaker, date, heading, about, text"
 
@@ -151,10 +151,14 @@ class Writer:
         self._progress(0, total)
         for ids in _batches(gone, _BATCH_TEXTS):
             with self._connection:
+                stamp = schema.next_stamp(self._connection)
                 self._connection.executemany(
                     "DELETE FROM chunks WHERE file_id = ?", [(file,) for file in ids]
                 )
                 self._connection.executemany("DELETE FROM files WHERE id = ?", [(file,) for file in ids])
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO gone (file, stamp) VALUES (?, ?)", [(file, stamp) for file in ids]
+                )
             self.outcome.removed += len(ids)
         for batch in self._read(pending, known):
             self._write(batch)
@@ -186,9 +190,12 @@ class Writer:
             yield batch
 
     def _write(self, batch: Sequence[Change]) -> None:
-        packed = self._embed([_embedded_text(row[5], row[7]) for change in batch for row in change.new])
+        packed = self._embed(
+            [_embedded_text(row[3], row[5], row[7]) for change in batch for row in change.new]
+        )
         following = iter(packed)
         with self._connection:
+            stamp = schema.next_stamp(self._connection)
             for change in batch:
                 if change.known is not None and change.is_none:
                     self._connection.execute(
@@ -203,7 +210,7 @@ class Writer:
                     )
                     self.outcome.unchanged += 1
                     continue
-                for chunk in self._write_file(change):
+                for chunk in self._write_file(change, stamp):
                     if packed:
                         vectors.store(self._connection, [(chunk, next(following))])
                 if change.known is None:
@@ -212,7 +219,7 @@ class Writer:
                     self.outcome.changed += 1
         self.outcome.embedded += sum(1 for vector in packed if vector)
 
-    def _write_file(self, change: Change) -> list[int]:
+    def _write_file(self, change: Change, stamp: int) -> list[int]:
         """Write a file's row and bring its chunks up to date; gives the ids of the new ones."""
         connection, source, contents = self._connection, change.source, change.contents
         described = (
@@ -226,7 +233,7 @@ class Writer:
             change.skipped,
         )
         read = (change.sha256, source.size, source.mtime_ns, change.read_ns, len(change.rows))
-        values = (*described, *read, file_digest(described, change.rows))
+        values = (*described, *read, file_digest(described, change.rows), stamp)
         if change.known is None:
             marks = ", ".join("?" * len(values))
             connection.execute(f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({marks})", values)
@@ -261,14 +268,20 @@ class Writer:
             return 0
         rows = list(
             self._connection.execute(
-                "SELECT id, heading, text FROM chunks WHERE vector_sum IS NULL LIMIT ?", (_BATCH_TEXTS,)
+                "SELECT id, speaker, heading, text FROM chunks WHERE vector_sum IS NULL LIMIT ?",
+                (_BATCH_TEXTS,),
             )
         )
-        packed = self._embed([_embedded_text(heading, text) for _, heading, text in rows])
+        packed = self._embed([_embedded_text(*words) for _, *words in rows])
         if not packed:
             return 0
         with self._connection:
-            vectors.store(self._connection, zip((chunk for chunk, _, _ in rows), packed, strict=True))
+            vectors.store(self._connection, zip((chunk for chunk, *_ in rows), packed, strict=True))
+            self._connection.execute(
+                "UPDATE files SET stamp = ? WHERE id IN"
+                " (SELECT file_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)))",
+                (schema.next_stamp(self._connection), json.dumps([chunk for chunk, *_ in rows])),
+            )
         self.outcome.embedded += sum(1 for vector in packed if vector)
         return len(rows)
 
@@ -294,8 +307,9 @@ class Writer:
         return packed
 
 
-def _embedded_text(heading: str, text: str) -> str:
-    return f"{heading}\n{text}" if heading else text
+def _embedded_text(speaker: str, heading: str, text: str) -> str:
+    """What a chunk's vector is made of: a turn's heading is a time, a section's says what it is about."""
+    return f"{heading}\n{text}" if heading and not speaker else text
 
 
 def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:

@@ -65,14 +65,14 @@ class SimilarityLoop:
 class SemanticRouter:
     """semantic-router's indexed router over the topics' examples, where it is installed.
 
-    It is given the static embedding that the search of this product uses, so that it needs no network. It
+    It is given the static embedding that this product uses, so that it needs no network. It
     finds the examples nearest to a message and takes the mean of each topic's.
 
     Attributes:
         encoder: The embedding's name.
     """
 
-    encoder = "wordllama"
+    encoder = "the shipped vectors"
 
     def __init__(self, router: Callable[[str], object]) -> None:
         self._router = router
@@ -86,11 +86,9 @@ class SemanticRouter:
             make = package.IndexedRouter
         except (ImportError, AttributeError):
             return None
-        from engine.search.embeddings import local_embedder
+        from engine.search.embeddings import LocalEmbedder
 
-        embedder, why = local_embedder()
-        if embedder is None:
-            raise AssertionError(why)
+        embedder = LocalEmbedder()
         encode = types.new_class(
             "Encoder",
             (encoders.DenseEncoder,),
@@ -189,3 +187,50 @@ def token_counter() -> Callable[[str], int]:
         return lambda text: len(encode(text))
     count: Callable[[str], int] = bpe.openai.o200k_base().count
     return count
+
+
+class Tantivy:
+    """Tantivy's index in memory, where it is installed; English stemming, any of the words."""
+
+    def __init__(self, package: Any, texts: Iterable[str]) -> None:
+        schema = package.SchemaBuilder().add_text_field("text", stored=True, tokenizer_name="en_stem").build()
+        self._index = package.Index(schema)
+        writer = self._index.writer()
+        for text in texts:
+            writer.add_document(package.Document(text=text))
+        writer.commit()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Tantivy | None:
+        """An index of texts, or ``None`` where the package is missing."""
+        try:
+            package = importlib.import_module("tantivy")
+        except ImportError:
+            return None
+        return cls(package, texts)
+
+    def search(self, terms: Iterable[str], limit: int = 10) -> list[str]:
+        """The texts that hold any of the terms, best first."""
+        query = self._index.parse_query(" ".join(terms), ["text"])
+        hits = self._searcher.search(query, limit).hits
+        return [str(self._searcher.doc(address)["text"][0]) for _, address in hits]
+
+
+class Matrix:
+    """Vectors as a float32 matrix, searched at the speed of memory."""
+
+    def __init__(self, vectors: Any) -> None:
+        import numpy
+
+        self._numpy = numpy
+        self._vectors = numpy.ascontiguousarray(vectors, dtype=numpy.float32)
+
+    def search(self, query: Any, limit: int = 10) -> list[int]:
+        """The rows nearest to a vector, nearest first."""
+        numpy = self._numpy
+        scores = self._vectors @ query
+        count = min(limit, len(scores))
+        best = numpy.argpartition(-scores, count - 1)[:count]
+        return [int(row) for row in best[numpy.argsort(-scores[best])]]

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from engine.config import SearchSettings
 from engine.search.chunks import split
-from engine.search.embeddings import local_embedder
+from engine.search.embeddings import LocalEmbedder
 from engine.search.index import SearchIndex
 from engine.search.query import literal_terms
 from engine.store.files import Files
@@ -37,7 +37,7 @@ def run(setting: Setting) -> Iterator[Row]:
 
 
 def _index(workspace: Workspace, *, by_meaning: bool = True) -> SearchIndex:
-    embedder = local_embedder()[0] if by_meaning else None
+    embedder = LocalEmbedder() if by_meaning else None
     return SearchIndex(workspace, Files(workspace), SearchSettings(), embedder)
 
 

@@ -92,7 +92,7 @@ def test_a_rival_that_is_installed_is_given_the_examples(monkeypatch: pytest.Mon
         def embed(self, texts: list[str]) -> Any:
             return numpy.ones((len(texts), 2))
 
-    monkeypatch.setattr(embeddings, "local_embedder", lambda: (Embedder(), ""))
+    monkeypatch.setattr(embeddings, "LocalEmbedder", Embedder)
     known = list(scale._with_examples(topics(Words(1, 300), 3), Words(2, 300)))
     rival = SemanticRouter.of(known)
     assert rival is not None

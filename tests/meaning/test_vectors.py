@@ -17,6 +17,7 @@ from engine.meaning.vectors import (
     TOKENS_READ,
     TokenVectors,
     rows_of,
+    splitter,
     tokens_of,
 )
 
@@ -82,28 +83,28 @@ class Counting(dict[str, int]):
 
 def test_words_are_split_into_the_longest_pieces_they_begin_with() -> None:
     pieces = {piece: row for row, piece in enumerate(PIECES) if piece}
-    assert rows_of(["deployment"], pieces, 9, 0) == [1, 2]
-    assert rows_of(["refund", "!"], pieces, 9, 0) == [4, 5, 7]
-    assert rows_of(["refunded", "deploy"], pieces, 9, 0) == [1]
-    assert rows_of(["款"], pieces, 9, 0) == []
+    assert rows_of(["deployment"], splitter(pieces), 9, 0) == [1, 2]
+    assert rows_of(["refund", "!"], splitter(pieces), 9, 0) == [4, 5, 7]
+    assert rows_of(["refunded", "deploy"], splitter(pieces), 9, 0) == [1]
+    assert rows_of(["款"], splitter(pieces), 9, 0) == []
 
 
 def test_splitting_a_long_word_takes_bounded_work() -> None:
     pieces = Counting({"x": 0, "##x": 1})
-    assert len(rows_of(["x" * 100], pieces, 2, 0)) == 100
+    assert len(rows_of(["x" * 100], splitter(pieces), 2, 0)) == 100
     assert pieces.asked <= 100 * 20
 
 
 def test_pairs_of_words_have_rows_of_their_own() -> None:
     pieces = {"a": 0, "b": 1, "!": 2}
-    rows = rows_of(["a", "!", "b"], pieces, 3, 1_000)
+    rows = rows_of(["a", "!", "b"], splitter(pieces), 3, 1_000)
     assert rows[:3] == [0, 2, 1]
     assert len(rows) == 6  # begin–a, a–b, b–end: signs do not count
     assert all(3 <= row < 1_003 for row in rows[3:])
-    assert rows_of(["a", "b"], pieces, 3, 1_000)[2:] == rows[3:]
-    assert len(rows_of(["a"], pieces, 3, 1_000)) == 3
-    assert rows_of(["!"], pieces, 3, 1_000) == [2]
-    assert rows_of(["b", "a"], pieces, 3, 1_000)[2:] != rows[3:]
+    assert rows_of(["a", "b"], splitter(pieces), 3, 1_000)[2:] == rows[3:]
+    assert len(rows_of(["a"], splitter(pieces), 3, 1_000)) == 3
+    assert rows_of(["!"], splitter(pieces), 3, 1_000) == [2]
+    assert rows_of(["b", "a"], splitter(pieces), 3, 1_000)[2:] != rows[3:]
 
 
 def test_a_text_is_the_sum_of_its_pieces_and_pairs(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_text_is_the_sum_of_its_pieces_and_pairs(tmp_path: Path) -> None:
     found = TokenVectors(folder)
     table = numpy.load(folder / "vectors.npy") * numpy.load(folder / "scales.npy").astype(float)[:, None]
     pieces = {piece: row for row, piece in enumerate(PIECES) if piece}
-    rows = rows_of(["deployment", "refund"], pieces, len(PIECES), 4)
+    rows = rows_of(["deployment", "refund"], splitter(pieces), len(PIECES), 4)
     assert len(rows) == 7
     total = table[rows].sum(axis=0)
     (vector, nothing) = found.embed(["Deployment refund", "…"])

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from engine.errors import IndexFailed
-from engine.search.embeddings import LocalEmbedder, local_embedder
+from engine.search.embeddings import LocalEmbedder
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Floats

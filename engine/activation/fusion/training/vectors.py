@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from engine.activation.fusion.training.sets import ActivationSet
-from engine.meaning.vectors import rows_of, tokens_of
+from engine.meaning.vectors import rows_of, splitter, tokens_of
 
 DIMENSIONS = 192
 PAIRS = 32_768
@@ -86,7 +86,8 @@ class Student:
 
     def rows(self, texts: Iterable[str]) -> list[list[int]]:
         """The rows that each text adds up; one row at least."""
-        return [rows_of(tokens_of(text), self.pieces, len(self.pieces), PAIRS) or [0] for text in texts]
+        split = splitter(self.pieces)
+        return [rows_of(tokens_of(text), split, len(self.pieces), PAIRS) or [0] for text in texts]
 
     def embed(self, rows: Sequence[Sequence[int]], table: torch.Tensor | None = None) -> torch.Tensor:
         """Vectors of length 1, from these weights or another table's."""

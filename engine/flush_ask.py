@@ -1,0 +1,154 @@
+"""A provider asked for notes: one question, one deadline, and no error that a flush would not survive."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from engine.activation.gate_round import LoopThread
+from engine.context.flush_prompt import SYSTEM
+from engine.errors import AutopoiesisError
+
+if TYPE_CHECKING:
+    from engine.config import FlushSettings
+
+_GRACE_S = 0.5
+"""Seconds that a provider may take to let go."""
+
+_SETTINGS = (
+    ("gate.claude_code_deadline_s", "flush.deadline_s"),
+    ("wait, or lower gate.concurrency", "wait and try again"),
+    ("gate.provider: local", "flush.provider: none"),
+    ("from within a gate question", "from within a question of our own"),
+    ("gate.", "flush."),
+)
+"""The providers speak of the gate's settings."""
+
+
+class Completed(Protocol):
+    """What a completer gives back; ``engine.providers.base.Completion`` is one."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def cut(self) -> bool: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def input_tokens(self) -> int: ...
+
+    @property
+    def output_tokens(self) -> int: ...
+
+    @property
+    def cost_usd(self) -> float | None: ...
+
+
+class Completer(Protocol):
+    """A service that completes a prompt; ``engine.providers.base.CompletionProvider`` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    async def complete(
+        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
+    ) -> Completed: ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of a question.
+
+    Attributes:
+        completed: The reply; ``None`` when there is none.
+        error: Why there is none, in one line.
+    """
+
+    completed: Completed | None
+    error: str = ""
+
+
+class Question:
+    """One question to a provider, asked on an event loop in a thread of its own.
+
+    Args:
+        completer: The provider.
+        prompt: What it answers.
+        settings: The deadline, and the longest answer.
+    """
+
+    def __init__(self, completer: Completer, prompt: str, settings: FlushSettings) -> None:
+        self._completer = completer
+        self._prompt = prompt
+        self._settings = settings
+        self._loop = LoopThread()
+        self._given_up = False
+
+    def answer(self) -> Asked:
+        """Waits for the reply, a second longer than the deadline at most. Called once."""
+        try:
+            answer = self._loop.run(self._complete(), timeout=self._settings.deadline_s + 1.0)
+        finally:
+            self._loop.close()
+        if answer is not None:
+            return answer
+        return Asked(None, "given up: the workspace was closed" if self._given_up else self._late())
+
+    def give_up(self) -> None:
+        """Ends the waiting, from another thread."""
+        self._given_up = True
+        self._loop.close()
+
+    async def _complete(self) -> Asked:
+        completer, settings = self._completer, self._settings
+        task = asyncio.ensure_future(
+            completer.complete(
+                SYSTEM,
+                self._prompt,
+                max_tokens=settings.max_tokens,
+                temperature=0.0,
+                timeout=settings.deadline_s,
+            )
+        )
+        try:
+            await asyncio.wait({task}, timeout=settings.deadline_s)
+            if not task.done():
+                return Asked(None, self._late())
+            error = task.exception()
+        finally:
+            await _let_go(task)
+            await _let_go(asyncio.ensure_future(completer.aclose()), wait_first=True)
+        if error is None:
+            return Asked(task.result())
+        # An error that is not ours may quote what it was given, a key among it: only its name is told.
+        is_ours = isinstance(error, AutopoiesisError)
+        return Asked(None, _said(str(error)) if is_ours else f"unexpected {type(error).__name__}")
+
+    def _late(self) -> str:
+        return f"no answer within {self._settings.deadline_s:g} s; raise flush.deadline_s, or try again later"
+
+
+async def _let_go(task: asyncio.Future[Any], *, wait_first: bool = False) -> None:
+    """Ends a task within the grace; what it raises is looked at, or the loop would report it as forgotten."""
+    if wait_first:
+        await asyncio.wait({task}, timeout=_GRACE_S)
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_GRACE_S)
+    if task.done() and not task.cancelled():
+        task.exception()
+
+
+def _said(error: str) -> str:
+    for theirs, ours in _SETTINGS:
+        error = error.replace(theirs, ours)
+    return error

@@ -1,0 +1,166 @@
+"""The days that a query speaks of: ``last week``, ``in March``, ``on 7 May 2023``, ``3 days ago`` (spec 7).
+
+English names and ISO dates. A day and month without a year is the last such day; so is a month.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+_MONTHS["sept"] = 9
+_DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+_NUMBERS = {
+    name: number
+    for number, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+} | {"a": 1, "an": 1}
+
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("day", r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
+    ("date", rf"{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
+    ("date", rf"{_MONTH} {_DAY}(?:,? {_YEAR})?"),
+    ("month", rf"{_MONTH},? {_YEAR}"),
+    ("month", rf"(?:in|during|since|last|this|of|early|late|mid) {_MONTH}"),
+    ("year", rf"(?:in|during|of|since|back in) {_YEAR}"),
+    ("near", r"(?P<near>today|yesterday|this morning|last night|tonight)"),
+    ("span", r"(?P<which>last|this|past|previous) (?P<unit>week|weekend|month|year)"),
+    ("last", rf"(?:last|past|previous) {_NUMBER} (?P<unit>day|week|month|year)s?"),
+    ("ago", rf"{_NUMBER} (?P<unit>day|week|month|year)s? ago"),
+    ("weekday", rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
+)
+_PATTERNS = tuple((kind, re.compile(rf"\b{form}\b", re.IGNORECASE)) for kind, form in _FORMS)
+_MOST_CHARACTERS = 4_000
+_LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Some days that follow one another, both ends included."""
+
+    first: date
+    last: date
+
+
+def days_in(query: str, today: date) -> tuple[Days, ...]:
+    """The days that a query speaks of, each once, in the order in which they stand there.
+
+    Args:
+        query: Any text; of a long one the beginning counts.
+        today: What ``yesterday`` is counted from.
+    """
+    found: list[tuple[int, Days]] = []
+    text = query[:_MOST_CHARACTERS]
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(start < last and first < end for first, last in taken):
+                continue  # a longer form has read these words
+            for days in _read(kind, match, today):
+                taken.append((start, end))
+                found.append((start, days))
+    return tuple(dict.fromkeys(days for _, days in sorted(found, key=lambda each: each[0])))
+
+
+def _read(kind: str, match: re.Match[str], today: date) -> Iterator[Days]:
+    try:
+        yield _READERS[kind](match, today)
+    except (ValueError, OverflowError):
+        return  # the 31st of June is no day
+
+
+def _iso(match: re.Match[str], _today: date) -> Days:
+    return _one(date(int(match["year"]), int(match["number"]), int(match["day"])))
+
+
+def _date(match: re.Match[str], today: date) -> Days:
+    month, day = _MONTHS[match["month"].lower()], int(match["day"])
+    if match["year"]:
+        return _one(date(int(match["year"]), month, day))
+    year = today.year if (month, day) <= (today.month, today.day) else today.year - 1
+    return _one(date(year, month, day))
+
+
+def _month(match: re.Match[str], today: date) -> Days:
+    month = _MONTHS[match["month"].lower()]
+    year = match.groupdict().get("year")
+    return _month_of(int(year) if year else today.year - (month > today.month), month)
+
+
+def _year(match: re.Match[str], _today: date) -> Days:
+    year = int(match["year"])
+    return Days(date(year, 1, 1), date(year, 12, 31))
+
+
+def _near(match: re.Match[str], today: date) -> Days:
+    before = match["near"].lower() in ("yesterday", "last night")
+    return _one(today - timedelta(days=1) if before else today)
+
+
+def _span(match: re.Match[str], today: date) -> Days:
+    unit, back = match["unit"].lower(), match["which"].lower() != "this"
+    if unit in ("week", "weekend"):
+        monday = today - timedelta(days=today.weekday() + 7 * back)
+        return Days(monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=6))
+    if unit == "month":
+        first = today.replace(day=1)
+        if back:
+            first = (first - timedelta(days=1)).replace(day=1)
+        return _month_of(first.year, first.month)
+    year = today.year - back
+    return Days(date(year, 1, 1), date(year, 12, 31))
+
+
+def _last(match: re.Match[str], today: date) -> Days:
+    return Days(today - timedelta(days=_number(match) * _LENGTHS[match["unit"].lower()]), today)
+
+
+def _ago(match: re.Match[str], today: date) -> Days:
+    length = _LENGTHS[match["unit"].lower()]
+    middle = today - timedelta(days=_number(match) * length)
+    # "Two weeks ago" is rarely said of just that day.
+    slack = timedelta(days=length // 2)
+    return Days(middle - slack, min(middle + slack, today))
+
+
+def _weekday(match: re.Match[str], today: date) -> Days:
+    back = (today.weekday() - _DAYS[match["weekday"].lower()]) % 7
+    return _one(today - timedelta(days=back or 7))
+
+
+def _number(match: re.Match[str]) -> int:
+    said = match["number"].lower()
+    return int(said) if said.isdecimal() else _NUMBERS[said]
+
+
+def _one(day: date) -> Days:
+    return Days(day, day)
+
+
+def _month_of(year: int, month: int) -> Days:
+    return Days(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
+
+
+_READERS = {
+    "day": _iso,
+    "date": _date,
+    "month": _month,
+    "year": _year,
+    "near": _near,
+    "span": _span,
+    "last": _last,
+    "ago": _ago,
+    "weekday": _weekday,
+}

@@ -1,0 +1,128 @@
+"""A query answered from the copy in memory; what it found is read from the database (spec 7.1, 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.search.dates import days_in
+from engine.search.described import Chosen, Wording, described
+from engine.search.resident import ranking
+from engine.search.resident.ranking import Asked, Found, Part
+from engine.search.results import Category, SearchResult, Share, ShareName
+
+if TYPE_CHECKING:
+    from engine.search.resident.resident import Resident, View
+    from engine.search.resident.segment import Floats, Segment
+
+_LEAST_SHARE = 0.0005
+_NAMES: tuple[ShareName, ...] = (
+    *("words", "meaning", "speaker", "date", "neighbours", "session", "recency", "use"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        query: As it was written.
+        terms: Its literal words, at least one.
+        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
+        limit: Results wanted.
+        category: Only files of this category; ``None`` for all.
+        exclude: Paths of files left out.
+        weights: Of words and of meaning.
+        today: The day on which it is asked.
+        half_life_days: As in ``config.SearchSettings``.
+        references: Useful references by path.
+        in_full: As in ``described.Wording``.
+    """
+
+    query: str
+    terms: tuple[str, ...]
+    vector: Floats | None
+    limit: int
+    category: Category | None
+    exclude: Collection[str]
+    weights: tuple[float, float]
+    today: date
+    half_life_days: float
+    references: Mapping[str, int]
+    in_full: bool
+
+
+def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
+    """The best chunks, best first; scores are shares of the best one's.
+
+    Raises:
+        apsw.Error: The database is damaged.
+    """
+    view = resident.view(connection)
+    words, meaning = question.weights
+    days = days_in(question.query, question.today)
+    asked = Asked(
+        terms=resident.numbers(question.terms),
+        vector=question.vector,
+        limit=question.limit,
+        words=words,
+        meaning=meaning,
+        days=[(each.first.toordinal(), each.last.toordinal()) for each in days],
+        today=question.today.toordinal(),
+        half_life=question.half_life_days,
+        places=question.in_full,
+    )
+    parts = [_part(view, number, question) for number in range(len(view.segments))]
+    found = ranking.rank(parts, view.sample, asked)
+    best = found[0].score if found else 1.0
+    found.sort(key=lambda one: (-round(one.score, 6), view.segments[one.part].path_of(one.place), one.place))
+    chosen = [
+        Chosen(
+            chunk=int(view.segments[one.part].chunks[one.place]),
+            score=one.score / best,
+            lexical_rank=one.lexical_rank,
+            vector_rank=one.vector_rank,
+            cosine=one.cosine,
+            shares=_shares(one, best),
+        )
+        for one in found[: question.limit]
+    ]
+    return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
+
+
+def _part(view: View, number: int, question: Question) -> Part:
+    segment = view.segments[number]
+    return Part(
+        segment=segment,
+        alive=view.alive[number],
+        allowed=view.allowed(number, question.category, question.exclude),
+        fading=view.fading[number],
+        used=_used(segment, question.references),
+    )
+
+
+def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    used = None
+    for path, times in references.items():
+        place = segment.place_of(path)
+        if place is not None:
+            used = numpy.zeros(len(segment.files), dtype=numpy.float32) if used is None else used
+            used[place] = times
+    return used
+
+
+def _shares(found: Found, best: float) -> tuple[Share, ...]:
+    values = (
+        *(found.words, found.meaning, found.speaker, found.date),
+        *(found.neighbours, found.session, found.recency, found.use),
+    )
+    least = _LEAST_SHARE * best
+    told = [(value, name) for value, name in zip(values, _NAMES, strict=True) if not -least < value < least]
+    told.sort(reverse=True)
+    return tuple([Share(name, value / best) for value, name in told])

@@ -1,0 +1,115 @@
+"""A segment as a file in scratch/, so that a process that searches once need not make it (deletable).
+
+The file is a line with the CRC-32 of all that follows, a line of JSON that names the index it is of, its
+arrays with type and shape, and the files; and the arrays' bytes. What is not whole is no image. It is read,
+not mapped: a mapped file that somebody cuts ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.search.resident.segment import ARRAYS, Segment
+
+NAME = "search.image"
+"""Of the file, beside memory.db."""
+FORM = 1
+"""How a segment is made and kept; an image of another form is made anew."""
+_SUM = 9
+_ALIGNED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A segment, and the state of the index that it shows.
+
+    Attributes:
+        index: Names the index.
+        embedder: Names the model of the vectors; empty without any.
+        stamp: The last change of the index that is in the segment.
+        segment: The segment.
+    """
+
+    index: str
+    embedder: str
+    stamp: int
+    segment: Segment
+
+
+def exists(folder: Path) -> bool:
+    """Whether there is an image, whole or not."""
+    return (folder / NAME).is_file()
+
+
+def discard(folder: Path) -> None:
+    """Removes the image, so that the next writer makes one."""
+    with contextlib.suppress(OSError):
+        (folder / NAME).unlink(missing_ok=True)
+
+
+def load(folder: Path) -> Image | None:
+    """The image in a folder; ``None`` where there is none, or it is not whole."""
+    try:
+        data = (folder / NAME).read_bytes()
+    except (OSError, MemoryError):
+        return None
+    if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
+        return None
+    return _image_in(data)
+
+
+def save(folder: Path, image: Image) -> None:
+    """Keeps an image. Where that is not possible, it is made again the next time."""
+    arrays = {name: getattr(image.segment, name) for name in ARRAYS}
+    head = {
+        "form": [FORM, sys.byteorder],
+        "index": image.index,
+        "embedder": image.embedder,
+        "stamp": image.stamp,
+        "paths": image.segment.paths,
+        "categories": image.segment.categories,
+        "arrays": {name: [array.dtype.name, *array.shape] for name, array in arrays.items()},
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
+    parts = [text + b" " * (-(_SUM + len(text) + 1) % _ALIGNED) + b"\n"]
+    for array in arrays.values():
+        data = array.tobytes()
+        parts += [data, bytes(-len(data) % _ALIGNED)]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    beside = folder / f"{NAME}.{os.getpid()}"
+    try:
+        with beside.open("wb") as stream:
+            stream.write(b"%08x\n" % checksum)
+            stream.writelines(parts)
+        beside.replace(folder / NAME)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _image_in(data: bytes) -> Image | None:
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    offset = data.find(b"\n", _SUM) + 1
+    try:
+        head: dict[str, Any] = json.loads(data[_SUM:offset])
+        if head["form"] != [FORM, sys.byteorder]:
+            return None
+        arrays = {}
+        for name, (kind, *shape) in head["arrays"].items():
+            arrays[name] = numpy.frombuffer(data, kind, math.prod(shape), offset).reshape(shape)
+            offset += arrays[name].nbytes + -arrays[name].nbytes % _ALIGNED
+        segment = Segment(**arrays, paths=tuple(head["paths"]), categories=tuple(head["categories"]))
+        return Image(head["index"], head["embedder"], head["stamp"], segment)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # the sum is right, so another version wrote it

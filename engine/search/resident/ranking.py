@@ -1,0 +1,470 @@
+"""Which chunks answer a query, by words, by meaning and by what stands around them (spec 7.3).
+
+A chunk's own score is ``words + meaning``: BM25 divided by the best of the query, and how far its vector is
+nearer to the query's than the vectors of all chunks on average, in standard deviations. What answers a
+question is often said in the turn next to the one that has its words, and seldom in a session that is about
+something else: so neighbours and the best of the session add a part of their own scores.
+
+Words are looked up exactly for every chunk; meaning first by the signs of the vectors, for all chunks, and
+then exactly for those that may be among the results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from engine.search.resident.segment import Ints, Segment
+
+    Floats = NDArray[numpy.float32]
+
+K1 = 1.0
+B = 0.6
+"""Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
+
+NEIGHBOURS = (0.3, 0.15, 0.1)
+"""What a chunk gets of the own scores of those one, two and three places away in its file."""
+SESSION = 0.8
+"""What it gets of the mean of the best own scores in its file."""
+SESSION_BEST = 3
+SPEAKER = 1.6
+"""By what the own score is multiplied when the query names who speaks."""
+DATED = 1.3
+"""By what it is multiplied when the query speaks of the day."""
+RECENCY = 0.1
+"""What the final score of old text that fades loses at most; half of it after its half-life."""
+USE = 0.1
+"""What it gains for one useful reference; for three twice as much, for seven three times, and no more."""
+_MOST_USE = 3.0
+DEVIATIONS = 6.0
+"""So many standard deviations above the mean are a likeness of 1."""
+POOL = 1_000
+"""Chunks, at least, whose meaning is looked at exactly."""
+_WIDTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query.
+
+    Attributes:
+        terms: The numbers of its words, each once.
+        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
+        limit: Results wanted.
+        words: Weight of the words.
+        meaning: Weight of the meaning.
+        days: The ordinals of the days that it speaks of: first and last, both included.
+        today: The ordinal of the day on which it is asked.
+        half_life: Days after which text that fades has lost half of ``RECENCY``; 0: never.
+        places: Whether to say at which place words and meaning alone would have put each chunk.
+    """
+
+    terms: Sequence[int]
+    vector: Floats | None
+    limit: int
+    words: float
+    meaning: float
+    days: Sequence[tuple[int, int]] = ()
+    today: int = 0
+    half_life: float = 0.0
+    places: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment as a query sees it.
+
+    Attributes:
+        segment: The segment.
+        alive: bool ``[N]``: the chunks that are not gone; ``None`` for all.
+        allowed: bool ``[N]``: those that may be results; ``None`` for all that are alive.
+        fading: bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none.
+        used: float32 ``[F]``: useful references to each file; ``None`` for none.
+    """
+
+    segment: Segment
+    alive: NDArray[numpy.bool_] | None
+    allowed: NDArray[numpy.bool_] | None
+    fading: NDArray[numpy.bool_] | None = None
+    used: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk that may answer, with what its score is made of.
+
+    Attributes:
+        part: The place of its part.
+        place: Its place in the segment.
+        score: The sum of the following eight.
+        words: By its words.
+        meaning: By its meaning.
+        speaker: Because the query names who speaks.
+        date: Because the query speaks of its day.
+        neighbours: By what stands around it.
+        session: By the best of its file.
+        recency: By its age; 0 or less.
+        use: By the use that its file was of.
+        lexical_rank: 1-based place by words; ``None`` without any, or where nobody asked for places.
+        vector_rank: 1-based place by meaning, among the chunks whose meaning was looked at exactly.
+        cosine: Likeness to the query; ``None`` where the search was by words alone.
+    """
+
+    part: int
+    place: int
+    score: float
+    words: float
+    meaning: float
+    speaker: float
+    date: float
+    neighbours: float
+    session: float
+    recency: float
+    use: float
+    lexical_rank: int | None
+    vector_rank: int | None
+    cosine: float | None
+
+
+@dataclass(slots=True)
+class _Scores:
+    """The scores of a part's chunks, float32 ``[N]`` each."""
+
+    words: Floats
+    own: Floats
+    total: Floats
+
+
+def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
+    """The chunks that may answer, best first; equals by part and place.
+
+    Args:
+        parts: What is searched.
+        sample: float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
+        asked: The query.
+    """
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    words = _words(parts, asked.terms)
+    best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
+    meaning = _Meaning(asked, sample) if asked.vector is not None and len(sample) else None
+    named = numpy.array(asked.terms, dtype=numpy.uint64)
+    per_word = asked.words / best if best else 0.0
+    scores = []
+    for part, bm25 in zip(parts, words, strict=True):
+        own = bm25 * numpy.float32(per_word)
+        if meaning is not None:
+            own += meaning.roughly(part.segment)
+        own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
+        if asked.days:
+            own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
+        if part.alive is not None:
+            own[~part.alive] = 0.0
+        scores.append(_Scores(bm25, own, _with_neighbours(part.segment, own)))
+    pool = max(POOL, 2 * asked.limit)
+    columns: list[Any] = []
+    for number, (part, score) in enumerate(zip(parts, scores, strict=True)):
+        places = _largest(score.total, part.allowed, pool)
+        if len(places):
+            columns.append(_exactly(number, part, score, places, meaning, per_word, named, asked))
+    if not columns:
+        return []
+    table = numpy.concatenate(columns, axis=1)
+    scores_found = numpy.round(table[2], 6)
+    order = numpy.lexsort((table[1], table[0], -scores_found))
+    if len(order) > asked.limit:
+        # Equals of the last one stay, or their place in memory would decide who is in.
+        order = order[scores_found[order] >= scores_found[order[asked.limit - 1]]]
+    table = table[:, order]
+    by_words = by_meaning = [None] * table.shape[1]
+    if asked.places:
+        by_words = _places(numpy.concatenate(words), table[-2])
+        if meaning is not None:
+            by_meaning = _places(numpy.concatenate(columns, axis=1)[-1], table[-1])
+    return [
+        _found(column, *ranks, likeness=meaning is not None)
+        for column, *ranks in zip(table.T.tolist(), by_words, by_meaning, strict=True)
+    ]
+
+
+def _places(all_values: Floats, values: Any) -> list[Any]:
+    """At which place each of some values stands among all; ``None`` for 0."""
+    import numpy  # noqa: PLC0415 — as above
+
+    ascending = numpy.sort(all_values[all_values >= values.min()])
+    above = len(ascending) - numpy.searchsorted(ascending, values.astype(all_values.dtype), side="right")
+    return [
+        place + 1 if value else None for place, value in zip(above.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def _found(
+    row: Sequence[float], lexical_rank: int | None, vector_rank: int | None, *, likeness: bool
+) -> Found:
+    part, place, score, words, meaning, speaker, date, around, session, recency, use, _, cosine = row
+    return Found(
+        part=int(part),
+        place=int(place),
+        score=score,
+        words=words,
+        meaning=meaning,
+        speaker=speaker,
+        date=date,
+        neighbours=around,
+        session=session,
+        recency=recency,
+        use=use,
+        lexical_rank=lexical_rank,
+        vector_rank=vector_rank,
+        cosine=cosine if likeness else None,
+    )
+
+
+def _words(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
+    """BM25 of every chunk of every part."""
+    import numpy  # noqa: PLC0415 — as above
+
+    count = total = 0
+    for part in parts:
+        lengths = part.segment.lengths if part.alive is None else part.segment.lengths[part.alive]
+        count += len(lengths)
+        total += int(lengths.sum(dtype=numpy.int64))
+    mean = total / count if total else 1.0
+    scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
+    # Lengths and counts are in fifths.
+    floors = [
+        (numpy.float32(5 * K1 * B / mean) * part.segment.lengths + numpy.float32(5 * K1 * (1 - B)))
+        for part in parts
+    ]
+    for term in terms:
+        spans = [_span(part, term) for part in parts]
+        holders = sum(_alive_in(part, span) for part, span in zip(parts, spans, strict=True))
+        if not holders:
+            continue
+        idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
+        for part, (first, last), score, floor in zip(parts, spans, scores, floors, strict=True):
+            if first < last:
+                places = part.segment.postings[first:last]
+                times = part.segment.counts[first:last].astype(numpy.float32)
+                score[places] += numpy.float32(idf * (K1 + 1)) * (times / (times + floor[places]))
+    for part, score in zip(parts, scores, strict=True):
+        if part.alive is not None:
+            score[~part.alive] = 0.0
+    return scores
+
+
+def _span(part: Part, term: int) -> tuple[int, int]:
+    import numpy  # noqa: PLC0415 — as above
+
+    segment = part.segment
+    place = int(numpy.searchsorted(segment.terms, numpy.uint64(term)))
+    if place == len(segment.terms) or int(segment.terms[place]) != term:
+        return 0, 0
+    return int(segment.starts[place]), int(segment.starts[place + 1])
+
+
+def _alive_in(part: Part, span: tuple[int, int]) -> int:
+    first, last = span
+    if part.alive is None or first == last:
+        return last - first
+    return int(part.alive[part.segment.postings[first:last]].sum())
+
+
+class _Meaning:
+    """Likeness to a query, in standard deviations above the mean of all chunks."""
+
+    def __init__(self, asked: Asked, sample: Floats) -> None:
+        import numpy  # noqa: PLC0415 — as above
+
+        assert asked.vector is not None
+        self._vector = asked.vector
+        self._signs = numpy.packbits(asked.vector > 0)
+        cosines = sample @ asked.vector
+        self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
+        self._weight = asked.meaning / DEVIATIONS
+        width = len(asked.vector)
+        agreeing = numpy.arange(width + 1, dtype=numpy.float32)
+        self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
+
+    def of(self, cosines: Floats) -> Floats:
+        """The score of likenesses."""
+        import numpy  # noqa: PLC0415 — as above
+
+        above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
+        found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
+        return found
+
+    def roughly(self, segment: Segment) -> Floats:
+        """The score of every chunk, by the signs of its vector."""
+        differing = _differing(segment.bits, self._signs)
+        rough: Floats = self._rough[differing]
+        rough[segment.scales == 0] = 0.0
+        return rough
+
+    def cosines(self, segment: Segment, places: Any) -> Floats:
+        """The likeness of some chunks."""
+        import numpy  # noqa: PLC0415 — as above
+
+        found: Floats = (segment.vectors[places].astype(numpy.float32) @ self._vector) * segment.scales[
+            places
+        ]
+        return found
+
+
+def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
+    """In how many signs each row differs."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
+        wide = numpy.bitwise_count(bits.view(numpy.uint64) ^ signs.view(numpy.uint64))
+    else:
+        wide = numpy.bitwise_count(bits ^ signs)
+    counted = wide[:, 0].astype(numpy.uint16)
+    for column in range(1, wide.shape[1]):
+        counted += wide[:, column]
+    return counted
+
+
+def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
+    """The chunks whose speaker the query names."""
+    import numpy  # noqa: PLC0415 — as above
+
+    return numpy.flatnonzero(numpy.isin(segment.speakers, named)) if segment.speakers.any() else slice(0)
+
+
+def _with_neighbours(segment: Segment, own: Floats) -> Floats:
+    """Own scores and those of the neighbours in the same file."""
+    import numpy  # noqa: PLC0415 — as above
+
+    total = own.copy()
+    owners = segment.owners
+    for away, share in enumerate(NEIGHBOURS, 1):
+        if len(own) <= away:
+            break
+        same = (owners[away:] == owners[:-away]) * numpy.float32(share)
+        total[away:] += own[:-away] * same
+        total[:-away] += own[away:] * same
+    return total
+
+
+def _largest(total: Floats, allowed: NDArray[numpy.bool_] | None, count: int) -> Any:
+    """The places of the ``count`` largest scores above 0, or a few more."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if allowed is not None:
+        total = numpy.where(allowed, total, numpy.float32(0.0))
+    if len(total) <= count:
+        return numpy.flatnonzero(total > 0)
+    # The largest of each group of scores are few: the least of the best of them bounds what to look at.
+    groups = len(total) // _WIDTH
+    bound = numpy.float32(0.0)
+    if groups > count:
+        heads = total[: groups * _WIDTH].reshape(groups, _WIDTH).max(axis=1)
+        bound = numpy.partition(heads, groups - count)[groups - count]
+    places = numpy.flatnonzero(total >= bound) if bound > 0 else numpy.flatnonzero(total > 0)
+    if len(places) > count:
+        values = total[places]
+        least = numpy.partition(values, len(places) - count)[len(places) - count]
+        places = places[values >= least]
+    return places
+
+
+def _exactly(
+    number: int,
+    part: Part,
+    score: _Scores,
+    places: Any,
+    meaning: _Meaning | None,
+    per_word: float,
+    named: NDArray[numpy.uint64],
+    asked: Asked,
+) -> Any:
+    """The final scores of some chunks: a row for each field of ``Found``, a column for each chunk."""
+    import numpy  # noqa: PLC0415 — as above
+
+    segment = part.segment
+    words = score.words[places] * numpy.float32(per_word)
+    likeness = numpy.zeros(len(places), dtype=numpy.float32)
+    cosines = likeness
+    if meaning is not None:
+        cosines = meaning.cosines(segment, places)
+        likeness = meaning.of(cosines)
+        likeness[segment.scales[places] == 0] = 0.0
+    own = words + likeness
+    spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
+    speaker = numpy.where(spoken, own * numpy.float32(SPEAKER - 1), numpy.float32(0.0))
+    own = own + speaker
+    date = numpy.where(
+        _dated(segment.days[places], asked), own * numpy.float32(DATED - 1), numpy.float32(0.0)
+    )
+    own = own + date
+    every = score.own.copy()
+    every[places] = own
+    around = numpy.zeros(len(places), dtype=numpy.float32)
+    owners = segment.owners
+    for away, share in enumerate(NEIGHBOURS, 1):
+        for step in (-away, away):
+            other = numpy.clip(places + step, 0, len(every) - 1)
+            same = (owners[other] == owners[places]) & (other == places + step)
+            around += every[other] * same * numpy.float32(share)
+    session = _sessions(owners[places], own) * numpy.float32(SESSION)
+    total = own + around + session
+    recency = _faded(part, places, asked) * total
+    use = _used(part, places) * total
+    numbers = numpy.full(len(places), number)
+    rows = (words, likeness, speaker, date, around, session, recency, use, score.words[places], cosines)
+    return numpy.stack([numbers, places, total + recency + use, *rows])
+
+
+def _dated(days: Ints, asked: Asked) -> Any:
+    """Whether each day is one that the query speaks of."""
+    import numpy  # noqa: PLC0415 — as above
+
+    found = numpy.zeros(len(days), dtype=bool)
+    for first, last in asked.days:
+        found |= (days >= first) & (days <= last)
+    return found
+
+
+def _faded(part: Part, places: Any, asked: Asked) -> Any:
+    """What part of their scores some chunks lose by their age, 0 or less; undated ones lose nothing."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if part.fading is None or not asked.half_life:
+        return numpy.zeros(len(places), dtype=numpy.float32)
+    days = part.segment.days[places]
+    age = numpy.maximum(asked.today - days, 0).astype(numpy.float32)
+    lost = numpy.float32(RECENCY) * (numpy.exp2(-age / numpy.float32(asked.half_life)) - 1)
+    return lost * ((days > 0) & part.fading[part.segment.owners[places]])
+
+
+def _used(part: Part, places: Any) -> Any:
+    """What part of their scores some chunks gain by the use that their files were of."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if part.used is None:
+        return numpy.zeros(len(places), dtype=numpy.float32)
+    used = part.used[part.segment.owners[places]]
+    return numpy.float32(USE) * numpy.minimum(numpy.log2(1 + used), numpy.float32(_MOST_USE))
+
+
+def _sessions(owners: Any, own: Floats) -> Floats:
+    """The mean of the best own scores in each chunk's file; what a file has too few of counts as 0."""
+    import numpy  # noqa: PLC0415 — as above
+
+    order = numpy.lexsort((-own, owners))
+    sorted_owners = owners[order]
+    starts = numpy.flatnonzero(numpy.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]]))
+    sizes = numpy.diff(numpy.concatenate([starts, [len(order)]]))
+    place = numpy.arange(len(order)) - numpy.repeat(starts, sizes)
+    best = numpy.where(place < SESSION_BEST, own[order], numpy.float32(0.0))
+    means = numpy.add.reduceat(best, starts) / SESSION_BEST
+    found = numpy.empty(len(order), dtype=numpy.float32)
+    found[order] = numpy.repeat(means, sizes)
+    return found

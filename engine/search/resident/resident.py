@@ -1,0 +1,259 @@
+"""The index in memory: made from memory.db, kept in step with it, and kept as a file for the next process.
+
+``memory.db`` stays the index of record. Every change of it carries a stamp, so that what changed since the
+last look is found at once: the files concerned are masked where they are and come in again as a segment of
+their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.search import schema
+from engine.search.resident import image
+from engine.search.resident.segment import ChunkRow, FileRow, Segment, build, merged
+from engine.search.resident.terms import Terms
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Bools = NDArray[numpy.bool_]
+    Floats = NDArray[numpy.float32]
+
+FADING = frozenset(("conversation", "journal"))
+"""The categories whose text counts less as it gets older; the others are evergreen."""
+SAMPLE = 2_048
+"""Chunks, at most, whose vectors stand for those of all."""
+_STALE_LEAST = 256
+_STALE_PART = 16
+"""An image is made anew when more chunks than these, or one in so many, came or went since."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The index at one moment.
+
+    Attributes:
+        index: Names the index.
+        embedder: Names the model of the vectors; empty without any.
+        stamp: The last change that is in it.
+        segments: The first is what the image holds or will hold, the others came later.
+        files_alive: For each, bool ``[F]``: the files that are not gone.
+        alive: For each, bool ``[N]``: the chunks that are not gone; ``None`` for all.
+        fading: For each, bool ``[F]``: the files of ``FADING`` categories.
+        sample: float32 ``[S, D]``: vectors of length 1 of up to ``SAMPLE`` chunks.
+    """
+
+    index: str
+    embedder: str
+    stamp: int
+    segments: tuple[Segment, ...]
+    files_alive: tuple[Bools, ...]
+    alive: tuple[Bools | None, ...]
+    fading: tuple[Bools, ...]
+    sample: Floats
+
+    def allowed(self, number: int, category: str | None, exclude: Collection[str]) -> Bools | None:
+        """The chunks of a segment that may be results, bool ``[N]``; ``None`` for all that are alive."""
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        segment, alive = self.segments[number], self.alive[number]
+        if category is None and not exclude:
+            return alive
+        mask = self.files_alive[number].copy()
+        if category is not None:
+            mask &= numpy.array([each == category for each in segment.categories], dtype=bool)
+        mask[[place for path in exclude if (place := segment.place_of(path)) is not None]] = False
+        found: Bools = mask[segment.owners]
+        return found
+
+
+class Resident:
+    """Keeps the view of one index.
+
+    Every method may be called from any thread; views never change.
+
+    Args:
+        folder: Where memory.db lies.
+        read_only: Leave the folder as it is.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self._folder = folder
+        self._read_only = read_only
+        self._guard = threading.Lock()
+        self._terms = Terms()
+        self._view: View | None = None
+
+    def view(self, connection: apsw.Connection) -> View:
+        """The index as a connection sees it.
+
+        Args:
+            connection: Within one view of the database, which is complete.
+
+        Raises:
+            apsw.Error: The database is damaged.
+        """
+        index = schema.get_meta(connection, "index")
+        embedder = schema.get_meta(connection, "embedder")
+        stamp = int(schema.get_meta(connection, "stamp") or 0)
+        with self._guard:
+            known = self._view
+            if known is None or known.index != index or known.embedder != embedder:
+                known = self._imaged(index, embedder, stamp)
+            if known is None or known.stamp > stamp:
+                known = self._made(connection, index, embedder, stamp)
+            if known.stamp != stamp:
+                known = self._followed(connection, known, stamp)
+            self._view = known
+            return known
+
+    def numbers(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of the terms of some words, each once."""
+        with self._guard:
+            places = dict.fromkeys(place for text in texts for place in self._terms.of(text))
+            return [self._terms.numbers[place] for place in places]
+
+    def keep(self, connection: apsw.Connection) -> None:
+        """Brings the image on disk up to date, where enough has changed that it is worth it.
+
+        Args:
+            connection: A writer's.
+        """
+        total = int(connection.execute("SELECT coalesce(sum(chunk_count), 0) FROM files").get)
+        imaged = int(schema.get_meta(connection, "imaged") or -1)
+        come = int(
+            connection.execute(
+                "SELECT coalesce(sum(chunk_count), 0) FROM files WHERE stamp > ?", (imaged,)
+            ).get
+        )
+        worth_it = max(_STALE_LEAST, total // _STALE_PART)
+        if come <= worth_it and (image.exists(self._folder) or total <= worth_it):
+            return
+        with connection:
+            view = self.view(connection)
+            segment = merged(list(zip(view.segments, view.files_alive, strict=True)))
+            image.save(self._folder, image.Image(view.index, view.embedder, view.stamp, segment))
+            schema.set_meta(connection, "imaged", str(view.stamp))
+        with self._guard:
+            if self._view is view:
+                self._view = _view(view.index, view.embedder, view.stamp, (segment,))
+
+    def forget(self) -> None:
+        """Lets go of everything."""
+        with self._guard:
+            self._view = None
+
+    def _imaged(self, index: str, embedder: str, stamp: int) -> View | None:
+        kept = image.load(self._folder)
+        if kept is None and not self._read_only:
+            image.discard(self._folder)
+        if kept is None or (kept.index, kept.embedder) != (index, embedder) or kept.stamp > stamp:
+            return None
+        return _view(index, embedder, kept.stamp, (kept.segment,))
+
+    def _made(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View:
+        segment = build(_files(connection, -1), self._terms, _dimensions(connection))
+        return _view(index, embedder, stamp, (segment,))
+
+    def _followed(self, connection: apsw.Connection, known: View, stamp: int) -> View:
+        """The view after what has changed since."""
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        rows = connection.execute(
+            "SELECT id FROM files WHERE stamp > ?1 UNION SELECT file FROM gone WHERE stamp > ?1",
+            (known.stamp,),
+        )
+        changed = numpy.fromiter((row[0] for row in rows), dtype=numpy.int64)
+        added = build(_files(connection, known.stamp), self._terms, _dimensions(connection))
+        segments = [*known.segments, added] if len(added.files) else list(known.segments)
+        files_alive = [
+            mask & ~numpy.isin(segment.files, changed)
+            for segment, mask in zip(known.segments, known.files_alive, strict=True)
+        ]
+        if len(added.files):
+            files_alive.append(numpy.ones(len(added.files), dtype=bool))
+        # Each segment but the first stays less than half of the one before: there are few, and a chunk is
+        # moved seldom.
+        while len(segments) > 2 and 2 * len(segments[-1]) >= len(segments[-2]):
+            joined = merged(list(zip(segments[-2:], files_alive[-2:], strict=True)))
+            segments[-2:] = [joined]
+            files_alive[-2:] = [numpy.ones(len(joined.files), dtype=bool)]
+        return _view(known.index, known.embedder, stamp, tuple(segments), tuple(files_alive))
+
+
+def _view(
+    index: str,
+    embedder: str,
+    stamp: int,
+    segments: tuple[Segment, ...],
+    files_alive: tuple[Bools, ...] | None = None,
+) -> View:
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    if files_alive is None:
+        files_alive = tuple(numpy.ones(len(segment.files), dtype=bool) for segment in segments)
+    alive = tuple(
+        None if mask.all() else mask[segment.owners]
+        for segment, mask in zip(segments, files_alive, strict=True)
+    )
+    fading = tuple(
+        numpy.array([category in FADING for category in segment.categories], dtype=bool)
+        for segment in segments
+    )
+    return View(index, embedder, stamp, segments, files_alive, alive, fading, _sample(segments, alive))
+
+
+def _sample(segments: Sequence[Segment], alive: Sequence[Bools | None]) -> Floats:
+    """Vectors that stand for all: those with the least marks, whatever segment they are in."""
+    import numpy  # noqa: PLC0415 — as above
+
+    marks, vectors = [], []
+    for segment, mask in zip(segments, alive, strict=True):
+        usable = segment.scales > 0 if mask is None else (segment.scales > 0) & mask
+        places = numpy.flatnonzero(usable)
+        if len(places) > SAMPLE:
+            places = places[numpy.argpartition(segment.marks[places], SAMPLE)[:SAMPLE]]
+        marks.append(segment.marks[places])
+        vectors.append(segment.vectors[places].astype(numpy.float32) * segment.scales[places, None])
+    if not vectors:
+        return numpy.zeros((0, 0), dtype=numpy.float32)
+    order = numpy.argsort(numpy.concatenate(marks), kind="stable")[:SAMPLE]
+    found: Floats = numpy.concatenate(vectors)[order]
+    return found
+
+
+def _dimensions(connection: apsw.Connection) -> int:
+    return int(schema.get_meta(connection, "dimensions") or 0)
+
+
+def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
+    """The files with chunks that changed after a stamp, by path."""
+    files = list(
+        connection.execute(
+            "SELECT id, path, category FROM files WHERE stamp > ? AND chunk_count > 0 ORDER BY path", (after,)
+        )
+    )
+    for file, path, category in files:
+        rows = connection.execute(
+            "SELECT chunks.id, speaker, date, text, heading, about, coalesce(vector, x'') FROM chunks"
+            " LEFT JOIN chunk_vectors ON chunk_vectors.chunk = chunks.id"
+            " WHERE file_id = ? ORDER BY position",
+            (file,),
+        )
+        yield FileRow(
+            file,
+            path,
+            category,
+            [
+                ChunkRow(chunk, speaker, date, (text, heading, about), vector)
+                for chunk, speaker, date, text, heading, about, vector in rows
+            ],
+        )

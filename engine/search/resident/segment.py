@@ -1,0 +1,318 @@
+"""Chunks in memory as arrays: the postings of their terms, their vectors, and where they stand (spec 7).
+
+A segment never changes. What is added makes another segment; what is gone is masked; now and then segments
+are merged. A file's chunks lie in one segment, in the order of the file, so that neighbours are neighbours.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from engine.search.resident.terms import Terms
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+    Ints = NDArray[numpy.int32]
+    Bools = NDArray[numpy.bool_]
+
+WEIGHTS = (5, 4, 5)
+"""How much a word counts in a chunk's text, its heading and its surroundings, in fifths."""
+_MOST_COUNT = 255
+_MOST_LENGTH = 65_535
+_BATCH = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk as the index has it.
+
+    Attributes:
+        id: Its row.
+        speaker: Role and, where it is known, name.
+        date: ISO date; empty when undated.
+        texts: Its text, heading and surroundings.
+        vector: int8, packed; empty without one.
+    """
+
+    id: int
+    speaker: str
+    date: str
+    texts: tuple[str, str, str]
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file with its chunks in order."""
+
+    id: int
+    path: str
+    category: str
+    chunks: Sequence[ChunkRow]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Files and their chunks: ``N`` chunks, ``F`` files, ``T`` terms, ``P`` postings, ``D`` dimensions.
+
+    Attributes:
+        chunks: int64 ``[N]``: their rows.
+        owners: int32 ``[N]``: the place of each chunk's file.
+        lengths: uint16 ``[N]``: terms, weighted, in fifths.
+        days: int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated.
+        speakers: uint64 ``[N]``: the number of the speaker's first name; 0 without one.
+        bits: uint8 ``[N, D/8]``: the signs of the vectors.
+        vectors: int8 ``[N, D]``; a row of zeros for a chunk without one.
+        scales: float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros.
+        marks: uint32 ``[N]``: a fingerprint of the vector, which draws samples that do not depend on places.
+        terms: uint64 ``[T]``, ascending.
+        starts: int64 ``[T + 1]``: where each term's postings begin.
+        postings: int32 ``[P]``: chunks, ascending for each term.
+        counts: uint8 ``[P]``: how often, weighted, in fifths.
+        files: int64 ``[F]``: the files' rows.
+        firsts: int32 ``[F + 1]``: the first chunk of each file.
+        paths: The files' paths, ascending.
+        categories: Their categories.
+    """
+
+    chunks: NDArray[numpy.int64]
+    owners: Ints
+    lengths: NDArray[numpy.uint16]
+    days: Ints
+    speakers: NDArray[numpy.uint64]
+    bits: NDArray[numpy.uint8]
+    vectors: NDArray[numpy.int8]
+    scales: NDArray[numpy.float32]
+    marks: NDArray[numpy.uint32]
+    terms: NDArray[numpy.uint64]
+    starts: NDArray[numpy.int64]
+    postings: Ints
+    counts: NDArray[numpy.uint8]
+    files: NDArray[numpy.int64]
+    firsts: Ints
+    paths: tuple[str, ...]
+    categories: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def path_of(self, place: int) -> str:
+        """The path of a chunk's file."""
+        return self.paths[int(self.owners[place])]
+
+    def place_of(self, path: str) -> int | None:
+        """The place of a file; ``None`` where it is not in the segment."""
+        place = bisect_left(self.paths, path)
+        return place if place < len(self.paths) and self.paths[place] == path else None
+
+
+ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("paths", "categories"))
+"""The fields that are arrays, in order."""
+
+
+def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
+    """A segment of files.
+
+    Args:
+        files: In the order of their paths.
+        terms: Cuts texts.
+        dimensions: Length of the vectors, a multiple of 8; 0 without any.
+    """
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    made = _Builder(terms, dimensions)
+    for file in files:
+        made.add(file)
+    owners = numpy.frombuffer(made.owners, dtype=numpy.int32)
+    vectors = numpy.frombuffer(bytes(made.vectors), dtype=numpy.int8).reshape(-1, dimensions or 1)
+    if not dimensions:
+        vectors = numpy.zeros((len(owners), 0), dtype=numpy.int8)
+    numbers = numpy.frombuffer(terms.numbers, dtype=numpy.uint64)
+    whole = numpy.frombuffer(made.terms, dtype=numpy.int32)
+    places = numpy.repeat(
+        numpy.arange(len(owners), dtype=numpy.int32), numpy.frombuffer(made.distinct, dtype=numpy.int32)
+    )
+    sizes = numpy.bincount(whole, minlength=len(numbers))
+    met = numpy.flatnonzero(sizes)
+    met = met[numpy.argsort(numbers[met])]
+    rank = numpy.zeros(len(numbers), dtype=numpy.int32)
+    rank[met] = numpy.arange(len(met), dtype=numpy.int32)
+    order = numpy.argsort(rank[whole], kind="stable")
+    return Segment(
+        chunks=numpy.frombuffer(made.chunks, dtype=numpy.int64),
+        owners=owners,
+        lengths=numpy.frombuffer(made.lengths, dtype=numpy.uint16),
+        days=numpy.frombuffer(made.days, dtype=numpy.int32),
+        speakers=numpy.frombuffer(made.speakers, dtype=numpy.uint64),
+        bits=numpy.packbits(vectors > 0, axis=1),
+        vectors=vectors,
+        scales=scales_of(vectors),
+        marks=numpy.frombuffer(made.marks, dtype=numpy.uint32),
+        terms=numbers[met],
+        starts=numpy.concatenate([[0], numpy.cumsum(sizes[met])]).astype(numpy.int64),
+        postings=places[order],
+        counts=numpy.frombuffer(made.counts, dtype=numpy.uint8)[order],
+        files=numpy.frombuffer(made.files, dtype=numpy.int64),
+        firsts=numpy.frombuffer(array("i", [*made.firsts, len(owners)]), dtype=numpy.int32),
+        paths=tuple(made.paths),
+        categories=tuple(made.categories),
+    )
+
+
+def scales_of(vectors: NDArray[numpy.int8]) -> NDArray[numpy.float32]:
+    """What makes each row's length 1; 0 for a row of zeros."""
+    import numpy  # noqa: PLC0415 — as above
+
+    scales = numpy.zeros(len(vectors), dtype=numpy.float32)
+    for start in range(0, len(vectors), _BATCH):
+        rows = vectors[start : start + _BATCH].astype(numpy.float32)
+        lengths = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))
+        numpy.divide(1.0, lengths, out=scales[start : start + _BATCH], where=lengths > 0)
+    return scales
+
+
+class _Builder:
+    """Gathers the columns of a segment, in arrays that take no more than their numbers."""
+
+    def __init__(self, terms: Terms, dimensions: int) -> None:
+        self._terms = terms
+        self._none = bytes(dimensions)
+        self.terms, self.counts = array("i"), array("B")
+        self.chunks, self.owners, self.distinct = array("q"), array("i"), array("i")
+        self.lengths, self.days, self.speakers = array("H"), array("i"), array("Q")
+        self.vectors, self.marks = bytearray(), array("I")
+        self.files, self.firsts = array("q"), array("i")
+        self.paths: list[str] = []
+        self.categories: list[str] = []
+
+    def add(self, file: FileRow) -> None:
+        self.firsts.append(len(self.chunks))
+        for row in file.chunks:
+            self._chunk(row, len(self.files))
+        self.files.append(file.id)
+        self.paths.append(file.path)
+        self.categories.append(file.category)
+
+    def _chunk(self, row: ChunkRow, owner: int) -> None:
+        of = self._terms.of
+        text, heading, about = row.texts
+        counted = Counter(of(text))
+        for term in counted:
+            counted[term] *= WEIGHTS[0]
+        for words, weight in ((heading, WEIGHTS[1]), (about, WEIGHTS[2])):
+            for term in of(words):
+                counted[term] += weight
+        self.terms.extend(counted)
+        counts = counted.values()
+        self.counts.extend(counts if max(counts, default=0) <= _MOST_COUNT else map(_capped, counts))
+        self.chunks.append(row.id)
+        self.owners.append(owner)
+        self.distinct.append(len(counted))
+        self.lengths.append(min(sum(counts), _MOST_LENGTH))
+        self.days.append(day_of(row.date))
+        self.speakers.append(speaker_of(row.speaker, self._terms))
+        vector = row.vector if len(row.vector) == len(self._none) else self._none
+        self.vectors += vector
+        self.marks.append(crc32(vector))
+
+
+def _capped(count: int) -> int:
+    return min(count, _MOST_COUNT)
+
+
+def day_of(date: str) -> int:
+    """The ordinal of an ISO date; 0 when there is none."""
+    from datetime import date as day  # noqa: PLC0415 — a name too common for the module
+
+    try:
+        return day.fromisoformat(date).toordinal() if date else 0
+    except ValueError:
+        return 0
+
+
+def speaker_of(speaker: str, terms: Terms) -> int:
+    """The number of a speaker's first name, which stands behind the role; 0 where there is none."""
+    _, _, name = speaker.partition(" ")
+    places = terms.of(name)
+    return terms.numbers[places[0]] if places else 0
+
+
+def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
+    """One segment of all files that are not masked, in the order of their paths.
+
+    Args:
+        segments: With the mask of the files that count, bool ``[F]``.
+    """
+    import numpy  # noqa: PLC0415 — as above
+
+    offsets = numpy.cumsum([0, *(len(segment) for segment, _ in segments)])
+    files: list[tuple[str, int, int]] = sorted(
+        (segment.paths[place], number, int(place))
+        for number, (segment, alive) in enumerate(segments)
+        for place in numpy.flatnonzero(alive)
+    )
+    parts = [segments[number][0] for _, number, _ in files]
+    spans = [
+        (int(part.firsts[place]), int(part.firsts[place + 1]))
+        for part, (_, _, place) in zip(parts, files, strict=True)
+    ]
+    # From a chunk's place among all chunks, masked or not, to its new place; -1 where it goes.
+    moved = numpy.full(int(offsets[-1]), -1, dtype=numpy.int64)
+    order: list[Any] = []
+    total = 0
+    for (_, number, _), (first, last) in zip(files, spans, strict=True):
+        old = numpy.arange(offsets[number] + first, offsets[number] + last)
+        moved[old] = numpy.arange(total, total + last - first)
+        order.append(old)
+        total += last - first
+    taken = numpy.concatenate(order) if order else numpy.zeros(0, dtype=numpy.int64)
+
+    def column(name: str) -> Any:
+        return numpy.concatenate([getattr(segment, name) for segment, _ in segments])[taken]
+
+    known, codes = numpy.unique(
+        numpy.concatenate([segment.terms for segment, _ in segments]), return_inverse=True
+    )
+    code = numpy.repeat(codes, numpy.concatenate([numpy.diff(segment.starts) for segment, _ in segments]))
+    places = moved[
+        numpy.concatenate(
+            [segment.postings + offset for (segment, _), offset in zip(segments, offsets[:-1], strict=True)]
+        )
+    ]
+    kept = numpy.flatnonzero(places >= 0)
+    # Each segment's postings are in this order already, which a stable sort makes use of.
+    sorting = kept[numpy.argsort(code[kept] * max(total, 1) + places[kept], kind="stable")]
+    sizes = numpy.bincount(code[kept], minlength=len(known))
+    met = numpy.flatnonzero(sizes)
+    return Segment(
+        chunks=column("chunks"),
+        owners=numpy.repeat(
+            numpy.arange(len(files), dtype=numpy.int32), [last - first for first, last in spans]
+        ),
+        lengths=column("lengths"),
+        days=column("days"),
+        speakers=column("speakers"),
+        bits=column("bits"),
+        vectors=column("vectors"),
+        scales=column("scales"),
+        marks=column("marks"),
+        terms=known[met],
+        starts=numpy.concatenate([[0], numpy.cumsum(sizes[met])]).astype(numpy.int64),
+        postings=places[sorting].astype(numpy.int32),
+        counts=numpy.concatenate([segment.counts for segment, _ in segments])[sorting],
+        files=numpy.array(
+            [part.files[place] for part, (_, _, place) in zip(parts, files, strict=True)], dtype=numpy.int64
+        ),
+        firsts=numpy.cumsum([0, *(last - first for first, last in spans)]).astype(numpy.int32),
+        paths=tuple(path for path, _, _ in files),
+        categories=tuple(part.categories[place] for part, (_, _, place) in zip(parts, files, strict=True)),
+    )
