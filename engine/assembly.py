@@ -157,9 +157,7 @@ def assemble_flusher(
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
     from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-    return Flusher(
-        files, conversations, log, settings, completer_for, clock=clock, on_problem=on_problem
-    )
+    return Flusher(files, conversations, log, settings, completer_for, clock=clock, on_problem=on_problem)
 
 
 def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:

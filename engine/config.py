@@ -20,7 +20,7 @@ class Limits:
     """The numbers a setting may have; used in its annotation.
 
     Args:
-        bounds: ``ge``, ``gt``, ``le`` and ``lt``, as pydantic names them.
+        bounds: ``ge``, ``gt``, ``le``, ``lt`` and ``multiple_of``, as pydantic names them.
     """
 
     def __init__(self, **bounds: float) -> None:
@@ -130,6 +130,19 @@ class SearchSettings(Settings):
     half_life_days: Annotated[float, Limits(ge=0)] = 30
     """Days after which a conversation or journal has lost half of what age can cost it, a tenth of its score;
     other files and undated text lose nothing. 0: age does not count."""
+    embedding: Literal["local", "minilm", "openai"] = "local"
+    """Whose vectors the meaning match compares. ``local``: those that ship. ``minilm``: these and the
+    transformer of the ``minilm`` extra, which is better, and takes two seconds to load in every process.
+    ``openai``: a model of OpenAI or of any compatible server, to which the text of every file is sent, with
+    what looks like a key taken out. Another model means other vectors, which are made in the background."""
+    embedding_model: str = "text-embedding-3-small"
+    """Model of ``openai``."""
+    embedding_dimensions: Annotated[int, Limits(ge=8, le=8192, multiple_of=8)] = 1536
+    """Numbers in a vector of ``openai``; asked of models that can choose, the size of the others' vectors."""
+    embedding_base_url: str = ""
+    """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: OpenAI's own."""
+    embedding_deadline_s: Annotated[float, Limits(gt=0, le=60)] = 3.0
+    """Seconds that a search waits for the query's vector of ``openai``; then it goes by words alone."""
 
     @property
     def weights(self) -> tuple[float, float]:

@@ -32,8 +32,6 @@ _PLANNED = frozenset(
         "auto_push",
         "auto_tag_daily",
         "commit_message_model",
-        "embedding_model",
-        "embedding_dimensions",
     }
 )
 """Settings of the specification that this version reads without effect; ``doctor`` says so."""

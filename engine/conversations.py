@@ -179,12 +179,13 @@ class Conversations:
             self._open.move_to_end(path)
             for item in known.tail.read_new():
                 self._take(known, item)
+            count = known.tail.end - known.tail.first
             return Conversation(
                 path,
                 known.session_id,
                 known.started,
-                tuple(known.turns),
-                tuple(known.times),
+                tuple(known.turns[:count]),
+                tuple(known.times[:count]),
                 known.tail.first,
             )
 
@@ -195,8 +196,9 @@ class Conversations:
             # The day on which a long conversation began says nothing about its end.
             known.started = _day_of_last_change(known.tail.path, [item.turn])
         before = known.times[place - 1] if place else known.started
-        known.turns[place:] = [item.turn]
-        known.times[place:] = [following(before, item.turn.time)]
+        # A turn that was edited further up comes alone: those behind it stay.
+        known.turns[place : place + 1] = [item.turn]
+        known.times[place : place + 1] = [following(before, item.turn.time)]
 
     def is_waiting(self, path: str) -> bool:
         """Whether the end of a conversation is still being written, so that it is worth another look."""

@@ -280,6 +280,10 @@ class Engine(Parts):
             return None
         return self.index.refresh(progress, paths)
 
+    def seed_index(self, database: Path) -> None:
+        """Begins the index, where there is none yet, with a copy of another workspace's."""
+        self.index.seed(database)
+
     # Topics and settings.
 
     def topic(self, name: str) -> Topic:

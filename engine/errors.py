@@ -73,6 +73,10 @@ class IndexFailed(AutopoiesisError):
     """The search index cannot be opened, built or read."""
 
 
+class EmbeddingFailed(AutopoiesisError):
+    """An embedding model could not answer: not installed, no key, time-out, refusal, nonsense."""
+
+
 class BudgetError(AutopoiesisError):
     """The text that may never be dropped does not fit the token budget."""
 

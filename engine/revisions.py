@@ -73,6 +73,8 @@ class Past(Protocol):
 
     def compile(self, text: str, *, budget: int | None, session_id: str, ask: bool) -> Compiled: ...
 
+    def seed_index(self, database: Path) -> None: ...
+
     def refresh_index(self, progress: Progress | None) -> object: ...
 
     def problems(self) -> Sequence[Problem]: ...
@@ -123,6 +125,7 @@ class Revisions:
         self._engines = engines
         self._now = now
         self._clock = clock
+        self._database = files.workspace.database
         self._cache = FolderCache(files, FOLDER, unsealed=_is_cache)
 
     def find(self, text: str) -> Commit | None:
@@ -184,6 +187,7 @@ class Revisions:
         def make(folder: Path) -> tuple[str, ...]:
             notes, steps = _lay_out(self._repository, commit, folder, progress)
             with _of(commit), self._engines(folder, clock=clock) as made:
+                made.seed_index(self._database)
                 made.refresh_index(_second_half(steps, progress))
                 # Fits tier 2 to the topics of then, and keeps the fit.
                 made.pipeline.process(".", record=False, ask=False)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
-    "sklearn", "scipy", "anthropic", "openai", "google", "textual", "rich", "wordllama", "tokenizers",
-    "py3langid", "watchfiles", "asyncio", "huggingface_hub",
+    "sklearn", "scipy", "anthropic", "openai", "google", "textual", "rich", "torch", "sentence_transformers",
+    "py3langid", "watchfiles", "asyncio",
 }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:
         f"with Engine.open({str(sample)!r}) as engine:\n"
         f"    engine.compile('What did Odile ask for?')"
     )
-    assert not loaded & (HEAVY - {"tokenizers", "asyncio"})
+    assert not loaded & (HEAVY - {"asyncio"})
 
 
 @pytest.mark.parametrize("module", ["engine.engine", "engine.live", "engine.initialise", "engine.doctor"])

@@ -82,22 +82,22 @@ class History:
     """
 
     def __init__(self, turns: tuple[Turn, ...], flushed: Collection[int] = ()) -> None:
-        current = _current_tools(turns)
+        self._current = _current_tools(turns)
         self._turns = [(number, turn) for number, turn in enumerate(turns, 1) if _tokens_of(turn)]
-        self._candidates = [
-            _candidate(number, turn, render(turn, current.get(number, 0))) for number, turn in self._turns
-        ]
         self._flushed = frozenset(flushed)
 
     def minimum(self, placement: Placement) -> int:
         """Tokens of the last two exchanges."""
-        return sum(placement.piece(candidate).tokens for candidate in self._candidates[-EXCHANGE_TURNS:])
+        return sum(
+            placement.piece(self._candidate(number, turn)).tokens
+            for number, turn in self._turns[-EXCHANGE_TURNS:]
+        )
 
     def first_line_within(self, placement: Placement, room: int) -> int | None:
         """The transcript line on which the window of so many tokens begins; ``None`` when it is not known."""
         line: int | None = None
-        for (_, turn), candidate in zip(reversed(self._turns), reversed(self._candidates), strict=True):
-            room -= placement.piece(candidate).tokens
+        for number, turn in reversed(self._turns):
+            room -= placement.piece(self._candidate(number, turn)).tokens
             if room < 0:
                 break
             line = turn.line or None
@@ -112,7 +112,8 @@ class History:
             Tokens taken, and the number of turns that were dropped.
         """
         spent = 0
-        for taken, candidate in enumerate(reversed(self._candidates)):
+        for taken, (number, turn) in enumerate(reversed(self._turns)):
+            candidate = self._candidate(number, turn)
             piece = placement.piece(candidate)
             if piece.tokens <= room - spent:
                 spent += placement.add(piece)
@@ -131,6 +132,9 @@ class History:
     def unflushed(self, dropped: int) -> int:
         """How many of the turns that were dropped have not been flushed."""
         return sum(number not in self._flushed for number, _ in self._turns[:dropped])
+
+    def _candidate(self, number: int, turn: Turn) -> Candidate:
+        return _candidate(number, turn, render(turn, self._current.get(number, 0)))
 
     def _dropped(self, turns: list[tuple[int, Turn]], room: int) -> LeftOut:
         first, last = turns[0][0], turns[-1][0]

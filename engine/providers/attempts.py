@@ -11,11 +11,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from engine.errors import GateError
-from engine.providers.base import Completion, CompletionProvider
-from engine.providers.keys import GATE_KEY_VARIABLE, NO_KEY, shown_address
+from engine.errors import AutopoiesisError
+from engine.providers.keys import GATE, NO_KEY, Purpose, shown_address
 
 RETRIES = 2
 """Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
@@ -45,18 +44,33 @@ class ServiceFailure(Exception):
 
 
 Form = TypeVar("Form")
+Answer = TypeVar("Answer")
+
+
+class Service(Protocol):
+    """A service as errors name it; see ``CompletionProvider``."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
 
 
 async def persist(
-    attempt: Callable[[Form], Awaitable[Completion]],
+    attempt: Callable[[Form], Awaitable[Answer]],
     form: Form,
     adapt: Callable[[Form, ServiceFailure], Form | None],
     *,
-    provider: CompletionProvider,
+    provider: Service,
     key_variable: str,
     timeout: float,
-) -> tuple[Completion, Form]:
-    """Attempts until there is a completion or no hope, all within ``timeout`` seconds.
+    purpose: Purpose = GATE,
+) -> tuple[Answer, Form]:
+    """Attempts until there is an answer or no hope, all within ``timeout`` seconds.
 
     Args:
         attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
@@ -65,14 +79,16 @@ async def persist(
         provider: For the words of errors.
         key_variable: Likewise.
         timeout: Seconds.
+        purpose: What the service is asked for.
 
     Returns:
-        The completion, and the form that got it.
+        The answer, and the form that got it.
 
     Raises:
-        GateError: As ``CompletionProvider.complete``.
+        AutopoiesisError: ``purpose.error``: there is no answer; the message says why and what to do, and
+            never holds a key.
     """
-    verdict: GateError | None = None
+    verdict: AutopoiesisError | None = None
     try:
         async with asyncio.timeout(timeout) as limit:
             adaptations = retries = 0
@@ -90,17 +106,17 @@ async def persist(
                 pause = _pause(failure, retries)
                 left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
                 if pause is None or pause >= left:
-                    verdict = _explained(failure, provider, key_variable, retries)
+                    verdict = _explained(failure, provider, key_variable, retries, purpose)
                 else:
                     retries += 1
                     await asyncio.sleep(pause)
     except TimeoutError:
         verdict = None
     if verdict is None:
-        verdict = GateError(
+        verdict = purpose.error(
             f"no answer within {timeout:.3g} s",
             where=provider.name,
-            cure="raise gate.deadline_s, or try again later",
+            cure=f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later",
         )
     raise verdict
 
@@ -112,33 +128,37 @@ def _pause(failure: ServiceFailure, retries: int) -> float | None:
 
 
 def _explained(
-    failure: ServiceFailure, provider: CompletionProvider, key_variable: str, retries: int
-) -> GateError:
+    failure: ServiceFailure, provider: Service, key_variable: str, retries: int, purpose: Purpose
+) -> AutopoiesisError:
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"
     place = shown_address(provider.address)
     where = f"{provider.name} ({place})" if place else provider.name
-    variable = GATE_KEY_VARIABLE if provider.address else key_variable
+    variable = purpose.key_variable if provider.address else key_variable
     match status:
         case 401 | 403:
             what, cure = f"the key was refused ({status})", f"set {variable} to a key that is valid there"
         case 404:
-            what, cure = f"{provider.model} was not found (404){said}", "set gate.model to a model it has"
+            what = f"{provider.model} was not found (404){said}"
+            cure = f"set {purpose.model} to a model it has"
         case 402:
             what, cure = "the account cannot pay (402)", "see the provider's billing page"
         case 429:
             wait = "" if failure.retry_after is None else f"; it asks to wait {failure.retry_after:.3g} s"
-            what, cure = f"too many requests (429){times}{wait}", "wait, or lower gate.concurrency"
+            what = f"too many requests (429){times}{wait}"
+            cure = f"wait, or {purpose.less}" if purpose.less else "wait"
         case 0:
-            what, cure = f"cannot be reached{times}", "check the network and gate.base_url"
+            what, cure = f"cannot be reached{times}", f"check the network and {purpose.address}"
         case -1:
-            what, cure = "the reply could not be read", "check that gate.base_url is a server of this kind"
+            what = "the reply could not be read"
+            cure = f"check that {purpose.address} is a server of this kind"
         case _ if status >= 500:
             what, cure = f"the service failed ({status}){times}", "try again later"
         case _:
-            what, cure = f"the request was refused ({status}){said}", "check gate.model and gate.base_url"
-    return GateError(what, where=where, cure=cure)
+            what = f"the request was refused ({status}){said}"
+            cure = f"check {purpose.model} and {purpose.address}"
+    return purpose.error(what, where=where, cure=cure)
 
 
 def said_by(body: object, key: str) -> str:

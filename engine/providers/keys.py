@@ -5,54 +5,102 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.errors import GateError
+from engine.errors import AutopoiesisError, EmbeddingFailed, GateError
 
 GATE_KEY_VARIABLE = "AUTOPOIESIS_GATE_API_KEY"
 """Environment variable with the key for the server that ``gate.base_url`` names."""
+SEARCH_KEY_VARIABLE = "AUTOPOIESIS_SEARCH_API_KEY"
+"""Environment variable with the key for the server that ``search.embedding_base_url`` names."""
 OWN_KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 """Environment variables with the keys of the providers' own servers."""
 NO_KEY = "none"
 """What is sent where a server needs no key; the clients insist on something."""
 
 
-def key_for(key_variable: str, address: str, address_variable: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a service is asked for: the settings that its errors name, and the key for a server of one's own.
+
+    Attributes:
+        error: What is raised.
+        key_variable: Environment variable with the key for the server that ``address`` names.
+        address: The setting with the address of another server.
+        model: The setting with the model.
+        deadline: The setting with the deadline; empty where there is none.
+        less: What sends fewer requests at once, as an instruction; empty where nothing does.
+        without: The setting that needs no key, with its value.
+    """
+
+    error: type[AutopoiesisError]
+    key_variable: str
+    address: str
+    model: str
+    deadline: str
+    less: str
+    without: str
+
+
+GATE = Purpose(
+    error=GateError,
+    key_variable=GATE_KEY_VARIABLE,
+    address="gate.base_url",
+    model="gate.model",
+    deadline="gate.deadline_s",
+    less="lower gate.concurrency",
+    without="gate.provider: local",
+)
+SEARCH = Purpose(
+    error=EmbeddingFailed,
+    key_variable=SEARCH_KEY_VARIABLE,
+    address="search.embedding_base_url",
+    model="search.embedding_model",
+    deadline="search.embedding_deadline_s",
+    less="",
+    without="search.embedding: local",
+)
+
+
+def key_for(key_variable: str, address: str, address_variable: str, purpose: Purpose = GATE) -> str:
     """The key to send to a server; from the environment only.
 
-    ``gate.base_url`` stands in a file of the workspace, which may come from somebody else. The provider's key
+    The address stands in a file of the workspace, which may come from somebody else. The provider's key
     therefore goes to the provider, to this machine, and to the server that the environment itself names;
-    another server gets what ``AUTOPOIESIS_GATE_API_KEY`` holds, or none.
+    another server gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
+    ``AUTOPOIESIS_SEARCH_API_KEY``), or none.
 
     Args:
         key_variable: Where the provider's own key is, e.g. ``OPENAI_API_KEY``.
         address: The server; empty for the provider's own.
         address_variable: Environment variable that moves the provider's own address, e.g.
             ``OPENAI_BASE_URL``.
+        purpose: What the server is asked for.
 
     Raises:
-        GateError: The provider's own server is meant and there is no key, the key cannot be one, or the
-            address is none.
+        AutopoiesisError: ``purpose.error``: the provider's own server is meant and there is no key, the key
+            cannot be one, or the address is none.
     """
     if not address:
         if _has(key_variable):
-            return _checked(key_variable)
-        raise GateError(
+            return _checked(key_variable, purpose)
+        raise purpose.error(
             "there is no key",
             where=key_variable,
-            cure=f"set {key_variable}, or gate.provider: local to need none",
+            cure=f"set {key_variable}, or {purpose.without} to need none",
         )
     if not _is_address(address):
-        raise GateError(
+        raise purpose.error(
             f"“{shown_address(address)[:80]}” is no address of a server",
-            where="gate.base_url",
+            where=purpose.address,
             cure="give it as http://host:port/v1",
         )
-    if _has(GATE_KEY_VARIABLE):
-        return _checked(GATE_KEY_VARIABLE)
+    if _has(purpose.key_variable):
+        return _checked(purpose.key_variable, purpose)
     named = os.environ.get(address_variable, "")
     trusted = _is_this_machine(address) or (named and _server(named) == _server(address))
-    return _checked(key_variable) if trusted and _has(key_variable) else NO_KEY
+    return _checked(key_variable, purpose) if trusted and _has(key_variable) else NO_KEY
 
 
 def key_sent(headers: Mapping[str, str]) -> str:
@@ -65,10 +113,10 @@ def _has(variable: str) -> bool:
     return bool(os.environ.get(variable, "").strip())
 
 
-def _checked(variable: str) -> str:
+def _checked(variable: str, purpose: Purpose) -> str:
     # The key is never a variable here: crash reports show the variables of the frames of an error.
     if any(not ("!" <= character <= "~") for character in os.environ[variable].strip()):
-        raise GateError(
+        raise purpose.error(
             "the key holds characters that no key has",
             where=variable,
             cure=f"copy the key to {variable} again",

@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
-_MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
-_MONTHS["sept"] = 9
-_DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+# Not those of ``calendar``, which are in the language of the process.
+_MONTH_NAMES = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {name: number for number, name in enumerate(_DAY_NAMES)}
 _NUMBERS = {
     name: number
     for number, name in enumerate(
@@ -40,8 +45,9 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("ago", rf"{_NUMBER} (?P<unit>day|week|month|year)s? ago"),
     ("weekday", rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
 )
-_PATTERNS = tuple((kind, re.compile(rf"\b{form}\b", re.IGNORECASE)) for kind, form in _FORMS)
+_PATTERNS = tuple((kind, re.compile(rf"\b{form}\b")) for kind, form in _FORMS)
 _MOST_CHARACTERS = 4_000
+_LEAP_DAY = (2, 29)
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -61,7 +67,8 @@ def days_in(query: str, today: date) -> tuple[Days, ...]:
         today: What ``yesterday`` is counted from.
     """
     found: list[tuple[int, Days]] = []
-    text = query[:_MOST_CHARACTERS]
+    # Not the patterns ignore case: they would take letters for one another that no name is written with.
+    text = query[:_MOST_CHARACTERS].lower()
     taken: list[tuple[int, int]] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
@@ -86,15 +93,17 @@ def _iso(match: re.Match[str], _today: date) -> Days:
 
 
 def _date(match: re.Match[str], today: date) -> Days:
-    month, day = _MONTHS[match["month"].lower()], int(match["day"])
+    month, day = _MONTHS[match["month"]], int(match["day"])
     if match["year"]:
         return _one(date(int(match["year"]), month, day))
     year = today.year if (month, day) <= (today.month, today.day) else today.year - 1
+    while (month, day) == _LEAP_DAY and not calendar.isleap(year):
+        year -= 1
     return _one(date(year, month, day))
 
 
 def _month(match: re.Match[str], today: date) -> Days:
-    month = _MONTHS[match["month"].lower()]
+    month = _MONTHS[match["month"]]
     year = match.groupdict().get("year")
     return _month_of(int(year) if year else today.year - (month > today.month), month)
 
@@ -105,12 +114,12 @@ def _year(match: re.Match[str], _today: date) -> Days:
 
 
 def _near(match: re.Match[str], today: date) -> Days:
-    before = match["near"].lower() in ("yesterday", "last night")
+    before = match["near"] in ("yesterday", "last night")
     return _one(today - timedelta(days=1) if before else today)
 
 
 def _span(match: re.Match[str], today: date) -> Days:
-    unit, back = match["unit"].lower(), match["which"].lower() != "this"
+    unit, back = match["unit"], match["which"] != "this"
     if unit in ("week", "weekend"):
         monday = today - timedelta(days=today.weekday() + 7 * back)
         return Days(monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=6))
@@ -124,11 +133,11 @@ def _span(match: re.Match[str], today: date) -> Days:
 
 
 def _last(match: re.Match[str], today: date) -> Days:
-    return Days(today - timedelta(days=_number(match) * _LENGTHS[match["unit"].lower()]), today)
+    return Days(today - timedelta(days=_number(match) * _LENGTHS[match["unit"]]), today)
 
 
 def _ago(match: re.Match[str], today: date) -> Days:
-    length = _LENGTHS[match["unit"].lower()]
+    length = _LENGTHS[match["unit"]]
     middle = today - timedelta(days=_number(match) * length)
     # "Two weeks ago" is rarely said of just that day.
     slack = timedelta(days=length // 2)
@@ -136,12 +145,12 @@ def _ago(match: re.Match[str], today: date) -> Days:
 
 
 def _weekday(match: re.Match[str], today: date) -> Days:
-    back = (today.weekday() - _DAYS[match["weekday"].lower()]) % 7
+    back = (today.weekday() - _DAYS[match["weekday"]]) % 7
     return _one(today - timedelta(days=back or 7))
 
 
 def _number(match: re.Match[str]) -> int:
-    said = match["number"].lower()
+    said = match["number"]
     return int(said) if said.isdecimal() else _NUMBERS[said]
 
 

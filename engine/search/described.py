@@ -52,8 +52,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
     """Results in the order of the chunks.
 
     Raises:
-        apsw.Error: The database is damaged.
-        LookupError: It does not hold a chunk that it should.
+        apsw.Error: The database is damaged: a chunk is not there, or not as it was written.
     """
     rows = connection.execute(
         "SELECT chunks.id, files.path, files.category, chunks.start_line, chunks.end_line, chunks.heading,"
@@ -63,6 +62,9 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
         (json.dumps([one.chunk for one in chosen]),),
     )
     found = {row[0]: row[1:] for row in rows}
+    for one in chosen:
+        if tuple(map(type, found.get(one.chunk, ()))) != _TYPES:
+            raise apsw.CorruptError(f"chunk {one.chunk} is not the one that was written")
     finder = matches.Finder(wording.terms, matches.stemmer(connection)) if wording.in_full else None
     results: list[SearchResult] = []
     for one in chosen:
@@ -96,11 +98,14 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
     return results
 
 
+_TYPES = (str, str, int, int, str, str, str, str, str)
+"""Of what is read of a chunk; damage may give a column another one."""
+
 _SAID: dict[ShareName, str] = {
     "words": "its words",
     "meaning": "its meaning",
     "neighbours": "what stands around it",
-    "session": "the rest of its file",
+    "session": "its file as a whole",
     "speaker": "who says it",
     "date": "its date",
     "recency": "its age",

@@ -1,10 +1,10 @@
-"""Texts as vectors: what an embedding model has to be, and the one that needs no network (spec 7.2)."""
+"""Texts as vectors: what an embedding model has to be, and those that need no network (spec 7.2)."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.errors import AutopoiesisError
 
@@ -27,7 +27,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector."""
+        """Length of every vector, a multiple of 8."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -41,8 +41,46 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class Slow(Protocol):
+    """A model that takes milliseconds a text or more, or may not answer.
+
+    Files are found by their words before it has been asked, and it never keeps a search waiting for long.
+    """
+
+    def embed_query(self, text: str) -> Floats:
+        """The row of a query, float32 ``[dimensions]``, within a short time.
+
+        Raises:
+            AutopoiesisError: The model cannot answer in time, or did not a moment ago.
+        """
+        ...
+
+    def close(self) -> None:
+        """Ends what is under way, with an error for those who wait for it."""
+        ...
+
+
+class SlowEmbedder(Embedder, Slow, Protocol):
+    """An embedder that is ``Slow``."""
+
+
 EMBEDDING_FAULTS = (AutopoiesisError, OSError, ValueError, RuntimeError)
 """What a model may raise without taking the search by words with it."""
+
+
+def slow_one(embedder: Embedder | None) -> SlowEmbedder | None:
+    """The embedder, if it is slow."""
+    return embedder if embedder is not None and isinstance(embedder, Slow) else None
+
+
+def vector_of(embedder: Embedder, query: str) -> Floats:
+    """The row of a query, float32 ``[dimensions]``. Raises what ``EMBEDDING_FAULTS`` names."""
+    slow = slow_one(embedder)
+    if slow is not None:
+        return slow.embed_query(query)
+    found: Floats = embedder.embed([query])[0]
+    return found
 
 
 class LocalEmbedder:
@@ -78,3 +116,60 @@ class LocalEmbedder:
             if self._loaded is None:
                 self._loaded = TokenVectors()
             return self._loaded
+
+
+class MiniLMEmbedder:
+    """The transformer of the ``minilm`` extra, joined with the shipped vectors: 576 dimensions, no network.
+
+    Loads on first use, in some two seconds, and may be called from several threads. The transformer reads the
+    beginning of a text, the shipped vectors both its ends.
+
+    Raises:
+        EmbeddingFailed: The extra is not installed.
+    """
+
+    TOKENS = 256
+    """Tokens of a passage that the transformer reads: more than it was trained with do not help it."""
+
+    dimensions = 576
+
+    def __init__(self) -> None:
+        from engine.meaning.minilm import Transformer  # noqa: PLC0415 — an extra
+
+        self._transformer = Transformer(self.TOKENS, setting="search.embedding", instead="local")
+        self._shipped = LocalEmbedder()
+        self._closed = threading.Event()
+
+    @property
+    def id(self) -> str:
+        """See ``Embedder.id``."""
+        from engine.meaning.minilm import SHARE  # noqa: PLC0415 — as above
+
+        return f"minilm-{self.TOKENS}-{SHARE}+{self._shipped.id}"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See ``Embedder.embed``.
+
+        Raises:
+            AutopoiesisError: The shipped vectors cannot be read, or the embedder was closed.
+        """
+        import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+
+        from engine.meaning.minilm import joined  # noqa: PLC0415 — as above
+
+        shipped = self._shipped.embed(texts)
+        found = joined(self._transformer.encode(texts, self._closed.is_set), shipped)
+        # Of nothing at all the transformer says something too.
+        found[[not text.strip() for text in texts]] = 0.0
+        lengths = numpy.linalg.norm(found, axis=1, keepdims=True)
+        rows: Floats = numpy.divide(found, lengths, out=numpy.zeros_like(found), where=lengths > 0)
+        return rows
+
+    def embed_query(self, text: str) -> Floats:
+        """See ``Slow.embed_query``; waits for the loading, and for a group of texts that is being encoded."""
+        found: Floats = self.embed([text])[0]
+        return found
+
+    def close(self) -> None:
+        """See ``Slow.close``."""
+        self._closed.set()

@@ -18,7 +18,7 @@ import apsw
 from engine.errors import AutopoiesisError, IndexFailed
 from engine.search import database, lookup, schema, vectors
 from engine.search.database import Unavailable
-from engine.search.embeddings import EMBEDDING_FAULTS
+from engine.search.embeddings import EMBEDDING_FAULTS, vector_of
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, Skipped, VerifyReport
@@ -26,6 +26,8 @@ from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.config import SearchSettings
     from engine.search.embeddings import Embedder, Floats
     from engine.search.sources import Reader
@@ -175,6 +177,15 @@ class SearchIndex:
         """
         return self._maintenance.refresh(progress, None if paths is None else list(paths))
 
+    def seed(self, other: Path) -> None:
+        """Begin with a copy of another workspace's index, if there is none yet: files that are the same there
+        need not be cut and embedded again by the refresh that follows.
+        """
+        from engine.search.seed import seed  # noqa: PLC0415 — only the past begins like this
+
+        if not self._read_only:
+            seed(self._path, other)
+
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and make it anew from the files. Raises as ``refresh``."""
         return self._maintenance.refresh(progress, None, rebuild="it was asked for")
@@ -202,6 +213,17 @@ class SearchIndex:
         except (*database.FAULTS, IndexFailed) as error:
             return IndexStatus("broken", f"the search index cannot be read ({error})", trouble=self._trouble)
 
+    def finish_vectors(self, progress: Progress | None = None) -> str:
+        """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
+
+        Args:
+            progress: As for ``refresh``.
+
+        Returns:
+            Why they are not all made, in one clause; ``""`` when they are.
+        """
+        return self._maintenance.finish_vectors(progress)
+
     def settle(self, timeout_s: float | None = None) -> bool:
         """Wait for a repair in the background.
 
@@ -217,6 +239,7 @@ class SearchIndex:
     def close(self) -> None:
         """End what is under way and close the database; nothing is written any more."""
         self._closing.set()
+        self._maintenance.close()
         self.settle()
         self._readers.close()
 
@@ -274,7 +297,7 @@ class SearchIndex:
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         try:
-            found = embedder.embed([query])[0]
+            found = vector_of(embedder, query)
         except EMBEDDING_FAULTS as error:
             self._without_vectors = f"the embedding model failed ({error})"
             return None
@@ -283,21 +306,23 @@ class SearchIndex:
 
     def _ready(self, connection: apsw.Connection) -> IndexStatus:
         numbers = connection.execute(
-            "SELECT (SELECT count(*) FROM files WHERE skipped = ''), count(*),"
-            " coalesce(sum(vector_sum <> ?), 0) FROM chunks",
-            (vectors.NOTHING_TO_EMBED,),
+            "SELECT (SELECT count(*) FROM files WHERE skipped = ''), count(*) FROM chunks"
         ).get
         skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
         refreshed = schema.get_meta(connection, "refreshed_ns")
         without = self._without_vectors or database.vector_library()[1]
-        if not without and not (self._embedder and vectors.are_of(connection, self._embedder)):
-            without = "the vectors have not been computed yet"
+        found, coming = vectors.standing(connection, self._embedder) if self._embedder else (0, "")
+        if coming and (trouble := self._maintenance.trouble_with_vectors):
+            coming = f"{coming}: {trouble}"
+        if coming and not found and not without:
+            without = coming
         return IndexStatus(
             "ready",
             files=int(numbers[0]),
             chunks=int(numbers[1]),
-            vectors=int(numbers[2]),
+            vectors=found,
             without_vectors=without,
+            vectors_coming=coming,
             embedder=schema.get_meta(connection, "embedder"),
             skipped=tuple(Skipped(path, why) for path, why in skipped),
             size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),

@@ -12,9 +12,11 @@ import apsw
 
 from engine.errors import IndexFailed, ReadOnly
 from engine.search import database, schema
+from engine.search.embeddings import slow_one
 from engine.search.reports import IndexReport, Skipped, VerifyReport
 
 if TYPE_CHECKING:
+    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.resident.resident import Resident
     from engine.search.sources import Reader
@@ -56,7 +58,13 @@ class Maintenance:
     ) -> None:
         self._workspace = workspace
         self._reader = reader
-        self._embedder = embedder
+        self._slow = slow_one(embedder)
+        self._embedder = None if self._slow else embedder
+        self._backlog: Backlog | None = None
+        if self._slow is not None and not read_only:
+            from engine.search.backlog import Backlog  # noqa: PLC0415 — most models are quick
+
+            self._backlog = Backlog(workspace, self._slow, self._exclusive, resident)
         self._without_vectors = without_vectors
         self._resident = resident
         self._read_only = read_only
@@ -68,7 +76,7 @@ class Maintenance:
     def refresh(
         self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
     ) -> IndexReport:
-        """Bring the index up to date.
+        """Bring the index up to date; the vectors of a slow model follow in the background.
 
         Args:
             progress: Told how far the work is.
@@ -78,6 +86,28 @@ class Maintenance:
         Raises:
             IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
         """
+        report = self._refreshed(progress, paths, rebuild=rebuild)
+        return report if self._backlog is None else self._backlog.follow(report)
+
+    def finish_vectors(self, progress: Progress | None) -> str:
+        """As ``SearchIndex.finish_vectors``."""
+        return "" if self._backlog is None else self._backlog.finish(progress)
+
+    @property
+    def trouble_with_vectors(self) -> str:
+        """Why vectors are not made in the background, in one clause; ``""`` when they are."""
+        return "" if self._backlog is None else self._backlog.trouble
+
+    def close(self) -> None:
+        """End what is under way in the background, and let go of a slow model."""
+        if self._backlog is not None:
+            self._backlog.close()
+        if self._slow is not None:
+            self._slow.close()
+
+    def _refreshed(
+        self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str = ""
+    ) -> IndexReport:
         started = time.monotonic()
         with self._exclusive():
             reason = rebuild
@@ -115,7 +145,7 @@ class Maintenance:
             found = self._problems()
             if not found or not repair:
                 return VerifyReport(tuple(found))
-            return VerifyReport(tuple(found), True, self.refresh(progress, None, rebuild=found[0]))
+            return VerifyReport(tuple(found), True, self._refreshed(progress, None, rebuild=found[0]))
 
     def _attempt(
         self, progress: Progress | None, paths: Sequence[str] | None

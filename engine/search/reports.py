@@ -31,7 +31,8 @@ class IndexReport:
         embedded: Vectors computed by this refresh.
         seconds: How long it took.
         rebuilt: Why the whole index was made anew; ``""`` when it was not.
-        vectors: Why there is no search by meaning; ``""`` when there is.
+        vectors: Why there is no search by meaning, or why it does not get on; ``""`` when all is well.
+        waiting: Chunks whose vectors a slow model is still to make, in the background.
         stopped: The refresh was ended before its work was done; the next one goes on from there.
     """
 
@@ -45,6 +46,7 @@ class IndexReport:
     seconds: float = 0.0
     rebuilt: str = ""
     vectors: str = ""
+    waiting: int = 0
     stopped: bool = False
 
 
@@ -59,6 +61,8 @@ class IndexStatus:
         chunks: Their chunks.
         vectors: Chunks that can be found by meaning.
         without_vectors: Why there is no search by meaning; ``""`` when there is.
+        vectors_coming: How far the vectors are while a model makes them, and what keeps it from going on;
+            ``""`` when all are there.
         embedder: Id of the model the vectors are of; ``""`` without vectors.
         skipped: Files that cannot be indexed.
         size: Bytes on disk.
@@ -73,6 +77,7 @@ class IndexStatus:
     chunks: int = 0
     vectors: int = 0
     without_vectors: str = ""
+    vectors_coming: str = ""
     embedder: str = ""
     skipped: tuple[Skipped, ...] = ()
     size: int = 0

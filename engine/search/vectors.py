@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine.search import schema
+from engine.search.embeddings import EMBEDDING_FAULTS
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder, Floats
@@ -21,18 +22,46 @@ _COSINE = "1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?1))"
 
 
 def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
-    """Whether the stored vectors can be compared with those of this model."""
+    """Whether the stored vectors can be compared with those of this model; not if it cannot say its name."""
+    try:
+        name = embedder.id
+    except EMBEDDING_FAULTS:
+        return False
     described = (schema.get_meta(connection, "embedder"), schema.get_meta(connection, "dimensions"))
-    return described == (embedder.id, str(embedder.dimensions))
+    return described == (name, str(embedder.dimensions))
 
 
 def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
     """Make the table one of this model's vectors; those of another model go. Inside a transaction."""
     if not are_of(connection, embedder):
+        schema.set_meta(connection, "another_model", "1" if schema.get_meta(connection, "embedder") else "")
         connection.execute("DELETE FROM chunk_vectors")
         connection.execute("UPDATE chunks SET vector_sum = NULL WHERE vector_sum IS NOT NULL")
         schema.set_meta(connection, "embedder", embedder.id)
         schema.set_meta(connection, "dimensions", str(embedder.dimensions))
+        schema.set_meta(connection, "imaged", "-1")  # the image on disk is of the other model
+
+
+def standing(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]:
+    """How many chunks have vectors of this model, and how far their making is.
+
+    Returns:
+        Their number, and one clause; empty when no chunk waits.
+    """
+    chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
+    waiting = lacking(connection, embedder)
+    nothing = 0
+    if are_of(connection, embedder):
+        query = "SELECT coalesce(sum(vector_sum = ?), 0) FROM chunks"
+        nothing = int(connection.execute(query, (NOTHING_TO_EMBED,)).get)
+        is_new = schema.get_meta(connection, "another_model") == "1"
+    else:
+        is_new = bool(schema.get_meta(connection, "embedder"))
+    found = chunks - waiting - nothing
+    if not waiting:
+        return found, ""
+    of_which = " of the new model" if is_new else ""
+    return found, f"{chunks - waiting:,} of {chunks:,} chunks have vectors{of_which}"
 
 
 def packed(vectors: Floats) -> list[bytes]:
@@ -55,6 +84,46 @@ def store(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> Non
             "UPDATE chunks SET vector_sum = ? WHERE id = ?",
             (zlib.crc32(vector) if vector else NOTHING_TO_EMBED, chunk),
         )
+
+
+def embedded_text(speaker: str, heading: str, text: str) -> str:
+    """What a chunk's vector is made of: a turn's heading is a time, a section's says what it is about."""
+    return f"{heading}\n{text}" if heading and not speaker else text
+
+
+def lacking(connection: apsw.Connection, embedder: Embedder) -> int:
+    """The number of chunks that this model has not been asked about."""
+    condition = "vector_sum IS NULL" if are_of(connection, embedder) else "true"
+    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {condition}").get)
+
+
+def texts_lacking(connection: apsw.Connection, embedder: Embedder, limit: int) -> list[tuple[int, str]]:
+    """Chunks that this model has not been asked about: their ids and what their vectors are made of."""
+    condition = "vector_sum IS NULL" if are_of(connection, embedder) else "true"
+    rows = connection.execute(
+        f"SELECT id, speaker, heading, text FROM chunks WHERE {condition} ORDER BY id LIMIT ?", (limit,)
+    )
+    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
+
+
+def texts_of(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
+    """The chunks among some that have no vector yet, as ``texts_lacking`` gives them."""
+    rows = connection.execute(
+        "SELECT id, speaker, heading, text FROM chunks"
+        " WHERE vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(chunks)),),
+    )
+    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
+
+
+def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Store the packed vectors of chunks that were written without, and say so. Inside a transaction."""
+    store(connection, rows)
+    connection.execute(
+        "UPDATE files SET stamp = ? WHERE id IN"
+        " (SELECT file_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)))",
+        (schema.next_stamp(connection), json.dumps([chunk for chunk, _ in rows])),
+    )
 
 
 def nearest(

@@ -54,7 +54,7 @@ class Writer:
         connection: A writer's connection to a database of the newest schema.
         workspace: Where the files are.
         reader: What reads them.
-        embedder: Gives vectors; ``None`` for search by words alone.
+        embedder: Gives vectors while files are written; ``None`` when none does, or a slow one does later.
         without_vectors: Why there is no embedder.
         progress: Told how far the work is.
         stopping: Asked between steps whether to end early.
@@ -121,8 +121,12 @@ class Writer:
                 self._connection.execute("UPDATE files SET sha256 = ''")
                 schema.set_meta(self._connection, "chunker", chunks.VERSION)
         if self._embedder is not None:
-            with self._connection:
-                vectors.prepare(self._connection, self._embedder)
+            try:
+                with self._connection:
+                    vectors.prepare(self._connection, self._embedder)
+            except EMBEDDING_FAULTS as error:
+                self.outcome.without_vectors = f"the embedding model failed ({error})"
+                self._embedder = None
 
     def _everything(self) -> tuple[list[Source], dict[str, Known]]:
         return list(all_sources(self._workspace)), self._known("1", ())
@@ -191,7 +195,7 @@ class Writer:
 
     def _write(self, batch: Sequence[Change]) -> None:
         packed = self._embed(
-            [_embedded_text(row[3], row[5], row[7]) for change in batch for row in change.new]
+            [vectors.embedded_text(row[3], row[5], row[7]) for change in batch for row in change.new]
         )
         following = iter(packed)
         with self._connection:
@@ -257,31 +261,19 @@ class Writer:
         return added
 
     def _backlog(self) -> int:
-        if self._embedder is None:
-            return 0
-        query = "SELECT count(*) FROM chunks WHERE vector_sum IS NULL"
-        return int(next(iter(self._connection.execute(query)))[0])
+        return 0 if self._embedder is None else vectors.lacking(self._connection, self._embedder)
 
     def _embed_backlog(self) -> int:
         """Embed some chunks that were written without vectors; gives their number."""
         if self._embedder is None:
             return 0
-        rows = list(
-            self._connection.execute(
-                "SELECT id, speaker, heading, text FROM chunks WHERE vector_sum IS NULL LIMIT ?",
-                (_BATCH_TEXTS,),
-            )
-        )
-        packed = self._embed([_embedded_text(*words) for _, *words in rows])
+        rows = vectors.texts_lacking(self._connection, self._embedder, _BATCH_TEXTS)
+        packed = self._embed([text for _, text in rows])
         if not packed:
             return 0
         with self._connection:
-            vectors.store(self._connection, zip((chunk for chunk, *_ in rows), packed, strict=True))
-            self._connection.execute(
-                "UPDATE files SET stamp = ? WHERE id IN"
-                " (SELECT file_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)))",
-                (schema.next_stamp(self._connection), json.dumps([chunk for chunk, *_ in rows])),
-            )
+            places = (chunk for chunk, _ in rows)
+            vectors.complete(self._connection, list(zip(places, packed, strict=True)))
         self.outcome.embedded += sum(1 for vector in packed if vector)
         return len(rows)
 
@@ -305,11 +297,6 @@ class Writer:
             self._embedder = None
             return []
         return packed
-
-
-def _embedded_text(speaker: str, heading: str, text: str) -> str:
-    """What a chunk's vector is made of: a turn's heading is a time, a section's says what it is about."""
-    return f"{heading}\n{text}" if heading and not speaker else text
 
 
 def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:

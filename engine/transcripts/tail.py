@@ -80,6 +80,7 @@ class Tail:
 
     Attributes:
         first: Number of the first turn that was read: 0, or how many headings stand before the window.
+        end: Number of the turn that would come next: a file that was cut has fewer turns than were given.
         waiting: Whether something was left for the next reading although nothing may change until then.
     """
 
@@ -93,6 +94,7 @@ class Tail:
     ) -> None:
         self.path = path
         self.first = 0
+        self.end = 0
         self.waiting = False
         self._window = window
         self._settle_s = settle_s
@@ -136,6 +138,7 @@ class Tail:
         if inode != before and len(turns) < len(self._given):
             # Fewer turns in another file under the same name: this is another conversation.
             self._given.clear()
+        self.end = first + len(turns)
         seen.inode, seen.size, seen.mtime_ns = inode, status.st_size, status.st_mtime_ns
         seen.mark = _mark(stream, seen.stable)
         return self._news(

@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from engine.activation.fusion import minilm
+from engine.meaning import minilm
 
 PROJECT = Path(__file__).parents[2]
 ACTIVATION = "bench_activation.py"
@@ -20,10 +21,10 @@ EXAMINED = "clinc150"
 """The set that is measured with several numbers of examples and with every scorer."""
 EXAMPLES = ("20", "5", "0")
 """Examples of each topic."""
-SEARCH = "tests.benchmarks.retrieval:make"
-COMPILER = "tests.benchmarks.retrieval:compiler"
+RETRIEVERS = "tests.benchmarks.retrieval"
+PEERS = ("make_fts5", "make_spec", "make_bm25s")
+"""Other ways to search, by their adapters."""
 BUDGETS = (2_048, 8_192)
-QUERIES = "100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,14 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
                 if minilm.is_installed():
                     yield _activation(activation, dataset, EXAMPLES[0], "make_minilm")
     if retrieval.is_file():
-        place = ("--data", str(data.resolve() / "retrieval"), "--max-queries", QUERIES)
-        yield Evaluation("retrieval", "search", retrieval, (SEARCH, *place))
-        for budget in BUDGETS:
-            target = (COMPILER, "--compile", str(budget))
-            yield Evaluation("retrieval", f"compile, {budget:,} tokens", retrieval, (*target, *place))
+        place = ("--data", str(data.resolve() / "retrieval"))
+        for peer in ("make", *(peer for peer in PEERS if peer != "make_bm25s" or find_spec("bm25s"))):
+            yield Evaluation("retrieval", f"search, {peer}", retrieval, (f"{RETRIEVERS}:{peer}", *place))
+        for compiler in ("compiler", "compiler_spec"):
+            for budget in BUDGETS:
+                target = (f"{RETRIEVERS}:{compiler}", "--compile", str(budget))
+                label = f"{compiler}, {budget:,} tokens"
+                yield Evaluation("retrieval", label, retrieval, (*target, *place))
 
 
 def _activation(script: Path, dataset: str, examples: str, scorer: str) -> Evaluation:

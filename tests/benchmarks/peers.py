@@ -107,7 +107,7 @@ class SemanticRouter:
 class WordTable:
     """An FTS5 table and nothing around it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self._connection = apsw.Connection(str(path))
         self._connection.pragma("journal_mode", "wal")
         self._connection.pragma("synchronous", "normal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import importlib
 import re
 import shutil
 import tempfile
@@ -12,12 +13,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from engine.engine import Engine
+from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Role, Text, Transcript, Turn
+from tests.benchmarks.peers import WordTable
 
 _FORMATS = ("%Y-%m-%d", "%d %B, %Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}) ?(am|pm)?(?: on)?", re.IGNORECASE)
@@ -53,13 +56,17 @@ class Memory:
     """Dialogues as transcripts in a workspace that lasts as long as this object.
 
     Each session is a transcript with its date; whoever is neither user nor assistant is named in the text.
+
+    Args:
+        docs: The turns.
+        settings: What stands in memory-config.yaml.
     """
 
-    def __init__(self, docs: Sequence[Doc]) -> None:
+    def __init__(self, docs: Sequence[Doc], settings: str = "") -> None:
         with ExitStack() as stack:
             root = Path(tempfile.mkdtemp(prefix="autopoiesis-retrieval-"))
             stack.callback(shutil.rmtree, root, ignore_errors=True)
-            (root / "memory-config.yaml").write_text("")
+            (root / "memory-config.yaml").write_text(settings)
             self._places = _write(root, docs)
             self.engine = stack.enter_context(Engine.open(root))
             self.engine.refresh_index()
@@ -79,7 +86,13 @@ class Memory:
         return places.at(result.start_line) if places else None
 
 
-def make(docs: Sequence[Doc]) -> Callable[[str, int], list[str]]:
+Search = Callable[[str, int], list[str]]
+"""Query and limit; gives ids, best first."""
+
+_SPEC = "search:\n  ranking: spec\n"
+
+
+def make(docs: Sequence[Doc]) -> Search:
     """``search(query, limit)`` over the turns: gives their ids, best first."""
     return Memory(docs).search
 
@@ -87,6 +100,43 @@ def make(docs: Sequence[Doc]) -> Callable[[str, int], list[str]]:
 def compiler(docs: Sequence[Doc]) -> Callable[[str, int], str]:
     """``compile(query, budget)`` over the turns: gives the prompt."""
     return Memory(docs).compile
+
+
+def make_spec(docs: Sequence[Doc]) -> Search:
+    """The specification's merge of two lists."""
+    return Memory(docs, _SPEC).search
+
+
+def compiler_spec(docs: Sequence[Doc]) -> Callable[[str, int], str]:
+    """The same, compiled."""
+    return Memory(docs, _SPEC).compile
+
+
+def make_fts5(docs: Sequence[Doc]) -> Search:
+    """A bare FTS5 table: any of the words that are no stop words."""
+    table = WordTable(":memory:")
+    table.insert((f"{doc['speaker']}: {doc['body']}", "", doc["date"]) for doc in docs)
+    ids = [doc["id"] for doc in docs]
+    return lambda query, limit: [ids[row - 1] for row, _ in table.search(literal_terms(query), limit)]
+
+
+def make_bm25s(docs: Sequence[Doc]) -> Search:
+    """bm25s with its stop words and a stemmer, where it is installed."""
+    bm25s: Any = importlib.import_module("bm25s")
+    stemmer: Any = importlib.import_module("Stemmer").Stemmer("english")
+
+    def cut(texts: str | list[str]) -> Any:
+        return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+
+    index = bm25s.BM25()
+    index.index(cut([f"{doc['date']} {doc['speaker']}: {doc['body']}" for doc in docs]), show_progress=False)
+    ids = [doc["id"] for doc in docs]
+
+    def search(query: str, limit: int) -> list[str]:
+        found, _ = index.retrieve(cut(query), k=min(limit, len(ids)), show_progress=False)
+        return [ids[row] for row in found[0]]
+
+    return search
 
 
 def _write(root: Path, docs: Sequence[Doc]) -> dict[str, _Places]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy
 
 from engine.config import SearchSettings
+from engine.context import tokens
 from engine.engine import Engine
 from engine.search.chunks import split
 from engine.search.embeddings import LocalEmbedder
@@ -147,14 +148,19 @@ def _followed(
 
 def _compiled(setting: Setting, name: str, workspace: Workspace, questions: list[str]) -> Iterator[Row]:
     with Engine.open(workspace.root) as engine:
-        engine.try_message(questions[0])
-        (compiled,) = alternate(
-            [lambda number: engine.try_message(questions[number % len(questions)])],
+        _, first = engine.try_message(questions[0])
+        agree(any(section.slot == "knowledge" for section in first.sections), "nothing was retrieved")
+        lines = first.text.split("\n")
+        compiled, counted = alternate(
+            [
+                lambda number: engine.try_message(questions[number % len(questions)]),
+                lambda _: sum(tokens.count(line) for line in lines),
+            ],
             rounds=setting.size(60, 2),
             warm_up=2,
         )
-        tokens = [engine.try_message(question)[1].tokens for question in questions[:4]]
-    yield Row(f"{name}, trace and compile", compiled, note=f"{min(tokens):,} tokens at least")
+    note = f"{first.tokens:,} tokens"
+    yield Row(f"{name}, trace and compile", compiled, "counting the prompt's tokens", counted, note)
 
 
 def _cold(setting: Setting, name: str, workspace: Workspace, questions: list[str], chunks: int) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -281,8 +281,11 @@ def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.Captu
     assert [line.split()[3] for line in activated[:5]] == ["banking77", *["clinc150"] * 4]
     assert all("--split val --scorer tests.benchmarks.activation:make" in line for line in activated)
     assert [line.split()[5] for line in activated[:5]] == ["20", "20", "5", "0", "20"]
-    assert [line.split()[2] for line in searched] == [evaluations.SEARCH, *[evaluations.COMPILER] * 2]
-    assert all("--max-queries 100" in line for line in searched)
+    adapters = [line.split()[2].removeprefix(f"{evaluations.RETRIEVERS}:") for line in searched]
+    assert adapters[:3] == ["make", "make_fts5", "make_spec"]
+    assert adapters[-4:] == ["compiler", "compiler", "compiler_spec", "compiler_spec"]
+    assert all(hasattr(retrieval, adapter) for adapter in adapters)
+    assert [line.split()[4] for line in searched[-4:]] == ["2048", "8192"] * 2
 
 
 def test_an_evaluator_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -361,6 +364,11 @@ def test_search_gives_the_ids_of_turns(query: str, doc: str) -> None:
 
 def test_a_turn_of_many_chunks_counts_once() -> None:
     assert retrieval.make(DOCS)("gardens fences paragraph", 50).count("doc/1") == 1
+
+
+@pytest.mark.parametrize("make", [retrieval.make_fts5, retrieval.make_spec])
+def test_the_other_ways_to_search_find_turns_too(make: Callable[[list[Doc]], retrieval.Search]) -> None:
+    assert make(DOCS)("telescope", 10)[0] == "doc/2"
 
 
 def test_sessions_become_transcripts_with_their_dates() -> None:

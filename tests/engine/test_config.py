@@ -57,8 +57,6 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         "lifecycle",
         "git.auto_push",
         "git.commit_message_model",
-        "search.embedding_model",
-        "search.embedding_dimensions",
     }
     assert all(problem.severity == "warning" and problem.line for problem in odd)
 
@@ -74,6 +72,8 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
         ("git:\n  auto_commit: perhaps\n", 2, "auto_commit"),
         ("context_compiler:\n  knowledge_results: 5000\n", 2, "less than or equal to 500"),
         ("watchers:\n  similarity_threshold: -0.1\n", 2, "greater than or equal to 0"),
+        ("search:\n  embedding_dimensions: 100\n", 2, "multiple of 8"),
+        ("search:\n  embedding: word2vec\n", 2, "search.embedding"),
         ("gate:\n  deadline_s: 0\n", 2, "greater than 0"),
         ("watchers:\n  gate_model: haiku\ngate: local\n", 3, "gate"),
     ],

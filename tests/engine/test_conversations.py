@@ -124,6 +124,30 @@ def test_reading_goes_on_where_it_was_left_and_notices_what_is_gone(sample: Path
     assert conversations.read("../outside.md") is None
 
 
+def test_an_edit_further_up_changes_that_turn_alone(sample: Path) -> None:
+    conversations = Conversations(Workspace.open(sample), Files(Workspace.open(sample)))
+    path = "conversations/talk.md"
+    lines = [f"## 10:0{number} — user\n\nLine {number}.\n" for number in range(5)]
+    (sample / path).write_text("\n".join(lines))
+    assert conversations.read(path) is not None
+    lines[1] = "## 10:01 — user\n\nAnother line, and longer.\n"
+    (sample / path).write_text("\n".join(lines))
+    found = conversations.read(path)
+    assert found is not None
+    assert [turn.text for turn in found.turns] == [
+        "Line 0.", "Another line, and longer.", "Line 2.", "Line 3.", "Line 4.",
+    ]  # fmt: skip
+    assert len(found.times) == 5
+
+    with (sample / path).open("r+") as file:
+        file.truncate(len("\n".join(lines[:2])))
+    cut = conversations.read(path)
+    assert cut is not None and (len(cut.turns), len(cut.times), cut.end) == (2, 2, 2)
+    (sample / path).write_text("\n".join(lines))
+    whole = conversations.read(path)
+    assert whole is not None and whole.turns == found.turns
+
+
 def test_the_day_of_a_conversation_without_a_date_is_that_of_its_writing(sample: Path) -> None:
     import os
 

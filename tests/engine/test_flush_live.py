@@ -44,7 +44,7 @@ class Followed:
         return self.path
 
     def settled(self, path: str, turns: int, *, every_one: bool = True) -> None:
-        """Waits until so many turns have arrived, every flush has ended, and all that dropped is on record."""
+        """Waits until so many turns are there, every flush has ended, and all that dropped is on record."""
         self.seen.wait(TurnArrived, lambda event: event.key == f"{path}#{turns - 1}")
         end, quiet = time.monotonic() + 20, 0
         while time.monotonic() < end:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.search.chunks import MAX_CHARACTERS, Contents, split
+from engine.search.chunks import MAX_CHARACTERS, MAX_TURN_CHARACTERS, Contents, split
 from tests.search.samples import TRANSCRIPT
 
 TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -20,7 +20,7 @@ def assert_in_place(contents: Contents, data: bytes) -> None:
         assert 1 <= chunk.start_line <= chunk.end_line <= len(lines)
         assert chunk.text in "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
         assert chunk.text.strip()
-        assert len(chunk.text) <= MAX_CHARACTERS + 1
+        assert len(chunk.text) <= (MAX_TURN_CHARACTERS if piece.speaker else MAX_CHARACTERS) + 1
 
 
 def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
@@ -87,6 +87,66 @@ def test_long_text_is_split_between_paragraphs() -> None:
     assert len(contents.pieces) > 3
     assert all(piece.chunk.text.startswith("Paragraph ") for piece in contents.pieces)
     assert_in_place(contents, data)
+
+
+def turn(text: str) -> str:
+    return f"## 10:00 — user\n{text}\n\n## 10:01 — agent\nfine\n"
+
+
+def test_a_turn_is_whole_where_a_section_would_be_cut() -> None:
+    paragraphs = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(15))
+    assert MAX_CHARACTERS < len(paragraphs) < MAX_TURN_CHARACTERS
+    talk = split(turn(paragraphs).encode(), TALK, "conversation").pieces
+    assert [piece.chunk.text for piece in talk] == [paragraphs, "fine"]
+    note = split(f"# A\n{paragraphs}\n".encode(), NOTE, "reference").pieces
+    assert len(note) > 3
+
+
+def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
+    paragraphs = [f"Paragraph {number}. " + "word " * 60 for number in range(60)]
+    data = turn("\n\n".join(paragraphs)).encode()
+    contents = split(data, TALK, "conversation")
+    *parts, last = contents.pieces
+    assert len(parts) == 4
+    assert all(part.chunk.text.startswith("Paragraph ") for part in parts)
+    assert {(part.chunk.heading, part.speaker) for part in parts} == {("10:00 — user", "user")}
+    assert last.speaker == "agent"
+    assert_in_place(contents, data)
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [
+        ("Caroline: hello there", "user Caroline"),
+        ("Mary Ann O'Neil-Smith: hello", "user Mary Ann O'Neil-Smith"),
+        ("Dr. Ruth: hello", "user Dr. Ruth"),
+        ("Ångström: hello", "user Ångström"),
+        ("  Bo: hello", "user Bo"),
+        ("caroline: hello", "user"),
+        ("Caroline:hello", "user"),
+        ("https://example.org: x", "user"),
+        ("12: hello", "user"),
+        ("One two three four: hello", "user"),
+        ("Caroline said: hello", "user Caroline said"),
+        ("hello Caroline: x", "user"),
+        ("\nno name", "user"),
+    ],
+)
+def test_who_speaks_is_the_role_and_the_name_that_a_turn_begins_with(text: str, speaker: str) -> None:
+    first, last = split(turn(text).encode(), TALK, "conversation").pieces
+    assert (first.speaker, last.speaker) == (speaker, "agent")
+
+
+def test_every_part_of_a_turn_has_its_speaker() -> None:
+    data = turn("Caroline: " + "\n\n".join(["word " * 200] * 20)).encode()
+    *parts, _ = split(data, TALK, "conversation").pieces
+    assert len(parts) > 2
+    assert {part.speaker for part in parts} == {"user Caroline"}
+
+
+def test_outside_of_turns_nobody_speaks() -> None:
+    (piece,) = split(b"# A\n\nCaroline: hello\n", NOTE, "reference").pieces
+    assert piece.speaker == ""
 
 
 def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
@@ -183,6 +243,7 @@ _LINES = st.lists(
         ),
         st.text(max_size=40),
         st.text(min_size=1000, max_size=1500),
+        st.sampled_from(["word " * 1500, "x" * 7000, "Ann: " + "One sentence. " * 600]),
     ),
     max_size=30,
 )

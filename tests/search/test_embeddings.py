@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import threading
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy
 import pytest
 
-from engine.errors import IndexFailed
+from engine.errors import AutopoiesisError
+from engine.meaning import vectors
+from engine.meaning.vectors import TOKENS_READ, TokenVectors
 from engine.search.embeddings import LocalEmbedder
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def local() -> LocalEmbedder:
-    found, why = local_embedder()
-    assert found is not None, why
-    return found
+    return LocalEmbedder()
 
 
 def test_like_texts_are_near(local: LocalEmbedder) -> None:
@@ -59,9 +57,14 @@ def test_a_batch_gives_what_single_texts_give(local: LocalEmbedder) -> None:
         assert numpy.allclose(together[place], local.embed([texts[place]])[0], atol=1e-6)
 
 
+def test_of_a_long_text_both_ends_count(local: LocalEmbedder) -> None:
+    ends = "heron river " * (TOKENS_READ // 4)
+    middle = "tax law reform " * 5000
+    assert numpy.array_equal(*local.embed([f"{ends}{middle}{ends}", f"{ends}other words {ends}"])[:2])
+
+
 def test_many_threads_may_ask_at_once() -> None:
-    fresh, _ = local_embedder()
-    assert fresh is not None
+    fresh = LocalEmbedder()
     found: list[Floats] = []
     threads = [threading.Thread(target=lambda: found.append(fresh.embed(["the same"]))) for _ in range(6)]
     for thread in threads:
@@ -72,34 +75,25 @@ def test_many_threads_may_ask_at_once() -> None:
     assert all(numpy.array_equal(one, found[0]) for one in found)
 
 
-def test_a_missing_package_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = importlib.util.find_spec
-
-    def without(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name == "wordllama" else real(name, package)
-
-    monkeypatch.setattr("importlib.util.find_spec", without)
-    assert local_embedder() == (None, "the package wordllama is not installed")
+def test_the_id_is_that_of_the_vectors(local: LocalEmbedder) -> None:
+    assert local.id == f"pieces-{TokenVectors().version}" == LocalEmbedder().id
+    assert local.dimensions == TokenVectors().dimensions == local.embed(["x"]).shape[1]
 
 
-def test_a_broken_package_is_a_clear_error(local: LocalEmbedder, tmp_path: Path) -> None:
-    with pytest.raises(IndexFailed, match="reinstall the package wordllama"):
-        LocalEmbedder(tmp_path).embed(["x"])
+def test_vectors_that_cannot_be_read_are_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "TokenVectors", lambda: TokenVectors(tmp_path))
+    with pytest.raises(AutopoiesisError, match="reinstall autopoiesis"):
+        LocalEmbedder().embed(["x"])
 
 
-def test_finding_the_model_imports_nothing_heavy() -> None:
+def test_making_the_embedder_imports_nothing_heavy() -> None:
     program = (
-        "import sys\nfrom engine.search.embeddings import local_embedder\nassert local_embedder()[0]\n"
-        "print([m for m in ('numpy', 'tokenizers', 'safetensors', 'wordllama') if m in sys.modules])"
+        "import sys\nfrom engine.search.embeddings import LocalEmbedder\nembedder = LocalEmbedder()\n"
+        "print([m for m in ('numpy', 'tokenizers', 'safetensors', 'wordllama') if m in sys.modules])\n"
+        "embedder.embed(['text'])\n"
+        "print([m for m in ('tokenizers', 'safetensors', 'wordllama') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_models_own_package_is_never_imported() -> None:
-    program = (
-        "import sys\nfrom engine.search.embeddings import local_embedder\n"
-        "embedder = local_embedder()[0]\nembedder.embed(['text'])\nprint('wordllama' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.split("\n") == ["[]", "[]", ""]

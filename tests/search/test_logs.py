@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search import changes
-from engine.search.chunks import MAX_CHARACTERS, split
+from engine.search.chunks import MAX_TURN_CHARACTERS, split
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
@@ -83,12 +83,20 @@ def test_what_is_known_of_a_log() -> None:
 
 def test_a_long_turn_is_cut_and_keeps_its_lines() -> None:
     log = ClaudeCode()
-    paragraphs = "\n\n".join(f"Paragraph {number} " + "word " * 60 for number in range(20))
+    paragraphs = "\n\n".join(f"Paragraph {number} " + "word " * 60 for number in range(80))
     data = dump(log.user("go on"), log.says(paragraphs), log.user("good"))
     pieces = split(data, CLAUDE, "conversation").pieces[1:-1]
     assert len(pieces) > 3
-    assert all(len(piece.chunk.text) <= MAX_CHARACTERS + 1 for piece in pieces)
+    assert all(len(piece.chunk.text) <= MAX_TURN_CHARACTERS + 1 for piece in pieces)
     assert {(piece.chunk.start_line, piece.chunk.end_line) for piece in pieces} == {(2, 2)}
+    assert {piece.speaker for piece in pieces} == {"agent"}
+
+
+def test_a_turn_of_many_paragraphs_is_one_chunk() -> None:
+    log = ClaudeCode()
+    paragraphs = "\n\n".join(f"Paragraph {number} " + "word " * 60 for number in range(15))
+    (_, piece) = split(dump(log.user("go on"), log.says(paragraphs)), CLAUDE, "conversation").pieces
+    assert piece.chunk.text == paragraphs.rstrip()
 
 
 def test_a_log_that_grows_keeps_what_it_had(workspace: Workspace, open_index: Open) -> None:

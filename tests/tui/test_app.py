@@ -148,8 +148,6 @@ def test_opening_the_workbench_loads_nothing_heavy() -> None:
         "sklearn",
         "anthropic",
         "openai",
-        "wordllama",
-        "tokenizers",
         "numpy",
         "py3langid",
         "apsw",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from engine.search.results import CATEGORIES
+from engine.search.results import CATEGORIES, SearchResult
 from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option
 
 
@@ -32,7 +32,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option("--explain", is_flag=True, help="Say for each result why it ranks where it does.")
+@click.option("--explain", is_flag=True, help="Say for each result why it ranks there: score, shares, ranks.")
 @json_option
 def search(query: tuple[str, ...], category: str | None, limit: int, explain: bool, as_json: bool) -> None:
     """Find QUERY in everything remembered; every character of it is meant literally."""
@@ -50,7 +50,17 @@ def search(query: tuple[str, ...], category: str | None, limit: int, explain: bo
             emit(click.unstyle(f"{place}  [{result.category}] {result.heading}".rstrip()))
             emit("    " + " ".join(result.snippet.split()))
             if explain:
-                emit(f"    {result.score:.3f}  {result.why}")
+                _explain(result)
+
+
+def _explain(result: SearchResult) -> None:
+    """Prints the score, what it is made of, and both ranks."""
+    from tui.render.search_why import plain_ranks, plain_shares  # noqa: PLC0415 — a plain search draws nothing
+
+    emit(f"    {result.score:.3f}  {result.why}")
+    for line in (plain_shares(result), plain_ranks(result)):
+        if line:
+            emit(f"           {line}")
 
 
 @click.command(epilog=example("autopoiesis index", "autopoiesis index --rebuild"))

@@ -37,6 +37,7 @@ ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "system": "system"}
         "tool": "tui.cli.sessions:session_tool",
         "end": "tui.cli.sessions:session_end",
         "list": "tui.cli.sessions:session_list",
+        "flush": "tui.cli.flushing:session_flush",
     },
     epilog=example(
         "ID=$(autopoiesis session start --title 'Fix the parser')",

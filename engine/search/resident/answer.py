@@ -12,7 +12,8 @@ import apsw
 from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
-from engine.search.resident.ranking import Asked, Found, Part
+from engine.search.resident.ranking import Asked, Found
+from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share, ShareName
 
 if TYPE_CHECKING:
@@ -78,12 +79,13 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     )
     parts = [_part(view, number, question) for number in range(len(view.segments))]
     found = ranking.rank(parts, view.sample, asked)
-    best = found[0].score if found else 1.0
-    found.sort(key=lambda one: (-round(one.score, 6), view.segments[one.part].path_of(one.place), one.place))
+    # Rounded as in the ranking, so that equals have equal scores and the best has 1.
+    best = max((_rounded(one) for one in found), default=1.0)
+    found.sort(key=lambda one: (-_rounded(one), view.segments[one.part].path_of(one.place), one.place))
     chosen = [
         Chosen(
             chunk=int(view.segments[one.part].chunks[one.place]),
-            score=one.score / best,
+            score=_rounded(one) / best,
             lexical_rank=one.lexical_rank,
             vector_rank=one.vector_rank,
             cosine=one.cosine,
@@ -92,6 +94,10 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         for one in found[: question.limit]
     ]
     return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
+
+
+def _rounded(found: Found) -> float:
+    return round(found.score, ranking.DECIMALS)
 
 
 def _part(view: View, number: int, question: Question) -> Part:

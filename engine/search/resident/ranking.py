@@ -11,22 +11,18 @@ then exactly for those that may be among the results.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from engine.search.resident import bm25
+from engine.search.resident.meaning import Meaning
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from engine.search.resident.segment import Ints, Segment
-
-    Floats = NDArray[numpy.float32]
-
-K1 = 1.0
-B = 0.6
-"""Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
+    from engine.search.resident.segment import Floats, Ints, Part, Segment
 
 NEIGHBOURS = (0.3, 0.15, 0.1)
 """What a chunk gets of the own scores of those one, two and three places away in its file."""
@@ -42,10 +38,10 @@ RECENCY = 0.1
 USE = 0.1
 """What it gains for one useful reference; for three twice as much, for seven three times, and no more."""
 _MOST_USE = 3.0
-DEVIATIONS = 6.0
-"""So many standard deviations above the mean are a likeness of 1."""
 POOL = 1_000
-"""Chunks, at least, whose meaning is looked at exactly."""
+"""Chunks, at least, whose meaning is looked at exactly; of fewer, all."""
+DECIMALS = 6
+"""Of scores that are compared: what differs less is equal."""
 _WIDTH = 64
 
 
@@ -74,25 +70,6 @@ class Asked:
     today: int = 0
     half_life: float = 0.0
     places: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A segment as a query sees it.
-
-    Attributes:
-        segment: The segment.
-        alive: bool ``[N]``: the chunks that are not gone; ``None`` for all.
-        allowed: bool ``[N]``: those that may be results; ``None`` for all that are alive.
-        fading: bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none.
-        used: float32 ``[F]``: useful references to each file; ``None`` for none.
-    """
-
-    segment: Segment
-    alive: NDArray[numpy.bool_] | None
-    allowed: NDArray[numpy.bool_] | None
-    fading: NDArray[numpy.bool_] | None = None
-    used: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +128,16 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
-    words = _words(parts, asked.terms)
+    words = bm25.scores_of(parts, asked.terms)
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
-    meaning = _Meaning(asked, sample) if asked.vector is not None and len(sample) else None
+    meaning = None
+    if asked.vector is not None and len(sample):
+        meaning = Meaning(asked.vector, asked.meaning, sample)
     named = numpy.array(asked.terms, dtype=numpy.uint64)
     per_word = asked.words / best if best else 0.0
     scores = []
-    for part, bm25 in zip(parts, words, strict=True):
-        own = bm25 * numpy.float32(per_word)
+    for part, by_bm25 in zip(parts, words, strict=True):
+        own = by_bm25 * numpy.float32(per_word)
         if meaning is not None:
             own += meaning.roughly(part.segment)
         own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
@@ -166,27 +145,28 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
         if part.alive is not None:
             own[~part.alive] = 0.0
-        scores.append(_Scores(bm25, own, _with_neighbours(part.segment, own)))
-    pool = max(POOL, 2 * asked.limit)
-    columns: list[Any] = []
-    for number, (part, score) in enumerate(zip(parts, scores, strict=True)):
-        places = _largest(score.total, part.allowed, pool)
-        if len(places):
-            columns.append(_exactly(number, part, score, places, meaning, per_word, named, asked))
+        scores.append(_Scores(by_bm25, own, _with_neighbours(part.segment, own)))
+    candidates = _candidates(parts, scores, max(POOL, 2 * asked.limit))
+    columns = [
+        _exactly(number, part, score, places, meaning, per_word, named, asked)
+        for number, (part, score, places) in enumerate(zip(parts, scores, candidates, strict=True))
+        if len(places)
+    ]
     if not columns:
         return []
-    table = numpy.concatenate(columns, axis=1)
-    scores_found = numpy.round(table[2], 6)
-    order = numpy.lexsort((table[1], table[0], -scores_found))
+    looked_at = numpy.concatenate(columns, axis=1)
+    scores_found = numpy.round(looked_at[2], DECIMALS)
+    order = numpy.lexsort((looked_at[1], looked_at[0], -scores_found))
+    order = order[scores_found[order] > 0]
     if len(order) > asked.limit:
         # Equals of the last one stay, or their place in memory would decide who is in.
         order = order[scores_found[order] >= scores_found[order[asked.limit - 1]]]
-    table = table[:, order]
+    table = looked_at[:, order]
     by_words = by_meaning = [None] * table.shape[1]
-    if asked.places:
-        by_words = _places(numpy.concatenate(words), table[-2])
+    if asked.places and table.shape[1]:
+        by_words = _places(numpy.concatenate(list(map(_permitted, parts, words))), table[-2])
         if meaning is not None:
-            by_meaning = _places(numpy.concatenate(columns, axis=1)[-1], table[-1])
+            by_meaning = _places(looked_at[-1], table[-1])
     return [
         _found(column, *ranks, likeness=meaning is not None)
         for column, *ranks in zip(table.T.tolist(), by_words, by_meaning, strict=True)
@@ -194,10 +174,10 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
 
 
 def _places(all_values: Floats, values: Any) -> list[Any]:
-    """At which place each of some values stands among all; ``None`` for 0."""
+    """At which place each of some values stands among all; 0 has none."""
     import numpy  # noqa: PLC0415 — as above
 
-    ascending = numpy.sort(all_values[all_values >= values.min()])
+    ascending = numpy.sort(all_values[(all_values >= values.min()) & (all_values != 0)])
     above = len(ascending) - numpy.searchsorted(ascending, values.astype(all_values.dtype), side="right")
     return [
         place + 1 if value else None for place, value in zip(above.tolist(), values.tolist(), strict=True)
@@ -226,111 +206,6 @@ def _found(
     )
 
 
-def _words(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
-    """BM25 of every chunk of every part."""
-    import numpy  # noqa: PLC0415 — as above
-
-    count = total = 0
-    for part in parts:
-        lengths = part.segment.lengths if part.alive is None else part.segment.lengths[part.alive]
-        count += len(lengths)
-        total += int(lengths.sum(dtype=numpy.int64))
-    mean = total / count if total else 1.0
-    scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
-    # Lengths and counts are in fifths.
-    floors = [
-        (numpy.float32(5 * K1 * B / mean) * part.segment.lengths + numpy.float32(5 * K1 * (1 - B)))
-        for part in parts
-    ]
-    for term in terms:
-        spans = [_span(part, term) for part in parts]
-        holders = sum(_alive_in(part, span) for part, span in zip(parts, spans, strict=True))
-        if not holders:
-            continue
-        idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
-        for part, (first, last), score, floor in zip(parts, spans, scores, floors, strict=True):
-            if first < last:
-                places = part.segment.postings[first:last]
-                times = part.segment.counts[first:last].astype(numpy.float32)
-                score[places] += numpy.float32(idf * (K1 + 1)) * (times / (times + floor[places]))
-    for part, score in zip(parts, scores, strict=True):
-        if part.alive is not None:
-            score[~part.alive] = 0.0
-    return scores
-
-
-def _span(part: Part, term: int) -> tuple[int, int]:
-    import numpy  # noqa: PLC0415 — as above
-
-    segment = part.segment
-    place = int(numpy.searchsorted(segment.terms, numpy.uint64(term)))
-    if place == len(segment.terms) or int(segment.terms[place]) != term:
-        return 0, 0
-    return int(segment.starts[place]), int(segment.starts[place + 1])
-
-
-def _alive_in(part: Part, span: tuple[int, int]) -> int:
-    first, last = span
-    if part.alive is None or first == last:
-        return last - first
-    return int(part.alive[part.segment.postings[first:last]].sum())
-
-
-class _Meaning:
-    """Likeness to a query, in standard deviations above the mean of all chunks."""
-
-    def __init__(self, asked: Asked, sample: Floats) -> None:
-        import numpy  # noqa: PLC0415 — as above
-
-        assert asked.vector is not None
-        self._vector = asked.vector
-        self._signs = numpy.packbits(asked.vector > 0)
-        cosines = sample @ asked.vector
-        self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
-        self._weight = asked.meaning / DEVIATIONS
-        width = len(asked.vector)
-        agreeing = numpy.arange(width + 1, dtype=numpy.float32)
-        self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
-
-    def of(self, cosines: Floats) -> Floats:
-        """The score of likenesses."""
-        import numpy  # noqa: PLC0415 — as above
-
-        above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
-        found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
-        return found
-
-    def roughly(self, segment: Segment) -> Floats:
-        """The score of every chunk, by the signs of its vector."""
-        differing = _differing(segment.bits, self._signs)
-        rough: Floats = self._rough[differing]
-        rough[segment.scales == 0] = 0.0
-        return rough
-
-    def cosines(self, segment: Segment, places: Any) -> Floats:
-        """The likeness of some chunks."""
-        import numpy  # noqa: PLC0415 — as above
-
-        found: Floats = (segment.vectors[places].astype(numpy.float32) @ self._vector) * segment.scales[
-            places
-        ]
-        return found
-
-
-def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
-    """In how many signs each row differs."""
-    import numpy  # noqa: PLC0415 — as above
-
-    if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
-        wide = numpy.bitwise_count(bits.view(numpy.uint64) ^ signs.view(numpy.uint64))
-    else:
-        wide = numpy.bitwise_count(bits ^ signs)
-    counted = wide[:, 0].astype(numpy.uint16)
-    for column in range(1, wide.shape[1]):
-        counted += wide[:, column]
-    return counted
-
-
 def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
     """The chunks whose speaker the query names."""
     import numpy  # noqa: PLC0415 — as above
@@ -353,12 +228,38 @@ def _with_neighbours(segment: Segment, own: Floats) -> Floats:
     return total
 
 
-def _largest(total: Floats, allowed: NDArray[numpy.bool_] | None, count: int) -> Any:
-    """The places of the ``count`` largest scores above 0, or a few more."""
+def _permitted(part: Part, values: Floats) -> Floats:
+    """The values of the chunks that may be results."""
+    mask = part.alive if part.allowed is None else part.allowed
+    return values if mask is None else values[mask]
+
+
+def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) -> list[Any]:
+    """For each part the places of the chunks to look at exactly: how many it has depends on all parts."""
     import numpy  # noqa: PLC0415 — as above
 
-    if allowed is not None:
-        total = numpy.where(allowed, total, numpy.float32(0.0))
+    masks = [part.alive if part.allowed is None else part.allowed for part in parts]
+    sizes = [len(part.segment) for part in parts]
+    most = sum(size if mask is None else int(mask.sum()) for size, mask in zip(sizes, masks, strict=True))
+    if most <= count:
+        return [
+            numpy.arange(size) if mask is None else numpy.flatnonzero(mask)
+            for size, mask in zip(sizes, masks, strict=True)
+        ]
+    totals = [
+        score.total if mask is None else numpy.where(mask, score.total, numpy.float32(0.0))
+        for score, mask in zip(scores, masks, strict=True)
+    ]
+    places = _largest(totals[0] if len(totals) == 1 else numpy.concatenate(totals), count)
+    ends = numpy.cumsum(sizes)
+    cuts = numpy.searchsorted(places, ends[:-1])
+    return [found - start for found, start in zip(numpy.split(places, cuts), ends - sizes, strict=True)]
+
+
+def _largest(total: Floats, count: int) -> Any:
+    """The places of the ``count`` largest scores above 0, ascending; with all that equal the last of them."""
+    import numpy  # noqa: PLC0415 — as above
+
     if len(total) <= count:
         return numpy.flatnonzero(total > 0)
     # The largest of each group of scores are few: the least of the best of them bounds what to look at.
@@ -380,7 +281,7 @@ def _exactly(
     part: Part,
     score: _Scores,
     places: Any,
-    meaning: _Meaning | None,
+    meaning: Meaning | None,
     per_word: float,
     named: NDArray[numpy.uint64],
     asked: Asked,

@@ -248,12 +248,16 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
             " WHERE file_id = ? ORDER BY position",
             (file,),
         )
-        yield FileRow(
-            file,
-            path,
-            category,
-            [
-                ChunkRow(chunk, speaker, date, (text, heading, about), vector)
-                for chunk, speaker, date, text, heading, about, vector in rows
-            ],
-        )
+        chunks = [
+            ChunkRow(chunk, speaker, date, (text, heading, about), vector)
+            for chunk, speaker, date, text, heading, about, vector in rows
+        ]
+        if not all(map(_is_whole, chunks)) or not isinstance(path, str):
+            raise apsw.CorruptError(f"the chunks of file {file} are not those that were written")
+        yield FileRow(file, path, category, chunks)
+
+
+def _is_whole(row: ChunkRow) -> bool:
+    """Whether the columns are of their types, which damage may change."""
+    values = (row.speaker, row.date, *row.texts)
+    return all(isinstance(value, str) for value in values) and isinstance(row.vector, bytes)

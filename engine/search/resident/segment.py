@@ -115,6 +115,25 @@ class Segment:
         return place if place < len(self.paths) and self.paths[place] == path else None
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment as a query sees it.
+
+    Attributes:
+        segment: The segment.
+        alive: bool ``[N]``: the chunks that are not gone; ``None`` for all.
+        allowed: bool ``[N]``: those that may be results; ``None`` for all that are alive.
+        fading: bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none.
+        used: float32 ``[F]``: useful references to each file; ``None`` for none.
+    """
+
+    segment: Segment
+    alive: Bools | None
+    allowed: Bools | None
+    fading: Bools | None = None
+    used: Floats | None = None
+
+
 ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("paths", "categories"))
 """The fields that are arrays, in order."""
 

@@ -326,7 +326,7 @@ def test_processes_agree_share_a_fit_and_load_nothing_heavy(tmp_path: Path) -> N
     assert [each["fits"] for each in (first, second, elsewhere)] == [1, 0, 1]
     assert first["told"] == second["told"] == elsewhere["told"]
     packages = {name.partition(".")[0] for name in second["modules"]}
-    heavy = {"sklearn", "scipy", "torch", "wordllama", "tokenizers", "safetensors", "sentence_transformers"}
+    heavy = {"sklearn", "scipy", "torch", "sentence_transformers"}
     assert "numpy" in packages
     assert not packages & (heavy | {"py3langid", "pandas", "apsw"})
     training = "engine.activation.fusion.training"

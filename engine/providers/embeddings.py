@@ -1,0 +1,381 @@
+"""Vectors from OpenAI, or any server with its embeddings interface, through OpenAI's own client (spec 7.2).
+
+``embed`` is called from threads that index and search. One response may drip for longer than any limit that a
+client has for the parts of it (N1), so the requests run on an event loop of their own, where one deadline can
+end them; its thread starts with the first text and lives as long as the embedder, which keeps the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engine.errors import AutopoiesisError, EmbeddingFailed
+from engine.providers.attempts import ServiceFailure, persist
+from engine.providers.base import Connections
+from engine.providers.keys import SEARCH, key_for, shown_address
+from engine.providers.network import CLIENT_TIMEOUT_S, refusal
+from engine.providers.redaction import redacted
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+    from openai import AsyncOpenAI
+
+    Floats = NDArray[numpy.float32]
+
+TEXTS = 256
+"""Texts in a request, at most."""
+CHARACTERS = 200_000
+"""Characters in a request, at most."""
+READ = 8_000
+"""Characters of a text that are sent; fewer when the model says that these are too many."""
+BATCH_DEADLINE_S = 60.0
+"""Seconds for one request with its retries, where nobody waits for it."""
+FIRST_REST_S, LONGEST_REST_S = 5.0, 60.0
+"""Seconds for which a model that failed is asked for no query's vector; each time twice as long."""
+
+_VERSION = 1
+"""Of how texts are cut and sent."""
+_LEAST_READ = 500
+_KEY_VARIABLE, _ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+_CHOOSES = re.compile(r"text-embedding-[3-9]")
+_TOO_LONG_SAID = re.compile(
+    r"too (?:long|large|many tokens)|context (?:length|size|window)|batch size|exceed"
+    r"|max\w* (?:\w+ )?(?:length|tokens?|inputs?)\b"
+)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What models and servers differ in: whether they can choose dimensions, and how long a text may be."""
+
+    dimensions: bool
+    characters: int = READ
+
+
+class OpenAIEmbedder:
+    """Asks a model of OpenAI, or of a compatible server, for vectors.
+
+    Nothing is connected and no key is read before the first text; see ``keys`` for which key goes where. What
+    looks like a secret is taken out of the texts. May be called from several threads.
+
+    Args:
+        model: The model.
+        dimensions: Numbers in a vector.
+        address: Another server with the same interface (``search.embedding_base_url``); empty for OpenAI's
+            own, or the one that ``OPENAI_BASE_URL`` names.
+        deadline_s: Seconds for a query's vector.
+
+    Attributes:
+        name: As the settings call it.
+    """
+
+    name = "openai"
+
+    def __init__(self, model: str, dimensions: int, address: str = "", *, deadline_s: float = 3.0) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self.address = address
+        server = shown_address(address or os.environ.get(_ADDRESS_VARIABLE, "")) or "api.openai.com"
+        self.id = f"openai {model} {dimensions} {server} {_VERSION}"
+        self._deadline_s = deadline_s
+        self._form = Form(dimensions=bool(address) or _CHOOSES.match(model) is not None)
+        self._connections: Connections[AsyncOpenAI] = Connections(self._connect)
+        self._loop = _Loop()
+        self._rest = _Rest()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r})"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See ``engine.search.embeddings.Embedder.embed``; each request has a deadline of its own.
+
+        Raises:
+            EmbeddingFailed: The model does not answer, or not with what was asked for; never holds a key.
+        """
+        import numpy  # noqa: PLC0415 — as heavy as the client
+
+        sent = [_sendable(text) for text in texts]
+        found = numpy.zeros((len(sent), self.dimensions), dtype=numpy.float32)
+        for places in _batches(sent):
+            try:
+                found[places] = self._loop.run(
+                    self._ask([sent[place] for place in places], BATCH_DEADLINE_S, setting="")
+                )
+            except EmbeddingFailed as error:
+                self._rest.note(error)
+                raise
+        return found
+
+    def embed_query(self, text: str) -> Floats:
+        """See ``engine.search.embeddings.Slow.embed_query``.
+
+        Raises:
+            EmbeddingFailed: As ``embed``; also for some seconds after the model failed.
+        """
+        import numpy  # noqa: PLC0415 — as above
+
+        sent = _sendable(text)
+        if not sent:
+            return numpy.zeros(self.dimensions, dtype=numpy.float32)
+        self._rest.observe()
+        try:
+            found: Floats = self._loop.run(self._ask([sent], self._deadline_s, SEARCH.deadline))[0]
+        except EmbeddingFailed as error:
+            self._rest.note(error)
+            raise
+        self._rest.end()
+        return found
+
+    def close(self) -> None:
+        """See ``engine.search.embeddings.Slow.close``."""
+        self._loop.close(self._connections.close)
+
+    async def _ask(self, texts: Sequence[str], seconds: float, setting: str) -> Floats:
+        async def attempt(form: Form) -> Floats:
+            return await self._attempt(form, texts)
+
+        before = self._form
+        found, form = await persist(
+            attempt,
+            before,
+            self._adapt,
+            provider=self,
+            key_variable=_KEY_VARIABLE,
+            timeout=seconds,
+            purpose=replace(SEARCH, deadline=setting),
+        )
+        if form != before:  # or what another request has found out meanwhile would be forgotten
+            self._form = form
+        return found
+
+    async def _attempt(self, form: Form, texts: Sequence[str]) -> Floats:
+        # Errors of the client are raised anew outside their handlers: their frames hold the key.
+        failure: ServiceFailure
+        try:
+            client = await self._connections.get()
+            from openai import omit  # noqa: PLC0415 — imported with the client
+
+            response = await client.embeddings.with_raw_response.create(
+                model=self.model,
+                input=[text[: form.characters] for text in texts],
+                dimensions=self.dimensions if form.dimensions else omit,
+                encoding_format="float",
+            )
+            # The client would look at each of some hundred thousand numbers.
+            return self._rows(json.loads(response.http_response.content), len(texts))
+        except (AutopoiesisError, ServiceFailure, asyncio.CancelledError):
+            raise  # first: asking for the client's errors would wait for an import that is under way
+        except _errors() as error:
+            failure = _failure(error)
+        except OSError:
+            failure = ServiceFailure(0)
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+            failure = ServiceFailure(-1)  # a reply of another form than the interface promises
+        raise failure
+
+    def _connect(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI  # noqa: PLC0415 — half a second
+
+        return AsyncOpenAI(
+            api_key=key_for(_KEY_VARIABLE, self.address, _ADDRESS_VARIABLE, SEARCH),
+            base_url=self.address or None,
+            max_retries=0,  # retries share one deadline, which the client does not know
+            timeout=CLIENT_TIMEOUT_S,
+        )
+
+    def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
+        said = failure.said.lower()
+        if form.dimensions and failure.status != 404 and ("dimension" in said or "matryoshka" in said):
+            return replace(form, dimensions=False)
+        if _TOO_LONG_SAID.search(said) and form.characters > _LEAST_READ:
+            return replace(form, characters=form.characters // 2)
+        # Servers that know no such parameter do not always say so.
+        if form.dimensions and self.address and failure.status != 404:
+            return replace(form, dimensions=False)
+        return None
+
+    def _rows(self, reply: Any, count: int) -> Floats:
+        """The vectors of a reply in the order of the texts, of length 1."""
+        import numpy  # noqa: PLC0415 — as above
+
+        data = reply["data"]
+        if len(data) != count:
+            raise self._wrong(f"it answered {count} texts with {len(data)} vectors")
+        places = [item["index"] for item in data]
+        if sorted(places) != list(range(count)):
+            raise self._wrong("it does not say which vector is of which text")
+        vectors = [item["embedding"] for item in data]
+        sizes = {len(vector) for vector in vectors}
+        if sizes != {self.dimensions}:
+            raise self._wrong_size(sorted(sizes))
+        numbers = numpy.asarray(vectors)
+        if numbers.ndim != 2 or numbers.dtype.kind not in "fi" or not numpy.isfinite(numbers).all():
+            raise self._wrong("its vectors hold what is no number")
+        # Of the largest numbers there are, the square is none.
+        numbers = numbers / numpy.maximum(numpy.abs(numbers).max(axis=1, keepdims=True), 1e-300)
+        lengths = numpy.linalg.norm(numbers, axis=1, keepdims=True)
+        found = numpy.zeros((count, self.dimensions), dtype=numpy.float32)
+        found[places] = numpy.divide(numbers, lengths, out=numpy.zeros_like(numbers), where=lengths > 0)
+        return found
+
+    def _wrong(self, what: str) -> EmbeddingFailed:
+        place = shown_address(self.address)
+        return EmbeddingFailed(
+            what,
+            where=f"{self.name} ({place})" if place else self.name,
+            cure=f"check that {SEARCH.address} is a server of this kind and {SEARCH.model} a model for this",
+        )
+
+    def _wrong_size(self, sizes: Sequence[int]) -> EmbeddingFailed:
+        given = ", ".join(map(str, sizes[:3]))
+        usable = len(sizes) == 1 and 8 <= sizes[0] <= 8192 and sizes[0] % 8 == 0
+        return EmbeddingFailed(
+            f"{self.model} gives vectors of {given} numbers, not of {self.dimensions}",
+            where="search.embedding_dimensions",
+            cure=f"set it to {sizes[0]}" if usable else "choose another model",
+        )
+
+
+class _Rest:
+    """Keeps a model that failed from being asked for every query in a row."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._until = 0.0
+        self._next_s = FIRST_REST_S
+        self._why = ("", "", "")
+
+    def observe(self) -> None:
+        """Does nothing, or fails as the model did while it rests."""
+        with self._guard:
+            what, where, cure = self._why
+            left = self._until - time.monotonic()
+        if left > 0:
+            raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, cure=cure)
+
+    def note(self, failure: EmbeddingFailed) -> None:
+        """Begins a rest."""
+        with self._guard:
+            self._why = (failure.what, failure.where, failure.cure)
+            self._until = time.monotonic() + self._next_s
+            self._next_s = min(2 * self._next_s, LONGEST_REST_S)
+
+    def end(self) -> None:
+        """Forgets that the model ever failed."""
+        with self._guard:
+            self._until, self._next_s = 0.0, FIRST_REST_S
+
+
+class _Loop:
+    """An event loop in a thread of its own, which starts with the first request."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def run(self, request: Coroutine[Any, Any, Result]) -> Result:
+        """What a request gives.
+
+        Raises:
+            EmbeddingFailed: As the request; also when the loop is closed.
+        """
+        with self._guard:
+            if self._closed:
+                request.close()
+                raise EmbeddingFailed("it was ended")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_turn, args=(self._loop,), name="embedding requests", daemon=True
+                )
+                self._thread.start()
+            future = asyncio.run_coroutine_threadsafe(request, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+        except concurrent.futures.CancelledError:
+            pass
+        raise EmbeddingFailed("it was ended")
+
+    def close(self, last: Any) -> None:
+        """Ends all requests, then runs ``last`` and ends the thread."""
+        with self._guard:
+            self._closed = True
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is None or thread is None:
+            return
+
+        async def finish() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            await last()
+            loop.stop()
+
+        asyncio.run_coroutine_threadsafe(finish(), loop)
+        thread.join(timeout=2.0)
+
+
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+def _sendable(text: str) -> str:
+    """What is sent of a text: no secrets, no lone surrogates; empty for one that says nothing."""
+    # A key that is cut in two would not look like one.
+    return redacted(text[: 2 * READ])[:READ].encode("utf-8", "replace").decode().strip()
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """The places of the texts that are not empty, in groups that fit into a request."""
+    group: list[int] = []
+    size = 0
+    for place, text in enumerate(texts):
+        if not text:
+            continue
+        if group and (len(group) == TEXTS or size + len(text) > CHARACTERS):
+            yield group
+            group, size = [], 0
+        group.append(place)
+        size += len(text)
+    if group:
+        yield group
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    from openai import OpenAIError  # noqa: PLC0415 — imported with the client
+
+    return (OpenAIError,)
+
+
+def _failure(error: Exception) -> ServiceFailure:
+    """What an error of the client means."""
+    import openai  # noqa: PLC0415 — imported with the client
+
+    if isinstance(error, openai.APIStatusError):
+        failure = refusal(error.status_code, error.body, error.request.headers, error.response.headers)
+        # llama.cpp calls a text that is too long a failure of its own.
+        too_long = failure.status in (413, 500) and _TOO_LONG_SAID.search(failure.said.lower())
+        return ServiceFailure(400, failure.said) if too_long else failure
+    return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)

@@ -1,0 +1,44 @@
+"""What looks like a key or a password is taken out of a text before it is sent to a service (N3).
+
+Better one harmless word too many than one key too few: a vector does not suffer from a word that is missing.
+"""
+
+from __future__ import annotations
+
+import re
+
+PLACEHOLDER = "[secret]"
+"""What stands where something was."""
+
+_PATTERNS = (
+    r"\bsk-ant-[\w-]{16,}",  # Anthropic
+    r"\bsk-(?:proj|svcacct|admin|or|lf)-[\w-]{16,}",  # OpenAI's newer keys, OpenRouter, Langfuse
+    r"\bsk-[A-Za-z0-9]{20,}",  # OpenAI's older keys, and those of its imitators
+    r"\bAIza[\w-]{30,}",  # Google
+    r"\bya29\.[\w-]{20,}",  # Google, OAuth
+    r"\bhf_[A-Za-z0-9]{30,}",  # Hugging Face
+    r"\bgsk_[A-Za-z0-9]{40,}",  # Groq
+    r"\bgh[pousr]_[A-Za-z0-9]{30,}",  # GitHub
+    r"\bgithub_pat_\w{22,}",
+    r"\bglpat-[\w-]{20,}",  # GitLab
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",  # AWS
+    r"\bxox[abeoprs]-[\w-]{10,}",  # Slack
+    r"\bxapp-[\w-]{10,}",
+    r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}",  # Stripe
+    r"\bnpm_[A-Za-z0-9]{30,}",
+    r"\bpypi-[\w-]{30,}",
+    r"\bdop_v1_[0-9a-f]{40,}",  # DigitalOcean
+    r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",  # a JSON web token
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:(?!-----END).)*(?:-----END [A-Z0-9 ]*-----)?",
+    r"(?<=://)[^\s/@]{1,256}(?=@)",  # name and password in an address
+    r"(?<=Bearer )[\w.~+/=-]{16,}",
+    # Something called a password that has a digit in it.
+    r"(?i:(?:api[_-]?key|secret|token|passw(?:or)?d|pwd|credentials?)[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
+    r"(?=[^\s\"'0-9]{0,200}[0-9])[^\s\"']{8,}",
+)
+_ANY = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.DOTALL)
+
+
+def redacted(text: str) -> str:
+    """The text with ``PLACEHOLDER`` in the place of what looks like a secret."""
+    return _ANY.sub(PLACEHOLDER, text)

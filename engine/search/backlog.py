@@ -1,0 +1,286 @@
+"""The vectors of a slow model: made in the background, while files change and searches go on (spec 7.2).
+
+Files are found by their words as soon as they are written; their chunks wait here for the model. It is asked
+without any lock that a change of a file would need: only the finished vectors are stored under the index's
+lock, in milliseconds. A lock of its own keeps two processes from paying for the same vectors.
+
+The first vectors of another model take the place of all those there were; until it has answered once, nothing
+is given up. What is interrupted goes on at the next refresh, in whatever process that is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.errors import AutopoiesisError, EmbeddingFailed
+from engine.search import database, schema, vectors
+from engine.search.embeddings import EMBEDDING_FAULTS
+
+if TYPE_CHECKING:
+    from engine.search.embeddings import SlowEmbedder
+    from engine.search.reports import IndexReport
+    from engine.search.resident.resident import Resident
+    from engine.search.writer import Progress
+    from engine.store.paths import Workspace
+
+LOCK_NAME = ".vectors.lock"
+"""In the workspace's scratch folder; held by the one process that asks the model."""
+FEW = 64
+"""Chunks, at most, whose vectors a refresh waits for."""
+PATIENCE_S = 3.0
+"""How long it waits."""
+
+_TEXTS = 32
+_LEAST_TEXTS, _MOST_TEXTS = 8, 256
+_QUICK_S, _LONG_S = 1.0, 4.0
+"""A batch that took less is followed by one of twice the size; one that took more, by one of half."""
+_PAUSE_S, _LONGEST_PAUSE_S = 5.0, 300.0
+"""After a failure; each time twice as long."""
+_GLANCE_S = 0.05
+
+
+class Backlog:
+    """The chunks of one workspace that wait for the vectors of a slow model.
+
+    Every method may be called from any thread, but not by one that holds the index's lock.
+
+    Args:
+        workspace: Where the database is.
+        embedder: The model.
+        exclusive: Takes the index's lock.
+        resident: The copy in memory, whose image is brought up to date in the end.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        embedder: SlowEmbedder,
+        exclusive: Callable[[], AbstractContextManager[None]],
+        resident: Resident,
+    ) -> None:
+        self._path = workspace.database
+        self._lock = workspace.scratch / LOCK_NAME
+        self._embedder = embedder
+        self._exclusive = exclusive
+        self._resident = resident
+        self._closing = threading.Event()
+        self._again = threading.Event()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._wanted = False
+        self._texts = _TEXTS
+        self.made = 0
+        """Vectors made by this object."""
+        self.trouble = ""
+        """Why the last attempt failed, in one clause; empty when it did not."""
+
+    def follow(self, report: IndexReport) -> IndexReport:
+        """Goes on with the vectors after a refresh, and waits a moment where they are few.
+
+        Returns:
+            The report, with what there is to say of the vectors.
+        """
+        lacking = self.lacking()
+        if not lacking:
+            return report
+        before = self.made
+        self._wake()
+        if lacking <= FEW:
+            self._wait(PATIENCE_S)
+        return replace(report, embedded=self.made - before, vectors=self.trouble, waiting=self.lacking())
+
+    def finish(self, progress: Progress | None) -> str:
+        """Goes on until all vectors are made, or making them fails.
+
+        Args:
+            progress: Told how far the work is, from this thread.
+
+        Returns:
+            Why it failed, in one clause; empty when it did not.
+        """
+        left = total = self.lacking()
+        if not total:
+            return ""
+        self.trouble = ""
+        self._again.set()
+        self._wake()
+        while self._is_at_work():
+            left = min(left, self.lacking())
+            if progress is not None:
+                progress(total - left, total)
+            self._wait(4 * _GLANCE_S)
+        if progress is not None and not self.trouble:
+            progress(total, total)
+        return self.trouble
+
+    def lacking(self) -> int:
+        """The number of chunks that wait; 0 when there is no index to look into."""
+        try:
+            with self._reader() as connection:
+                return vectors.lacking(connection, self._embedder)
+        except (database.Unavailable, *database.FAULTS, *EMBEDDING_FAULTS):
+            return 0
+
+    def close(self) -> None:
+        """Ends what is under way, and lets go of the model."""
+        self._closing.set()
+        self._again.set()
+        self._embedder.close()
+        with self._guard:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _wake(self) -> None:
+        with self._guard:
+            if self._closing.is_set():
+                return
+            self._wanted = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="search index vectors", daemon=True)
+                self._thread.start()
+
+    def _is_at_work(self) -> bool:
+        with self._guard:
+            return self._thread is not None and not self.trouble
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while self._is_at_work() and time.monotonic() < until:
+            time.sleep(_GLANCE_S)
+
+    def _work(self) -> None:
+        pause = _PAUSE_S / 2
+        while True:
+            with self._guard:
+                if not self._wanted or self._closing.is_set():
+                    self._thread = None
+                    return
+                self._wanted = False
+            before = self.made
+            self._again.clear()
+            try:
+                with self._alone():
+                    self._make_all()
+                self.trouble = ""
+                continue
+            except database.Unavailable:
+                continue  # the next refresh makes an index, and comes here again
+            except EMBEDDING_FAULTS as error:
+                self.trouble = _why(error)
+            except apsw.Error as error:
+                self.trouble = f"the vectors cannot be stored ({error})"
+            pause = _PAUSE_S if self.made > before else min(2 * pause, _LONGEST_PAUSE_S)
+            self._texts = max(_LEAST_TEXTS, self._texts // 2)
+            if not self._closing.is_set():
+                self._again.wait(pause)
+            with self._guard:
+                self._wanted = True
+
+    def _make_all(self) -> None:
+        while not self._closing.is_set():
+            with self._reader() as connection:
+                index = schema.get_meta(connection, "index")
+                rows = vectors.texts_lacking(connection, self._embedder, self._texts)
+            if not rows:
+                with self._writer(index) as connection:
+                    self._resident.keep(connection)
+                return
+            started = time.monotonic()
+            found = self._embedder.embed([text for _, text in rows])
+            took = time.monotonic() - started
+            if found.shape != (len(rows), self._embedder.dimensions):
+                raise EmbeddingFailed("it gives vectors of another size than it says")
+            self._store(index, rows, vectors.packed(found))
+            self.trouble = ""
+            if took < _QUICK_S:
+                self._texts = min(_MOST_TEXTS, 2 * self._texts)
+            elif took > _LONG_S:
+                self._texts = max(_LEAST_TEXTS, self._texts // 2)
+
+    def _store(self, index: str, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+        with self._writer(index) as connection, connection:
+            vectors.prepare(connection, self._embedder)
+            # A chunk may be gone by now, and another one have its number.
+            waiting = dict(vectors.texts_of(connection, [chunk for chunk, _ in rows]))
+            stored = [
+                (chunk, vector)
+                for (chunk, text), vector in zip(rows, packed, strict=True)
+                if waiting.get(chunk) == text
+            ]
+            vectors.complete(connection, stored)
+        self.made += sum(1 for _, vector in stored if vector)
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[apsw.Connection]:
+        """A connection to a complete index, within one view of it.
+
+        Raises:
+            Unavailable: There is none.
+        """
+        connection = database.open_reader(self._path)
+        try:
+            connection.execute("BEGIN")
+            if schema.version_of(connection) != len(schema.MIGRATIONS):
+                raise database.Unavailable("outdated", "the search index was made by another version")
+            if schema.get_meta(connection, "complete") != "1":
+                raise database.Unavailable("building", "the search index is being made")
+            yield connection
+        finally:
+            connection.close(True)
+
+    @contextlib.contextmanager
+    def _writer(self, index: str) -> Iterator[apsw.Connection]:
+        """A connection that may write to the index with this name, and the index's lock.
+
+        Raises:
+            Unavailable: There is another one, or none.
+        """
+        with self._exclusive():
+            with self._reader() as connection:
+                if schema.get_meta(connection, "index") != index:
+                    raise database.Unavailable("missing", "the search index was made anew")
+            connection = database.open_writer(self._path)
+            try:
+                database.set_journal(connection, self._path.parent)
+                yield connection
+            finally:
+                connection.close(True)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Be the one process that asks the model.
+
+        Raises:
+            EmbeddingFailed: Another one is.
+        """
+        from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
+
+        lock = FileLock(self._lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            pass
+        else:
+            try:
+                yield
+            finally:
+                lock.release()
+            return
+        raise _Taken("another program is making them")
+
+
+class _Taken(AutopoiesisError):
+    """Another process makes the vectors."""
+
+
+def _why(error: BaseException) -> str:
+    return str(error) if isinstance(error, _Taken) else f"the embedding model failed ({error})"

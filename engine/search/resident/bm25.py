@@ -1,0 +1,69 @@
+"""Likeness by words: BM25 over the postings of any number of segments (spec 7.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.search.resident.segment import Floats, Part
+
+K1 = 1.0
+B = 0.6
+"""Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
+
+
+def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
+    """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
+
+    Args:
+        parts: Together they are the collection.
+        terms: The numbers of the query's words, each once.
+    """
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    count = total = 0
+    for part in parts:
+        lengths = part.segment.lengths if part.alive is None else part.segment.lengths[part.alive]
+        count += len(lengths)
+        total += int(lengths.sum(dtype=numpy.int64))
+    mean = total / count if total else 1.0
+    scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
+    # Lengths and counts are in fifths.
+    floors = [
+        (numpy.float32(5 * K1 * B / mean) * part.segment.lengths + numpy.float32(5 * K1 * (1 - B)))
+        for part in parts
+    ]
+    for term in terms:
+        spans = [_span(part, term) for part in parts]
+        holders = sum(_alive_in(part, span) for part, span in zip(parts, spans, strict=True))
+        if not holders:
+            continue
+        idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
+        for part, (first, last), score, floor in zip(parts, spans, scores, floors, strict=True):
+            if first < last:
+                places = part.segment.postings[first:last]
+                times = part.segment.counts[first:last].astype(numpy.float32)
+                score[places] += numpy.float32(idf * (K1 + 1)) * (times / (times + floor[places]))
+    for part, score in zip(parts, scores, strict=True):
+        if part.alive is not None:
+            score[~part.alive] = 0.0
+    return scores
+
+
+def _span(part: Part, term: int) -> tuple[int, int]:
+    import numpy  # noqa: PLC0415 — as above
+
+    segment = part.segment
+    place = int(numpy.searchsorted(segment.terms, numpy.uint64(term)))
+    if place == len(segment.terms) or int(segment.terms[place]) != term:
+        return 0, 0
+    return int(segment.starts[place]), int(segment.starts[place + 1])
+
+
+def _alive_in(part: Part, span: tuple[int, int]) -> int:
+    first, last = span
+    if part.alive is None or first == last:
+        return last - first
+    return int(part.alive[part.segment.postings[first:last]].sum())

@@ -1,0 +1,74 @@
+"""Likeness by meaning: roughly by the signs of vectors, for all chunks, and exactly for some (spec 7.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from engine.search.resident.segment import Floats, Segment
+
+DEVIATIONS = 6.0
+"""So many standard deviations above the mean are a likeness of 1."""
+
+
+class Meaning:
+    """Likeness to a query, in standard deviations above the mean of all chunks.
+
+    Args:
+        vector: The query's, float32 ``[D]``, of length 1.
+        weight: Of a likeness of 1.
+        sample: float32 ``[S, D]``, not empty: vectors of length 1 that stand for those of all chunks.
+    """
+
+    def __init__(self, vector: Floats, weight: float, sample: Floats) -> None:
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        self._vector = vector
+        self._signs = numpy.packbits(vector > 0)
+        cosines = sample @ vector
+        self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
+        self._weight = weight / DEVIATIONS
+        width = len(vector)
+        agreeing = numpy.arange(width + 1, dtype=numpy.float32)
+        self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
+
+    def of(self, cosines: Floats) -> Floats:
+        """The score of likenesses."""
+        import numpy  # noqa: PLC0415 — as above
+
+        above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
+        found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
+        return found
+
+    def roughly(self, segment: Segment) -> Floats:
+        """The score of every chunk, by the signs of its vector."""
+        differing = _differing(segment.bits, self._signs)
+        rough: Floats = self._rough[differing]
+        rough[segment.scales == 0] = 0.0
+        return rough
+
+    def cosines(self, segment: Segment, places: Any) -> Floats:
+        """The likeness of some chunks."""
+        import numpy  # noqa: PLC0415 — as above
+
+        rows = segment.vectors[places].astype(numpy.float32)
+        # Not ``rows @ vector``, which adds a row up otherwise depending on where among the rows it stands.
+        found: Floats = numpy.einsum("ij,j->i", rows, self._vector) * segment.scales[places]
+        return found
+
+
+def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
+    """In how many signs each row differs."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
+        wide = numpy.bitwise_count(bits.view(numpy.uint64) ^ signs.view(numpy.uint64))
+    else:
+        wide = numpy.bitwise_count(bits ^ signs)
+    counted = wide[:, 0].astype(numpy.uint16)
+    for column in range(1, wide.shape[1]):
+        counted += wide[:, column]
+    return counted

@@ -1,0 +1,58 @@
+"""An index that begins as a copy of another one, for a workspace that holds much of the same (spec 7.3)."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import apsw
+
+from engine.search import database, schema
+
+_PAGES = 4_096
+"""Copied at once; a writer of the other index waits no longer than that takes."""
+
+
+def seed(path: Path, other: Path) -> bool:
+    """Makes an index as a copy of another; where that cannot be done, there is none.
+
+    Every file counts as changed since, so that the next refresh reads it and compares its content: what is
+    the same keeps its chunks and their vectors.
+
+    Args:
+        path: The index to make; nothing may be there.
+        other: The index to copy, which may be in use.
+
+    Returns:
+        Whether there is one now.
+    """
+    if path.exists():
+        return False
+    try:
+        source = database.open_reader(other)
+        try:
+            return _copied(source, path)
+        finally:
+            source.close()
+    except (database.Unavailable, *database.FAULTS):
+        database.remove(path)
+        return False
+
+
+def _copied(source: apsw.Connection, path: Path) -> bool:
+    complete = schema.get_meta(source, "complete") == "1" and not schema.get_meta(source, "writing")
+    if schema.version_of(source) != len(schema.MIGRATIONS) or not complete:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    copy = database.open_writer(path)
+    try:
+        with copy.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_PAGES)
+        with copy:
+            copy.execute("UPDATE files SET mtime_ns = -1")
+            copy.execute("DELETE FROM meta WHERE key = 'imaged'")
+            schema.set_meta(copy, "index", secrets.token_hex(8))
+    finally:
+        copy.close()
+    return True
