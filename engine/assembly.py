@@ -15,7 +15,7 @@ from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Scorer, TfidfScorer
 from engine.config import Config, GateSettings, SearchSettings, WatcherSettings
-from engine.errors import GateError
+from engine.errors import EmbeddingFailed, GateError
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from engine.conversations import Conversations
     from engine.flush import Flusher
     from engine.flush_log import FlushLog
+    from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
 
 
@@ -128,7 +129,7 @@ def assemble_index(
     *,
     references: Callable[[], Mapping[str, int]] = dict,
 ) -> SearchIndex:
-    """The search index with the embedding model that the settings name.
+    """The search index with the embedding model that the settings name; by words alone where that is missing.
 
     Args:
         workspace: Where.
@@ -136,12 +137,46 @@ def assemble_index(
         settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
     """
-    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — a trace needs no index
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
+    embedder, why = None, ""
+    try:
+        embedder = embedder_for(settings)
+    except EmbeddingFailed as error:
+        why = str(error)
     return SearchIndex(
-        workspace, files, settings, LocalEmbedder(), references=references, read_only=files.read_only
+        workspace,
+        files,
+        settings,
+        embedder,
+        without_vectors=why,
+        references=references,
+        read_only=files.read_only,
     )
+
+
+def embedder_for(settings: SearchSettings) -> Embedder:
+    """The embedding model of search. Nothing is loaded, connected or asked yet.
+
+    Raises:
+        EmbeddingFailed: It is not installed.
+    """
+    from engine.search import embeddings  # noqa: PLC0415 — a trace needs no index
+
+    match settings.embedding:
+        case "minilm":
+            return embeddings.MiniLMEmbedder()
+        case "openai":
+            from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only where it is asked
+
+            return OpenAIEmbedder(
+                settings.embedding_model,
+                settings.embedding_dimensions,
+                settings.embedding_base_url,
+                deadline_s=settings.embedding_deadline_s,
+            )
+        case "local":
+            return embeddings.LocalEmbedder()
 
 
 def assemble_flusher(

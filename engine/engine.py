@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -53,7 +55,9 @@ class Engine(Parts):
         self._filling = threading.Lock()
 
     @classmethod
-    def open(cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now) -> Self:
+    def open(
+        cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now, local_vectors: bool = False
+    ) -> Self:
         """Opens a workspace.
 
         Args:
@@ -61,6 +65,7 @@ class Engine(Parts):
             read_only: Refuse every write. A workspace that the system lets nobody write is read-only by
                 itself.
             clock: Where the time comes from, UTC.
+            local_vectors: Search with the vectors that ship with the program, whatever the settings say.
 
         Raises:
             WorkspaceError: The folder is no workspace.
@@ -69,6 +74,8 @@ class Engine(Parts):
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
         config, odd = read(files)
+        if local_vectors:
+            config = replace(config, search=replace(config.search, embedding="local"))
         return cls(workspace, config, odd, files=files, clock=clock)
 
     def __enter__(self) -> Self:
@@ -236,7 +243,9 @@ class Engine(Parts):
         """The workspace as it was at any commit: prompts of the past."""
         from engine.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
 
-        return Revisions(self.files, self.repository, engines=Engine.open, now=self, clock=self.clock)
+        # No service is sent the texts of the past, as the gate is not asked about it.
+        engines = partial(Engine.open, local_vectors=True)
+        return Revisions(self.files, self.repository, engines=engines, now=self, clock=self.clock)
 
     def compile_of(self, key: str) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""

@@ -64,7 +64,8 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
         ("topics", ", ".join(map(_printable, compiled.active_topics)) or "none active"),
     ]
     if compiled.dropped_turns:
-        rows.append(("history", f"{compiled.dropped_turns:,} older turns dropped"))
+        flushed = f", {compiled.unflushed_turns:,} not flushed" if compiled.unflushed_turns else ""
+        rows.append(("history", f"{compiled.dropped_turns:,} older turns dropped{flushed}"))
     lines: list[str] = []
     for name, text in rows:
         lines += _wrapped(text, width, f"{name:<9}", " " * 9)

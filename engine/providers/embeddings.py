@@ -14,7 +14,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -252,6 +252,7 @@ class _Rest:
     """Keeps a model that failed from being asked for every query in a row."""
 
     def __init__(self) -> None:
+        self.clock: Callable[[], float] = time.monotonic
         self._guard = threading.Lock()
         self._until = 0.0
         self._next_s = FIRST_REST_S
@@ -261,7 +262,7 @@ class _Rest:
         """Does nothing, or fails as the model did while it rests."""
         with self._guard:
             what, where, cure = self._why
-            left = self._until - time.monotonic()
+            left = self._until - self.clock()
         if left > 0:
             raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, cure=cure)
 
@@ -269,7 +270,7 @@ class _Rest:
         """Begins a rest."""
         with self._guard:
             self._why = (failure.what, failure.where, failure.cure)
-            self._until = time.monotonic() + self._next_s
+            self._until = self.clock() + self._next_s
             self._next_s = min(2 * self._next_s, LONGEST_REST_S)
 
     def end(self) -> None:

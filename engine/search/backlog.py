@@ -192,6 +192,7 @@ class Backlog:
                 rows = vectors.texts_lacking(connection, self._embedder, self._texts)
             if not rows:
                 with self._writer(index) as connection:
+                    vectors.settled(connection)
                     self._resident.keep(connection)
                 return
             started = time.monotonic()

@@ -42,6 +42,12 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
         schema.set_meta(connection, "imaged", "-1")  # the image on disk is of the other model
 
 
+def settled(connection: apsw.Connection) -> None:
+    """Note that no chunk waits any more: from here on the model is no new one."""
+    with connection:
+        schema.set_meta(connection, "another_model", "")
+
+
 def standing(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]:
     """How many chunks have vectors of this model, and how far their making is.
 

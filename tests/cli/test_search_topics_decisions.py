@@ -14,7 +14,7 @@ def test_search_finds_a_line_and_says_why(apo: Command, sample: Path) -> None:
     assert 1 <= len(found) <= 3
     text = (sample / found[0]["path"]).read_text().splitlines()
     inside = "\n".join(text[found[0]["start_line"] - 1 : found[0]["end_line"]])
-    assert "wal" in inside.lower()
+    assert "replication_slot" in inside and "wal-disk-full" in found[0]["path"]
     assert found[0]["lexical_rank"] and found[0]["why"]
     explained = apo("-C", sample, "search", "replication slot WAL", "--explain")
     assert found[0]["path"] in explained.out and found[0]["why"] in explained.out

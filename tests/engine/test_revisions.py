@@ -9,17 +9,23 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from engine.context.compiled import Compiled
 from engine.engine import Engine
 from engine.errors import BudgetError, ConfigError, RepositoryError, TranscriptError, WriteFailed
+from engine.search.embeddings import LocalEmbedder
 from engine.store.faults import fail, trip
 from tests.store.history import commit, git
+
+if TYPE_CHECKING:
+    from engine.search.embeddings import Floats
 
 TOPIC = """---
 title: Deploy
@@ -362,6 +368,36 @@ def test_the_gate_is_not_asked_and_that_is_said(root: Path, engine: Engine) -> N
     assert f"{revision[:8]}: {said}" in compiled.problems
     engine.reload_config()
     assert f"now: {said}" in recalled(engine, "now").problems
+
+
+def test_no_service_is_sent_the_texts_of_the_past(root: Path, engine: Engine, httpserver: HTTPServer) -> None:
+    address = httpserver.url_for("/v1")
+    write(
+        root,
+        "memory-config.yaml",
+        f"search:\n  embedding: openai\n  embedding_base_url: {address}\n",
+    )
+    commit(root, "asks a service", "2026-09-09T10:00:00+00:00")
+    found = engine.revisions.find("HEAD")
+    assert engine.revisions.compile(MESSAGE, found).sections
+    assert httpserver.log == []
+
+
+def test_what_is_the_same_now_need_not_be_embedded_again(
+    root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.refresh_index()
+    embedded: list[str] = []
+    embed = LocalEmbedder.embed
+
+    def counting(self: LocalEmbedder, texts: Sequence[str]) -> Floats:
+        embedded.extend(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(LocalEmbedder, "embed", counting)
+    compiled = engine.revisions.compile(MESSAGE, engine.revisions.find("HEAD"))
+    assert compiled.sections
+    assert len(embedded) == 1  # the query
 
 
 def test_it_is_laid_out_and_indexed_once(root: Path, engine: Engine) -> None:

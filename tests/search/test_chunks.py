@@ -103,7 +103,7 @@ def test_a_turn_is_whole_where_a_section_would_be_cut() -> None:
 
 
 def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
-    paragraphs = [f"Paragraph {number}. " + "word " * 60 for number in range(60)]
+    paragraphs = [f"Paragraph {number}. " + "word " * 63 for number in range(58)]
     data = turn("\n\n".join(paragraphs)).encode()
     contents = split(data, TALK, "conversation")
     *parts, last = contents.pieces

@@ -17,12 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.errors import PathRefused
 from engine.search.resident.segment import ARRAYS, Segment
+from engine.store.descriptors import open_file, open_folder
 
 NAME = "search.image"
 """Of the file, beside memory.db."""
 FORM = 1
 """How a segment is made and kept; an image of another form is made anew."""
+_BESIDE = ".new"
 _SUM = 9
 _ALIGNED = 16
 
@@ -58,8 +61,13 @@ def discard(folder: Path) -> None:
 def load(folder: Path) -> Image | None:
     """The image in a folder; ``None`` where there is none, or it is not whole."""
     try:
-        data = (folder / NAME).read_bytes()
-    except (OSError, MemoryError):
+        # Neither a pipe, which never ends, nor what a symlink leads to.
+        with (
+            open_folder(folder, ()) as inside,
+            os.fdopen(open_file(NAME, inside, os.O_RDONLY, NAME), "rb") as stream,
+        ):
+            data = stream.read()
+    except (OSError, PathRefused, MemoryError):
         return None
     if data[:_SUM] != b"%08x\n" % zlib.crc32(memoryview(data)[_SUM:]):
         return None
@@ -67,7 +75,10 @@ def load(folder: Path) -> Image | None:
 
 
 def save(folder: Path, image: Image) -> None:
-    """Keeps an image. Where that is not possible, it is made again the next time."""
+    """Keeps an image. Where that is not possible, it is made again the next time.
+
+    Only one process at a time may do so: the one that holds the lock of the index.
+    """
     arrays = {name: getattr(image.segment, name) for name in ARRAYS}
     head = {
         "form": [FORM, sys.byteorder],
@@ -86,9 +97,10 @@ def save(folder: Path, image: Image) -> None:
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
-    beside = folder / f"{NAME}.{os.getpid()}"
+    beside = folder / f"{NAME}{_BESIDE}"
     try:
-        with beside.open("wb") as stream:
+        beside.unlink(missing_ok=True)  # of a writer that was killed
+        with beside.open("xb") as stream:  # never through a symlink
             stream.write(b"%08x\n" % checksum)
             stream.writelines(parts)
         beside.replace(folder / NAME)
@@ -111,5 +123,5 @@ def _image_in(data: bytes) -> Image | None:
             offset += arrays[name].nbytes + -arrays[name].nbytes % _ALIGNED
         segment = Segment(**arrays, paths=tuple(head["paths"]), categories=tuple(head["categories"]))
         return Image(head["index"], head["embedder"], head["stamp"], segment)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # the sum is right, so another version wrote it

@@ -38,7 +38,7 @@ RECENCY = 0.1
 USE = 0.1
 """What it gains for one useful reference; for three twice as much, for seven three times, and no more."""
 _MOST_USE = 3.0
-POOL = 1_000
+POOL = 400
 """Chunks, at least, whose meaning is looked at exactly; of fewer, all."""
 DECIMALS = 6
 """Of scores that are compared: what differs less is equal."""

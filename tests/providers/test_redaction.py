@@ -1,0 +1,81 @@
+"""What looks like a secret does not leave this machine (N3), and what does not stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from engine.providers.redaction import PLACEHOLDER, redacted
+
+_A = "aZ3" * 20
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        f"sk-ant-api03-{_A}",
+        f"sk-proj-{_A}-{_A}",
+        f"sk-svcacct-{_A}",
+        f"sk-{_A}",
+        f"sk-or-v1-{_A}",
+        f"AIza{_A[:35]}",
+        f"ya29.{_A}",
+        f"hf_{_A[:34]}",
+        f"gsk_{_A[:52]}",
+        f"ghp_{_A[:36]}",
+        f"github_pat_{_A}",
+        f"glpat-{_A[:20]}",
+        "AKIAIOSFODNN7EXAMPLE",
+        "xoxb-123456789012-abcdefghijkl",
+        "xapp-1-A0123456789-abcdef",
+        "sk_" + f"live_{_A[:24]}",
+        f"npm_{_A[:36]}",
+        f"pypi-AgEIcHlwaS5vcmc{_A}",
+        f"dop_v1_{'0a' * 32}",
+        f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.{_A}",
+        f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{_A}\n{_A}\n-----END RSA PRIVATE KEY-----",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{_A}\n(the rest was cut",
+    ],
+)
+def test_each_kind_of_key_is_taken_out(secret: str) -> None:
+    assert redacted(f"see {secret}") == f"see {PLACEHOLDER}"
+    assert redacted(f"key={secret}\nnext line").startswith(f"key={PLACEHOLDER}")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("postgres://admin:hunter2@db.example/memory", f"postgres://{PLACEHOLDER}@db.example/memory"),
+        (f"Authorization: Bearer {_A}", f"Authorization: Bearer {PLACEHOLDER}"),
+        ("password: hunter2hunter2 for all", f"{PLACEHOLDER} for all"),
+        ('"api_key": "abc123def456"', f'"{PLACEHOLDER}"'),
+        ("DB_PASSWD=s3cr3t-enough", f"DB_{PLACEHOLDER}"),
+    ],
+)
+def test_passwords_are_known_by_what_stands_before_them(text: str, kept: str) -> None:
+    assert redacted(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password was changed on Monday, the secret is out.",
+        "token: something to be counted",
+        "see https://example.com/a@b and mail ada@example.com",
+        "sk-learn is not a key, nor is task-oriented-planning-of-everything",
+        "commit 4d8079aa0e6f5e9bb0f2f44f5f2f4ea3d0c3c6a1",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    ],
+)
+def test_plain_words_stay(text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    "part", ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a", "token=", "sk-", "a:b@", "x"]
+)
+def test_no_text_takes_long(part: str) -> None:
+    started = time.perf_counter()
+    redacted(part * (16_000 // len(part)))
+    assert time.perf_counter() - started < 1

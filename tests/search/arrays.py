@@ -1,0 +1,101 @@
+"""Chunks in memory made by hand, for the tests of ``engine.search.resident``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy
+from hypothesis import strategies as st
+
+from engine.search.resident.segment import ARRAYS, ChunkRow, FileRow, Segment, build
+from engine.search.resident.terms import Terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[numpy.bool_]
+
+DIMENSIONS = 16
+WORDS = ("heron", "trout", "river", "herons", "Ann", "bread", "café", "the")
+
+
+def chunk(
+    text: str = "",
+    *,
+    id: int = 0,
+    speaker: str = "",
+    date: str = "",
+    heading: str = "",
+    about: str = "",
+    vector: Sequence[int] = (),
+) -> ChunkRow:
+    """A chunk; ``vector`` is filled with zeros to ``DIMENSIONS``."""
+    packed = numpy.zeros(DIMENSIONS, dtype=numpy.int8)
+    packed[: len(vector)] = vector
+    return ChunkRow(id, speaker, date, (text, heading, about), packed.tobytes() if vector else b"")
+
+
+def files_of(*contents: Sequence[ChunkRow], category: str = "reference", names: str = "") -> list[FileRow]:
+    """Files ``a``, ``b`` and so on with these chunks, all numbered from 1."""
+    names = names or "abcdefghijklmnopqrstuvwxyz"
+    number = 0
+    files = []
+    for place, (name, chunks) in enumerate(zip(names, contents, strict=False), 1):
+        rows = []
+        for row in chunks:
+            number += 1
+            rows.append(ChunkRow(number, row.speaker, row.date, row.texts, row.vector))
+        files.append(FileRow(place, name, category, rows))
+    return files
+
+
+def segment_of(*files: FileRow, terms: Terms | None = None, dimensions: int = DIMENSIONS) -> Segment:
+    """A segment of files in the order of their paths."""
+    return build(sorted(files, key=lambda file: file.path), terms or Terms(), dimensions)
+
+
+def all_files(segment: Segment) -> Bools:
+    """The mask that masks nothing."""
+    return numpy.ones(len(segment.files), dtype=bool)
+
+
+def assert_same(one: Segment, other: Segment) -> None:
+    """Two segments hold the same, array by array and type by type."""
+    for name in ARRAYS:
+        mine, theirs = getattr(one, name), getattr(other, name)
+        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), name
+        assert numpy.array_equal(mine, theirs), name
+    assert (one.paths, one.categories) == (other.paths, other.categories)
+
+
+_TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+_VECTORS = st.one_of(
+    st.just(()), st.lists(st.integers(-127, 127), min_size=DIMENSIONS, max_size=DIMENSIONS).map(tuple)
+)
+_CHUNKS = st.builds(
+    chunk,
+    _TEXTS,
+    speaker=st.sampled_from(["", "user", "user Ann", "agent Bob Lee"]),
+    date=st.sampled_from(["", "2026-01-05", "2026-02-16", "2025-12-31"]),
+    heading=_TEXTS,
+    about=_TEXTS,
+    vector=_VECTORS,
+)
+
+
+@st.composite
+def corpora(draw: st.DrawFn, *, most: int = 7) -> list[FileRow]:
+    """Some files with chunks of few words, in the order of their paths."""
+    contents = draw(st.lists(st.lists(_CHUNKS, min_size=1, max_size=6), max_size=most))
+    categories = draw(
+        st.lists(
+            st.sampled_from(["reference", "conversation", "journal"]),
+            min_size=len(contents),
+            max_size=len(contents),
+        )
+    )
+    return [
+        FileRow(file.id, file.path, category, file.chunks)
+        for file, category in zip(files_of(*contents), categories, strict=True)
+    ]

@@ -1,0 +1,360 @@
+"""A slow model, and a change of model: vectors come in the background, and search goes on and says so."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy
+import pytest
+from filelock import FileLock
+
+from engine.config import SearchSettings
+from engine.errors import EmbeddingFailed
+from engine.search import backlog, database, vectors
+from engine.search.embeddings import slow_one
+from engine.search.maintenance import LOCK_NAME
+from engine.search.resident import image
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import FILES, BagOfWords, put
+
+if TYPE_CHECKING:
+    from engine.search.embeddings import Floats
+
+FACTS = "knowledge/facts.md"
+
+
+class SlowBag(BagOfWords):
+    """A slow model that answers when it may: ``room`` more batches, and every one when that is negative."""
+
+    def __init__(self, name: str = "slow", *, room: int = -1) -> None:
+        super().__init__(512, name)
+        self.room = room
+        self.sizes: list[int] = []
+        self.asked = threading.Event()
+        self.go_on = threading.Event()
+        self.fails = ""
+        self.closed = False
+        self.queries = 0
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        self.asked.set()
+        while self.room == 0 and not self.closed:
+            if self.go_on.wait(0.01):
+                self.room = -1
+        if self.closed:
+            raise EmbeddingFailed("it was ended")
+        if self.fails:
+            raise EmbeddingFailed(self.fails)
+        self.room -= self.room > 0
+        self.sizes.append(len(texts))
+        return super().embed(texts)
+
+    def embed_query(self, text: str) -> Floats:
+        self.queries += 1
+        if self.fails:
+            raise EmbeddingFailed(self.fails)
+        found: Floats = super().embed([text])[0]
+        return found
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits long."""
+    monkeypatch.setattr(backlog, "_PAUSE_S", 0.05)
+    monkeypatch.setattr(backlog, "PATIENCE_S", 5.0)
+
+
+@pytest.fixture
+def many(workspace: Workspace) -> Iterator[Workspace]:
+    """A workspace with more chunks than a refresh waits for."""
+    long_file(workspace, 200)
+    yield workspace
+
+
+def long_file(workspace: Workspace, parts: int) -> None:
+    sections = (f"## Part {number}\n\nword{number} heron\n" for number in range(parts))
+    put(workspace, "knowledge/reference/long.md", "# Long\n\n" + "\n".join(sections))
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "it does not come to pass"
+        time.sleep(0.01)
+
+
+def test_a_few_vectors_are_there_when_a_refresh_returns(filled: Workspace, open_index: Open) -> None:
+    embedder = SlowBag()
+    assert slow_one(embedder) is embedder and slow_one(BagOfWords()) is None and slow_one(None) is None
+    index = open_index(filled, embedder)
+    report = index.refresh()
+    assert (report.embedded, report.waiting, report.vectors) == (report.chunks, 0, "")
+    status = index.status()
+    assert (status.vectors, status.without_vectors, status.vectors_coming) == (report.chunks, "", "")
+    assert index.search("rye bread")[0].vector_rank == 1
+    put(filled, FACTS, FILES[FACTS] + "- A walrus lives there\n")
+    assert index.refresh(paths=[FACTS]).embedded == 1
+    assert index.search("walrus")[0].vector_rank == 1
+    assert index.verify(repair=False).sound
+
+
+def test_words_are_found_before_the_model_has_answered(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=0)
+    index = open_index(many, embedder)
+    started = time.monotonic()
+    report = index.refresh()
+    assert time.monotonic() - started < 4, "it did not wait for so many"
+    assert (report.embedded, report.waiting) == (0, report.chunks)
+    found = index.search("word7")
+    assert (found[0].source, found[0].vector_rank) == ("index", None)
+    assert embedder.queries == 0, "there is nothing to compare it with"
+    status = index.status()
+    assert (status.vectors, status.without_vectors) == (0, f"0 of {report.chunks} chunks have vectors")
+    embedder.go_on.set()
+    assert index.finish_vectors() == ""
+    assert index.status().vectors == report.chunks
+    assert index.search("word7")[0].vector_rank == 1
+    assert index.verify(repair=False).sound
+
+
+def test_another_model_is_used_from_its_first_vectors_on(
+    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = open_index(many, BagOfWords())
+    chunks = first.refresh().chunks
+    first.close()
+    embedder = SlowBag("other", room=1)
+    index = open_index(many, embedder)
+    assert index.status().without_vectors == f"0 of {chunks} chunks have vectors of the new model"
+    index.refresh()
+    until(lambda: index.status().vectors)
+    status = index.status()
+    assert 0 < status.vectors == sum(embedder.sizes) < chunks
+    assert status.vectors_coming == f"{status.vectors} of {chunks} chunks have vectors of the new model"
+    assert (status.without_vectors, status.embedder) == ("", "other")
+    assert index.search("word3")[0].vector_rank == 1, "it is among the first"
+    assert index.search("word199")[0].vector_rank is None, "it has none yet, and is found by its words"
+    assert index.verify(repair=False).sound
+    embedder.go_on.set()
+    assert index.finish_vectors() == ""
+    assert index.search("word199")[0].vector_rank == 1
+    put(many, FACTS, "# Facts\n\nwalrus\n")
+    embedder.room = 0
+    embedder.go_on.clear()
+    monkeypatch.setattr(backlog, "PATIENCE_S", 0.0)
+    index.refresh(paths=[FACTS])
+    assert index.status().vectors_coming == f"{chunks} of {chunks + 1} chunks have vectors", (
+        "no new model any more"
+    )
+
+
+def test_partial_vectors_serve_the_specifications_ranking_too(many: Workspace, open_index: Open) -> None:
+    index = open_index(many, SlowBag(room=1), settings=SearchSettings(ranking="spec"))
+    index.refresh()
+    until(lambda: index.status().vectors)
+    assert index.search("word3")[0].vector_rank == 1
+    assert index.search("word199")[0].lexical_rank == 1
+
+
+def test_the_old_vectors_stay_until_the_new_model_has_answered(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords())
+    chunks = index.refresh().chunks
+    index.close()
+    broken = SlowBag("broken")
+    broken.fails = "there is no key"
+    index = open_index(filled, broken)
+    assert index.refresh().vectors == "the embedding model failed (there is no key)"
+    status = index.status()
+    assert status.vectors == 0
+    assert status.without_vectors == (
+        f"0 of {chunks} chunks have vectors of the new model: the embedding model failed (there is no key)"
+    )
+    assert index.search("rye bread")[0].lexical_rank == 1
+    index.close()
+    embedder = BagOfWords()
+    index = open_index(filled, embedder)
+    assert index.refresh().embedded == embedder.texts == 0
+    assert index.status().vectors == chunks
+
+
+def test_files_change_while_the_model_is_at_work(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=0)
+    index = open_index(many, embedder)
+    index.refresh()
+    assert embedder.asked.wait(10)
+    put(many, FACTS, "# Facts\n\nwalrus\n")
+    long = many.root / "knowledge/reference/long.md"
+    long.write_text(long.read_text().replace("word3 heron", "otter"))
+    started = time.monotonic()
+    report = index.refresh()
+    assert (report.added, report.changed) == (1, 1)
+    assert time.monotonic() - started < 3
+    assert index.search("walrus", use_vectors=False)[0].path == FACTS
+    embedder.go_on.set()
+    assert index.finish_vectors() == ""
+    assert index.status().vectors == index.status().chunks
+    assert index.search("otter")[0].vector_rank == 1, "the vector is of the text that is there now"
+    assert index.verify(repair=False).sound
+
+
+def test_a_chunk_that_took_the_number_of_another_gets_its_own_vector(
+    workspace: Workspace, open_index: Open
+) -> None:
+    put(workspace, FACTS, "heron\n")
+    embedder = SlowBag(room=0)
+    index = open_index(workspace, embedder)
+    thread = threading.Thread(target=index.refresh)
+    thread.start()
+    assert embedder.asked.wait(10)
+    until(lambda: index.status().state == "ready")
+    put(workspace, FACTS, "a walrus instead\n")
+    second = open_index(workspace, None)
+    assert second.refresh().changed == 1
+    embedder.go_on.set()
+    thread.join(20)
+    assert index.finish_vectors() == ""
+    assert embedder.texts == 2
+    connection = database.open_reader(workspace.database)
+    assert connection.execute("SELECT vector FROM chunk_vectors").fetchall() == [
+        (vectors.packed(BagOfWords().embed(["a walrus instead"]))[0],)
+    ]
+    connection.close()
+
+
+def test_what_was_interrupted_goes_on_later(many: Workspace, open_index: Open) -> None:
+    first = SlowBag(room=1)
+    index = open_index(many, first)
+    chunks = index.refresh().chunks
+    until(lambda: index.status().vectors)
+    index.close()
+    second = SlowBag()
+    index = open_index(many, second)
+    steps: list[tuple[int, int]] = []
+    index.refresh()
+    assert index.finish_vectors(lambda done, total: steps.append((done, total))) == ""
+    assert index.status().vectors == chunks
+    assert second.texts == chunks - sum(first.sizes), "nothing is made twice"
+    assert steps == sorted(steps)
+    assert index.verify(repair=False).sound
+
+
+def test_a_model_that_fails_in_between_is_asked_again(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=1)
+    index = open_index(many, embedder)
+    chunks = index.refresh().chunks
+    until(lambda: index.status().vectors)
+    embedder.fails = "quota exceeded"
+    embedder.go_on.set()
+    until(lambda: "quota" in index.status().vectors_coming)
+    assert index.status().without_vectors == ""
+    assert index.finish_vectors() == "the embedding model failed (quota exceeded)"
+    embedder.fails = ""
+    until(lambda: index.status().vectors == chunks)
+    assert index.status().vectors_coming == ""
+
+
+def test_a_model_with_vectors_of_a_wrong_size_is_not_believed(filled: Workspace, open_index: Open) -> None:
+    class Wrong(SlowBag):
+        def embed(self, texts: Sequence[str]) -> Floats:
+            return numpy.ones((len(texts), 3), dtype=numpy.float32)
+
+    index = open_index(filled, Wrong())
+    assert "vectors of another size than it says" in index.refresh().vectors
+    assert index.status().vectors == 0
+
+
+def test_a_query_that_fails_is_searched_by_words_and_says_so(filled: Workspace, open_index: Open) -> None:
+    embedder = SlowBag()
+    index = open_index(filled, embedder)
+    index.refresh()
+    embedder.fails = "no answer within 3 s"
+    assert index.search("rye bread")[0].lexical_rank == 1
+    assert index.search("rye bread")[0].vector_rank is None
+    assert index.status().without_vectors == "the embedding model failed (no answer within 3 s)"
+    embedder.fails = ""
+    assert index.search("rye bread")[0].vector_rank == 1
+    assert index.status().without_vectors == ""
+
+
+def test_only_one_process_asks_the_model(many: Workspace, open_index: Open) -> None:
+    with FileLock(many.root / "scratch" / backlog.LOCK_NAME):
+        embedder = SlowBag()
+        index = open_index(many, embedder)
+        report = index.refresh()
+        assert index.finish_vectors() == "another program is making them"
+        assert embedder.sizes == []
+        assert index.status().without_vectors == (
+            f"0 of {report.chunks} chunks have vectors: another program is making them"
+        )
+    until(lambda: index.status().vectors == report.chunks)
+
+
+def test_the_index_is_free_while_the_model_is_asked(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=0)
+    index = open_index(many, embedder)
+    index.refresh()
+    assert embedder.asked.wait(10)
+    with FileLock(many.root / "scratch" / LOCK_NAME, timeout=1):
+        pass
+
+
+def test_a_rebuild_while_the_model_is_at_work_starts_over(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=0)
+    index = open_index(many, embedder)
+    index.refresh()
+    assert embedder.asked.wait(10)
+    report = index.rebuild()
+    embedder.go_on.set()
+    index.refresh()
+    assert index.finish_vectors() == ""
+    assert index.status().vectors == report.chunks
+    assert index.verify(repair=False).sound
+
+
+def test_closing_ends_the_work_and_lets_go_of_the_model(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag(room=0)
+    index = open_index(many, embedder)
+    index.refresh()
+    assert embedder.asked.wait(10)
+    started = time.monotonic()
+    index.close()
+    assert time.monotonic() - started < 3
+    assert embedder.closed
+    assert not [thread for thread in threading.enumerate() if thread.name == "search index vectors"]
+
+
+def test_an_index_that_may_not_write_asks_for_no_vectors(filled: Workspace, open_index: Open) -> None:
+    open_index(filled, BagOfWords()).refresh()
+    embedder = SlowBag("other")
+    index = open_index(filled, embedder, read_only=True)
+    assert index.search("rye bread")[0].source == "index"
+    assert index.finish_vectors() == ""
+    assert embedder.sizes == []
+    index.close()
+    assert embedder.closed
+
+
+def test_batches_grow_with_a_quick_model(many: Workspace, open_index: Open) -> None:
+    embedder = SlowBag()
+    index = open_index(many, embedder)
+    index.refresh()
+    assert index.finish_vectors() == ""
+    assert embedder.sizes[:2] == [32, 64]
+
+
+def test_the_next_process_finds_the_vectors_in_the_image(workspace: Workspace, open_index: Open) -> None:
+    long_file(workspace, 400)
+    index = open_index(workspace, SlowBag())
+    index.refresh()
+    assert index.finish_vectors() == ""
+    index.close()
+    kept = image.load(workspace.scratch)
+    assert kept is not None and kept.embedder == "slow"
+    assert (kept.segment.scales > 0).all()

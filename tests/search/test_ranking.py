@@ -1,0 +1,557 @@
+"""Which chunks answer, and why: the arrays give what the rules say, however the chunks lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from unittest import mock
+
+import numpy
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from engine.search.resident import bm25, ranking
+from engine.search.resident.meaning import Meaning
+from engine.search.resident.ranking import Asked, Found
+from engine.search.resident.resident import _sample
+from engine.search.resident.segment import FileRow, Part, Segment, build
+from engine.search.resident.terms import Terms
+from tests.search import reference
+from tests.search.arrays import DIMENSIONS, WORDS, chunk, corpora, files_of
+from tests.search.reference import FADING, Row
+
+SHARES = ("words", "meaning", "speaker", "date", "neighbours", "session", "recency", "use")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Files in several segments, some of which are gone."""
+
+    terms: Terms
+    segments: tuple[Segment, ...]
+    gone: frozenset[tuple[int, str]] = frozenset()
+    """Segment and path."""
+
+    def rank(
+        self,
+        asked: Asked,
+        among: Collection[str] | None = None,
+        used: Mapping[str, int] | None = None,
+    ) -> list[Found]:
+        """As an answer would ask for it."""
+        parts = [self._part(number, among, used or {}) for number in range(len(self.segments))]
+        return ranking.rank(parts, _sample(self.segments, [part.alive for part in parts]), asked)
+
+    def _part(self, number: int, among: Collection[str] | None, used: Mapping[str, int]) -> Part:
+        segment = self.segments[number]
+        files = numpy.array([(number, path) not in self.gone for path in segment.paths], dtype=bool)
+        alive = None if files.all() else files[segment.owners]
+        allowed = alive
+        if among is not None:
+            chosen = numpy.array([path in among for path in segment.paths], dtype=bool)
+            allowed = (files & chosen)[segment.owners]
+        return Part(
+            segment,
+            alive,
+            allowed,
+            numpy.array([category in FADING for category in segment.categories], dtype=bool),
+            numpy.array([used.get(path, 0) for path in segment.paths], dtype=numpy.float32),
+        )
+
+    def named(self, found: Sequence[Found]) -> list[tuple[str, int]]:
+        """Path and chunk of each, ordered as an answer orders them."""
+        names = [
+            (self.segments[one.part].path_of(one.place), int(self.segments[one.part].chunks[one.place]))
+            for one in found
+        ]
+        order = sorted(range(len(found)), key=lambda at: (-round(found[at].score, 6), names[at]))
+        return [names[at] for at in order]
+
+
+def memory_of(*files: FileRow) -> Memory:
+    """All files in one segment."""
+    terms = Terms()
+    return Memory(terms, (build(sorted(files, key=lambda file: file.path), terms, DIMENSIONS),))
+
+
+def query(
+    memory: Memory,
+    words: str = "",
+    *,
+    vector: Sequence[float] | None = None,
+    limit: int = 100,
+    weights: tuple[float, float] = (1.0, 0.8),
+    days: Sequence[tuple[date, date]] = (),
+    today: date = date(2026, 2, 18),
+    half_life: float = 30.0,
+    places: bool = False,
+) -> Asked:
+    """A query in words, numbers for the arrays."""
+    numbers = [memory.terms.numbers[place] for place in dict.fromkeys(memory.terms.of(words))]
+    asked = None
+    if vector is not None:
+        asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
+        asked[: len(vector)] = vector
+        asked /= numpy.linalg.norm(asked)
+    spans = [(first.toordinal(), last.toordinal()) for first, last in days]
+    return Asked(numbers, asked, limit, *weights, spans, today.toordinal(), half_life, places)
+
+
+def scores(memory: Memory, asked: Asked, **among: object) -> dict[int, Found]:
+    """What was found by the row of the chunk."""
+    found = memory.rank(asked, **among)  # type: ignore[arg-type]
+    return {int(memory.segments[one.part].chunks[one.place]): one for one in found}
+
+
+# Against the reference
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> tuple[Memory, list[FileRow]]:
+    """Some files in one to four segments among files that are gone, and those that are not."""
+    corpus = draw(corpora())
+    terms = Terms()
+    parts: list[list[FileRow]] = [[] for _ in range(draw(st.integers(1, 4)))]
+    gone = set()
+    for file in corpus:
+        parts[draw(st.integers(0, len(parts) - 1))].append(file)
+    for number, part in enumerate(parts):
+        for file in draw(corpora(most=3)):
+            # Its chunks have rows of their own; under its name another one may live in another segment.
+            if file.path not in {each.path for each in part}:
+                chunks = [chunk(*row.texts[:1], id=1000 + row.id) for row in file.chunks]
+                part.append(FileRow(1000 + file.id, file.path, file.category, chunks))
+                gone.add((number, file.path))
+        part.sort(key=lambda file: file.path)
+    segments = tuple(build(part, terms, DIMENSIONS) for part in parts)
+    return Memory(terms, segments, frozenset(gone)), corpus
+
+
+_QUERIES = st.lists(st.sampled_from([*WORDS, "absent", "Bob"]), max_size=4).map(" ".join)
+_VECTORS = st.one_of(
+    st.none(), st.lists(st.integers(-9, 9), min_size=DIMENSIONS, max_size=DIMENSIONS).filter(any)
+)
+_DAYS = st.lists(
+    st.sampled_from([(date(2026, 2, 16), date(2026, 2, 16)), (date(2025, 12, 1), date(2026, 1, 31))]),
+    max_size=2,
+)
+
+
+@settings(deadline=None, max_examples=500)
+@given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
+def test_the_arrays_give_what_the_rules_say(
+    made: tuple[Memory, list[FileRow]],
+    words: str,
+    vector: list[int] | None,
+    days: list[tuple[date, date]],
+    half_life: float,
+    data: st.DataObject,
+) -> None:
+    memory, corpus = made
+    asked = query(memory, words, vector=vector, days=days, half_life=half_life)
+    paths = [file.path for file in corpus]
+    among = data.draw(st.one_of(st.none(), st.sets(st.sampled_from(paths)))) if paths else None
+    used = {path: data.draw(st.sampled_from([0, 0, 1, 3, 7, 1000])) for path in paths}
+    expected = reference.rank(corpus, asked, memory.terms, among=among, used=used)
+    assume(_is_clear(corpus, asked))
+    found = memory.rank(asked, among, used)
+    by_row = {int(memory.segments[one.part].chunks[one.place]): one for one in found}
+    wanted: dict[int, Row] = {row.chunk.id: row for row in expected}
+    for number in by_row.keys() ^ wanted.keys():  # one of them is but rounding
+        other = wanted.get(number)
+        assert (other.total if other else by_row[number].score) < 1e-5
+    for number in by_row.keys() & wanted.keys():
+        one, row = by_row[number], wanted[number]
+        for name in SHARES:
+            assert getattr(one, name) == pytest.approx(row.shares[name], abs=2e-5), name
+        assert one.score == pytest.approx(row.total, abs=5e-5)
+        assert one.score == pytest.approx(sum(getattr(one, name) for name in SHARES), abs=2e-6)
+        assert (one.lexical_rank, one.vector_rank) == (None, None)
+    shown = [one.score for one in found]
+    assert [round(score, 6) for score in shown] == sorted((round(score, 6) for score in shown), reverse=True)
+
+
+def _is_clear(corpus: Sequence[FileRow], asked: Asked) -> bool:
+    """Whether the vectors tell chunks apart: noise divided by its own deviation has no right answer."""
+    if asked.vector is None:
+        return True
+    rows = [
+        numpy.frombuffer(row.vector, dtype=numpy.int8)
+        for file in corpus
+        for row in file.chunks
+        if any(row.vector)
+    ]
+    cosines = [float(row @ asked.vector) / float(numpy.linalg.norm(row.astype(float))) for row in rows]
+    return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
+
+
+@settings(deadline=None, max_examples=300)
+@given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
+def test_where_chunks_lie_changes_nothing_at_all(
+    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
+) -> None:
+    memory, corpus = made
+    whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
+    asked = query(memory, words, vector=vector, limit=limit, places=True)
+    with mock.patch.object(ranking, "POOL", pool), mock.patch.object(ranking, "_WIDTH", 4):
+        found, expected = memory.rank(asked), whole.rank(asked)
+        assert memory.named(found) == whole.named(expected)
+    for one, other in zip(*(sorted(each, key=_values) for each in (found, expected)), strict=True):
+        assert _values(one) == _values(other)  # to the last bit
+
+
+def _values(one: Found) -> tuple[float, ...]:
+    shares = (getattr(one, name) for name in SHARES)
+    return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
+
+
+@settings(deadline=None, max_examples=200)
+@given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
+def test_few_are_the_first_of_many(
+    made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
+) -> None:
+    memory, _ = made
+    few = memory.rank(query(memory, words, vector=vector, limit=limit))
+    many = memory.rank(query(memory, words, vector=vector, limit=500))
+    assert few == many[: len(few)]
+    assert len(few) >= min(limit, len(many))
+    # More than asked for only where the last ones are equal.
+    assert len({round(one.score, 6) for one in few[limit - 1 :]}) <= 1
+
+
+def test_many_segments_with_gaps_are_one_collection() -> None:
+    chance = numpy.random.default_rng(5)
+    terms = Terms()
+    corpus, parts, gone = [], [], set()
+    for number in range(6):
+        part = []
+        for name in range(40):
+            chunks = [
+                chunk(
+                    " ".join(chance.choice(WORDS, size=chance.integers(1, 30))),
+                    id=1000 * number + 10 * name + place,
+                    vector=chance.integers(-127, 128, DIMENSIONS).tolist(),
+                    date="2026-01-05",
+                )
+                for place in range(int(chance.integers(1, 9)))
+            ]
+            file = FileRow(1000 * number + name, f"{name:02}/{number}", "journal", chunks)
+            part.append(file)
+            if chance.random() < 0.3:
+                gone.add((number, file.path))
+            else:
+                corpus.append(file)
+        parts.append(part)
+    memory = Memory(terms, tuple(build(part, terms, DIMENSIONS) for part in parts), frozenset(gone))
+    corpus.sort(key=lambda file: file.path)
+    whole = Memory(terms, (build(corpus, terms, DIMENSIONS),))
+    assert sum(map(len, memory.segments)) > ranking.POOL > 100
+    for words in ("heron", "heron trout", "the café bread Ann", ""):
+        for limit in (1, 10, 400):
+            asked = query(memory, words, vector=chance.normal(size=DIMENSIONS).tolist(), limit=limit)
+            found, expected = memory.rank(asked), whole.rank(asked)
+            assert memory.named(found) == whole.named(expected)
+            assert sorted(map(_values, found)) == sorted(map(_values, expected))
+        expected_rows = reference.rank(corpus, asked, terms)
+        assert [row.chunk.id for row in expected_rows[:50]] == [row for _, row in memory.named(found)[:50]]
+
+
+# Words
+
+
+def test_words_are_those_of_bm25() -> None:
+    memory = memory_of(
+        *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
+    )
+    (found,) = bm25.scores_of(
+        [Part(memory.segments[0], None, None)], query(memory, "heron trout absent").terms
+    )
+    # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
+    heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
+    short, long = 0.4 + 0.6 * 2 / 3.75, 0.4 + 0.6 * 12 / 3.75
+    expected = [2 * (heron + trout) / (1 + short), 2 * heron * 3 / (3 + long), 0, 0]
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_words_of_headings_and_surroundings_count_by_their_weights() -> None:
+    memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
+    (found,) = bm25.scores_of([Part(memory.segments[0], None, None)], query(memory, "heron").terms)
+    assert found[0] == found[2] > found[1] > 0
+
+
+def test_what_is_gone_counts_for_nothing() -> None:
+    terms = Terms()
+    files = files_of([chunk("heron trout")], [chunk("heron " * 50)], [chunk("bread")])
+    whole = Memory(terms, (build(files, terms, 0),), frozenset({(0, "b")}))
+    left = Memory(terms, (build([files[0], files[2]], terms, 0),))
+    asked = query(whole, "heron trout")
+    assert [_values(one) for one in whole.rank(asked)] == [_values(one) for one in left.rank(asked)]
+
+
+@pytest.mark.parametrize("words", ["", "absent", "ABSENT nowhere"])
+def test_without_a_word_that_occurs_nothing_is_found(words: str) -> None:
+    memory = memory_of(*files_of([chunk("heron", vector=[1, 2])]))
+    assert memory.rank(query(memory, words)) == []
+    assert memory_of().rank(query(memory, words, vector=[1])) == []
+
+
+# Meaning
+
+
+def test_meaning_is_what_stands_out_of_all() -> None:
+    rows = [chunk("x", vector=[100, 0]), *(chunk("x", vector=[1, 100]) for _ in range(8)), chunk("heron")]
+    memory = memory_of(*files_of(*[[row] for row in rows]))
+    found = scores(memory, query(memory, "", vector=[1, 0]))
+    assert list(found) == [1]
+    cosines = numpy.array([1.0, *[1 / numpy.sqrt(10_001)] * 8])
+    above = (1 - cosines.mean()) / cosines.std()
+    assert found[1].meaning == pytest.approx(0.8 * above / 6, rel=1e-5)
+    assert found[1].cosine == pytest.approx(1.0)
+    assert found[1].words == 0
+
+
+def test_the_weights_are_those_asked_for() -> None:
+    files = files_of(
+        *[[chunk("heron", vector=[100, number])] for number in range(4)], [chunk("x", vector=[0, 9])]
+    )
+    memory = memory_of(*files)
+    whole = scores(memory, query(memory, "heron", vector=[1, 0], weights=(1.0, 1.0)))
+    other = scores(memory, query(memory, "heron", vector=[1, 0], weights=(0.5, 0.25)))
+    for number, one in other.items():
+        assert one.words == pytest.approx(whole[number].words / 2)
+        assert one.meaning == pytest.approx(whole[number].meaning / 4)
+
+
+@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 100, 192])
+def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
+    chance = numpy.random.default_rng(dimensions)
+    vectors = chance.integers(-127, 128, (200, dimensions))
+    rows = [chunk("x") for _ in vectors]
+    packed = [
+        type(row)(row.id, "", "", row.texts, vector.astype(numpy.int8).tobytes())
+        for row, vector in zip(rows, vectors, strict=True)
+    ]
+    segment = build([FileRow(1, "a", "reference", packed)], Terms(), dimensions)
+    asked = chance.normal(size=dimensions).astype(numpy.float32)
+    asked /= numpy.linalg.norm(asked)
+    sample = vectors[:50].astype(numpy.float32) / numpy.linalg.norm(vectors[:50], axis=1, keepdims=True)
+    meaning = Meaning(asked, 0.8, sample.astype(numpy.float32))
+    differing = ((vectors > 0) != (asked > 0)).sum(axis=1)
+    expected = meaning.of(numpy.cos(numpy.pi * differing / dimensions).astype(numpy.float32))
+    assert numpy.allclose(meaning.roughly(segment), expected, atol=1e-6)
+    exact = vectors @ asked / numpy.linalg.norm(vectors, axis=1)
+    everywhere = meaning.cosines(segment, numpy.arange(200))
+    assert numpy.allclose(everywhere, exact, atol=1e-5)
+    for places in ([3], [199, 0, 3], list(range(50, 0, -1))):
+        assert numpy.array_equal(meaning.cosines(segment, numpy.array(places)), everywhere[places])
+
+
+def test_chunks_without_a_vector_are_ranked_by_their_words() -> None:
+    memory = memory_of(
+        *files_of([chunk("heron")], [chunk("trout", vector=[1, 2])], [chunk("x", vector=[2, 1])])
+    )
+    found = scores(memory, query(memory, "heron trout", vector=[1, 2]))
+    assert found[1].meaning == 0
+    assert found[1].words > 0
+    assert found[2].meaning > 0
+
+
+def test_vectors_that_are_all_alike_say_nothing() -> None:
+    memory = memory_of(*files_of(*[[chunk("heron", vector=[3, 4])]] * 5))
+    assert {one.meaning for one in memory.rank(query(memory, "heron", vector=[3, 4]))} <= {0.0}
+
+
+# What stands around
+
+
+def lone(place: int, *, size: int = 9) -> list[FileRow]:
+    """A file with the word in one place, between files without it."""
+    row = [chunk("heron" if number == place else "bread") for number in range(size)]
+    other = [chunk("bread")] * 4
+    return files_of(other, row, other)
+
+
+@pytest.mark.parametrize("place", [0, 1, 4, 7, 8])
+def test_neighbours_are_those_of_the_same_file(place: int) -> None:
+    memory = memory_of(*lone(place))
+    found = scores(memory, query(memory, "heron"))
+    assert set(found) == set(range(5, 14))
+    for number in range(9):
+        away = abs(number - place)
+        expected = {1: 0.3, 2: 0.15, 3: 0.1}.get(away, 0.0)
+        assert found[5 + number].neighbours == pytest.approx(expected)
+        assert found[5 + number].words == (1.0 if away == 0 else 0.0)
+        assert found[5 + number].session == pytest.approx(0.8 / 3)
+
+
+def test_the_best_of_a_file_lift_all_of_it() -> None:
+    files = files_of(
+        [chunk("heron heron"), chunk("heron"), chunk("heron trout"), chunk("heron bread the"), chunk("x")]
+    )
+    memory = memory_of(*files, *files_of([chunk("y")], names="b"))
+    found = scores(memory, query(memory, "heron"))
+    best = sorted((one.words for one in found.values()), reverse=True)[:3]
+    assert len(found) == 5
+    for one in found.values():
+        assert one.session == pytest.approx(0.8 * sum(best) / 3)
+
+
+def test_of_a_small_file_what_is_missing_counts_as_nothing() -> None:
+    memory = memory_of(*files_of([chunk("heron")], [chunk("bread")]))
+    (one,) = memory.rank(query(memory, "heron"))
+    assert one.session == pytest.approx(0.8 / 3)
+    assert one.score == pytest.approx(1 + 0.8 / 3)
+
+
+def test_who_is_named_is_lifted() -> None:
+    rows = [
+        chunk("heron", speaker="user Caroline"),
+        chunk("heron", speaker="agent Mel"),
+        chunk("heron", speaker="user"),
+        chunk("heron"),
+    ]
+    memory = memory_of(*files_of(*[[row] for row in rows]))
+    for words in ("heron caroline", "Caroline's HERONS"):
+        found = scores(memory, query(memory, words))
+        assert {number: one.speaker > 0 for number, one in found.items()} == {
+            1: True, 2: False, 3: False, 4: False
+        }  # fmt: skip
+        assert found[1].speaker == pytest.approx(0.6 * found[1].words)
+    assert {one.speaker for one in memory.rank(query(memory, "heron user agent"))} == {0.0}
+
+
+def test_days_that_are_asked_for_are_lifted() -> None:
+    days = ["2026-02-15", "2026-02-16", "2026-02-17", "2026-02-18", ""]
+    memory = memory_of(*files_of(*[[chunk("heron", date=day)] for day in days]))
+    span = (date(2026, 2, 16), date(2026, 2, 17))
+    found = scores(memory, query(memory, "heron", days=[span]))
+    assert [found[number].date > 0 for number in range(1, 6)] == [False, True, True, False, False]
+    assert found[2].date == pytest.approx(0.3 * found[2].words)
+    twice = scores(memory, query(memory, "heron", days=[span, span]))
+    assert twice[2].date == found[2].date
+
+
+def test_a_named_speaker_on_a_day_asked_for() -> None:
+    memory = memory_of(*files_of([chunk("heron", speaker="user Ann", date="2026-02-16")], [chunk("x")]))
+    day = date(2026, 2, 16)
+    (one,) = memory.rank(query(memory, "heron ann", days=[(day, day)]))
+    assert one.speaker == pytest.approx(0.6 * one.words)
+    assert one.date == pytest.approx(0.3 * 1.6 * one.words)
+    assert one.session == pytest.approx(0.8 * 1.3 * 1.6 * one.words / 3)
+
+
+@pytest.mark.parametrize("category", ["conversation", "journal", "reference", "person", "memory"])
+@pytest.mark.parametrize(
+    ("day", "lost"),
+    [
+        ("2026-02-18", 0.0),
+        ("2026-01-19", 0.05),
+        ("2025-12-20", 0.075),
+        ("1990-01-01", 0.1),
+        ("2027-01-01", 0.0),
+    ],
+)
+def test_old_conversations_and_journals_lose_a_little(category: str, day: str, lost: float) -> None:
+    memory = memory_of(*files_of([chunk("heron", date=day)], [chunk("x")], category=category))
+    (one,) = memory.rank(query(memory, "heron"))
+    whole = one.words + one.session
+    fades = category in FADING
+    assert one.recency == pytest.approx(-lost * whole if fades else 0.0, abs=1e-6)
+    assert one.score == pytest.approx(whole + one.recency)
+    (other,) = memory.rank(query(memory, "heron", half_life=0))
+    assert other.recency == 0
+
+
+def test_undated_text_loses_nothing() -> None:
+    memory = memory_of(*files_of([chunk("heron")], [chunk("x")], category="journal"))
+    (one,) = memory.rank(query(memory, "heron"))
+    assert one.recency == 0
+
+
+@pytest.mark.parametrize(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
+def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
+    memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
+    first, second = memory.rank(query(memory, "heron"), used={"b": times})
+    one, other = (first, second) if memory.segments[0].path_of(first.place) == "b" else (second, first)
+    assert one.use == pytest.approx(gain * (one.words + one.session), abs=1e-6)
+    assert other.use == 0
+
+
+# Places and choice
+
+
+def test_places_are_those_by_words_and_by_meaning_alone() -> None:
+    rows = [
+        chunk("heron heron trout", vector=[9, 1]),
+        chunk("heron", vector=[1, 9]),
+        chunk("heron", vector=[9, 2]),
+        chunk("bread", vector=[-9, 1]),
+        chunk("trout " * 20),
+        chunk("bread"),
+    ]
+    memory = memory_of(*files_of(rows, [chunk("bread", vector=[1, -9])] * 3))
+    found = scores(memory, query(memory, "heron trout", vector=[1, 0], places=True))
+    by_words = {number: one.words for number, one in found.items()}
+    for number, one in found.items():
+        above = sum(value > by_words[number] for value in by_words.values())
+        assert one.lexical_rank == (above + 1 if by_words[number] else None)
+    assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3 if found[2].cosine else None]
+    assert found[5].vector_rank is None
+    assert found[2].lexical_rank == found[3].lexical_rank
+    only = memory.rank(query(memory, "heron trout", vector=[1, 0], places=True), among={"a"})
+    assert min(one.lexical_rank or 99 for one in only) == 1
+    without = memory.rank(query(memory, "heron", places=True))
+    assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
+
+
+def test_places_are_counted_among_what_may_be_found() -> None:
+    memory = memory_of(*files_of([chunk("heron heron")], [chunk("heron bread")], [chunk("heron bread the")]))
+    found = memory.rank(query(memory, "heron", places=True), among={"b", "c"})
+    assert [one.lexical_rank for one in found] == [1, 2]
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 5000),
+    st.integers(1, 70),
+    st.sampled_from([1, 3, 1000, 10**6]),
+    st.floats(0, 1),
+)
+def test_the_largest_are_those_that_sorting_would_find(
+    seed: int, size: int, count: int, kinds: int, empty: float
+) -> None:
+    chance = numpy.random.default_rng(seed)
+    total = (chance.integers(0, kinds, size) / kinds).astype(numpy.float32)
+    total[chance.random(size) < empty] = 0
+    if seed % 3 == 0:
+        total = numpy.sort(total)  # all the best in one group
+    found = ranking._largest(total, count)
+    least = sorted(total.tolist(), reverse=True)[count - 1] if size > count else 0.0
+    expected = [place for place, value in enumerate(total.tolist()) if value > 0 and value >= least]
+    assert found.tolist() == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40),
+)
+def test_the_best_of_each_file_are_averaged(rows: list[tuple[int, int]]) -> None:
+    owners = numpy.array([owner for owner, _ in rows])
+    own = numpy.array([value for _, value in rows], dtype=numpy.float32)
+    found = ranking._sessions(owners, own)
+    for (owner, _), value in zip(rows, found.tolist(), strict=True):
+        best = sorted((each for other, each in rows if other == owner), reverse=True)[:3]
+        assert value == pytest.approx(sum(best) / 3)
+
+
+def test_equals_go_by_path_and_line_wherever_they_lie() -> None:
+    terms = Terms()
+    files = files_of(*[[chunk("heron", vector=[3, 4])] * 2] * 9)
+    segments = tuple(build([file], terms, DIMENSIONS) for file in reversed(files))
+    memory = Memory(terms, (*segments, build([], terms, DIMENSIONS)))
+    found = memory.rank(query(memory, "heron", vector=[1, 0], limit=5))
+    assert len(found) == 18
+    assert memory.named(found)[:5] == [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]

@@ -1,0 +1,129 @@
+"""Texts are cut in memory exactly as FTS5 cuts them, and a term has the same number everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import cast
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.search import schema
+from engine.search.resident import terms
+from engine.search.resident.terms import Terms
+
+_TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
+
+ODD = (
+    "café CAFE\u0301 naïve ﬁne Straße ΕΛΛΆΔΑ İstanbul ǅ",
+    "日本語 テスト 한국어 ไทย हिन्दी עברית العربية",
+    "a\u0301\u0301b \u0301start x\u200by z\u00adz \u2028line \u0085next",
+    "don't c++ 2026-02-16 snake_case kebab-case a.b@c 1,000.5 #tag",
+    "running runs runner relational conditional hopping caresses ponies",
+    "𝔘𝔫𝔦 🙂🙂 \ud800 lone \udfff \0 nul \uffff \U0010ffff \ue000private",
+    "x" * 70 + "ing " + "é" * 200 + "s " + "y" * 40_000,
+    "",
+)
+
+
+def by_fts5(text: str) -> list[str]:
+    """The terms of the whole text, as the tokenizer of ``chunk_words`` gives them."""
+    found = _TOKENIZER(
+        text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
+    )
+    return [term for _, _, term in cast("list[tuple[int, int, str]]", found)]
+
+
+def cut(known: Terms, text: str) -> list[str]:
+    """The terms of a text in memory."""
+    names = {place: term for term, place in known._terms.items()}
+    places = known.of(text)
+    names |= {place: term for term, place in known._terms.items()}
+    return [names[place] for place in places]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts_are_cut_as_fts5_cuts_them(text: str) -> None:
+    assert cut(Terms(), text) == by_fts5(text)
+
+
+def test_the_tokenizer_is_that_of_the_table() -> None:
+    connection = apsw.Connection(":memory:")
+    schema.migrate(connection)
+    (sql,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'chunk_words'").fetchone() or (
+        "",
+    )
+    name, arguments = schema.TOKENIZER
+    assert f"tokenize='{' '.join([name, *arguments])}'" in str(sql)
+
+
+_KNOWN = Terms()
+_SIGNS = st.one_of(
+    st.characters(),
+    st.sampled_from(
+        [*"aeizAEIZ09_'-. \n\t\0", "\u0301", "\u0345", "\u200d", "\u00aa", "\u2028", "ß", "İ", "\ud800"]
+    ),
+)
+
+
+@settings(deadline=None, max_examples=1500)
+@given(st.text(_SIGNS, max_size=60))
+def test_any_text_is_cut_as_fts5_cuts_it(text: str) -> None:
+    assert cut(_KNOWN, text) == by_fts5(text)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.text(_SIGNS, max_size=12), max_size=12))
+def test_what_was_met_before_changes_nothing(texts: list[str]) -> None:
+    known = Terms()
+    for text in texts:
+        assert cut(known, text) == by_fts5(text)
+    for text in reversed(texts):
+        assert [known.numbers[place] for place in known.of(text)] == [
+            _KNOWN.numbers[place] for place in _KNOWN.of(text)
+        ]
+
+
+def test_every_character_is_cut_as_fts5_cuts_it() -> None:
+    known = Terms()
+    # Alone, inside a word and behind a mark; 500 of them at once, each line one text.
+    for start in range(0, 0x30000, 500):
+        characters = [chr(code) for code in range(start, start + 500) if not 0xD800 <= code < 0xE000]
+        text = "\n".join(f"{sign} a{sign}b {sign}\u0301{sign}" for sign in characters)
+        assert cut(known, text) == by_fts5(text), hex(start)
+
+
+def test_runs_that_are_forgotten_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "_MOST_RUNS", 3)
+    known = Terms()
+    texts = [f"first{number} second{number} again" for number in range(20)]
+    places = [known.of(text) for text in texts]
+    assert [known.of(text) for text in texts] == places
+    assert len(known._runs) <= 6
+
+
+def test_a_term_has_the_same_number_in_every_process() -> None:
+    text = "The migrations of café 日本語 and 2026"
+    program = (
+        "from engine.search.resident.terms import Terms\n"
+        f"terms = Terms()\nterms.of('other words first')\nplaces = terms.of({text!r})\n"
+        "print([terms.numbers[place] for place in places])"
+    )
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin", "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    known = Terms()
+    numbers = [known.numbers[place] for place in known.of(text)]
+    assert done == [f"{numbers}\n"] * 2
+    # Written to files as well: what was written yesterday has to be found tomorrow.
+    assert numbers[1] == 14116446462533443191
