@@ -33,6 +33,7 @@ FIRST_THEMES = ("dark", "light")
 """The order in which the key goes through the themes: these, then the others by name."""
 PLAIN_THEME = "ansi-dark"
 """Textual's own theme of a terminal's default colours, used where no colour is wanted."""
+_TERMINAL_CHECK_S = 1.0
 HEADLESS_HINT = "autopoiesis trace TEXT works without a screen"
 
 
@@ -97,12 +98,22 @@ class WorkbenchApp(App[int]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.exit, 128 + number)
+            self.set_interval(_TERMINAL_CHECK_S, self._leave_a_lost_terminal)
         self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         problems = [str(error) for error in self.theme_errors]
         if self.preferences.problem:
             problems.append(self.preferences.problem)
         for problem in problems:
             self.notify(visible(problem), severity="warning", markup=False)
+
+    def _leave_a_lost_terminal(self) -> None:
+        """Ends when the terminal is gone.
+
+        The signal for that goes to the first process of the session alone: below ``make``, or a shell that
+        waits, it never arrives, and reading from a terminal that is no more never blocks.
+        """
+        if not os.isatty(sys.__stdin__.fileno() if sys.__stdin__ else 0):
+            self.exit(128 + signal.SIGHUP)
 
     def on_app_focus(self, _event: events.AppFocus) -> None:
         """Whoever comes back may have changed files elsewhere: looks again."""

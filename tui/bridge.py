@@ -11,6 +11,8 @@ from engine.events import (
     Committed,
     EngineEvent,
     FileChanged,
+    FlushDue,
+    Flushed,
     GateAsked,
     GateClosed,
     IndexProgress,
@@ -73,6 +75,8 @@ def condense(events: list[EngineEvent]) -> Burst:
                     parts.add("ledger")
             case TopicsReloaded() | Committed():
                 parts |= {"feed", "status"}
+            case FlushDue() | Flushed():
+                parts.add("feed")
             case WatchState():
                 parts.add("status")
             case GateAsked(question_id=question):

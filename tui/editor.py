@@ -11,8 +11,24 @@ from pathlib import Path
 FALLBACKS = ("nano", "vim", "vi", "emacs")
 
 
-def editor_command(path: Path, environment: Mapping[str, str] | None = None) -> list[str]:
+PLUS_LINE = frozenset(
+    {"nano", "pico", "vim", "vi", "nvim", "view", "gvim", "emacs", "emacsclient", "micro", "kak", "joe",
+     "jed", "ne", "mg", "gedit"}
+)  # fmt: skip
+"""Editors that take ``+12`` before a file."""
+COLON_LINE = frozenset({"hx", "helix", "subl", "zed"})
+"""Editors that take ``file:12``."""
+GOTO_LINE = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
+"""Editors that take ``--goto file:12``."""
+
+
+def editor_command(path: Path, environment: Mapping[str, str] | None = None, *, line: int = 0) -> list[str]:
     """The command that opens a file: ``$VISUAL``, ``$EDITOR``, or the first usual editor that is there.
+
+    Args:
+        path: The file.
+        environment: Where the variables are looked up; the process's own by default.
+        line: The line to go to, from 1; editors that are not known to take one open the file as always.
 
     Returns:
         Program and arguments; empty where there is no editor at all.
@@ -24,9 +40,20 @@ def editor_command(path: Path, environment: Mapping[str, str] | None = None) -> 
         except ValueError:
             continue
         if words:
-            return [*words, str(path)]
+            return [*words, *_at(path, words[0], line)]
     found = next((program for program in FALLBACKS if shutil.which(program)), None)
-    return [found, str(path)] if found else []
+    return [found, *_at(path, found, line)] if found else []
+
+
+def _at(path: Path, program: str, line: int) -> list[str]:
+    name = Path(program).stem
+    if line < 1:
+        return [str(path)]
+    if name in PLUS_LINE:
+        return [f"+{line}", str(path)]
+    if name in GOTO_LINE:
+        return ["--goto", f"{path}:{line}"]
+    return [f"{path}:{line}" if name in COLON_LINE else str(path)]
 
 
 def file_of(root: Path, *candidates: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Trace
 from engine.config import Config
-from engine.context.compiled import Compiled
+from engine.context.compiled import Compiled, Section
 from engine.events import EngineEvent
 from engine.feed import FeedEntry
 from engine.views import DigestView, LedgerView, StatusView
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
+    from engine.presets import PresetChange
+    from engine.search.reports import IndexStatus
+    from engine.search.results import SearchResult
     from engine.tuning import Applied
 
 
@@ -65,6 +68,30 @@ class WorkbenchLabels(Protocol):
         ...
 
 
+class WorkbenchIndex(Protocol):
+    """The search index (``engine.search.index.SearchIndex``)."""
+
+    def status(self) -> IndexStatus:
+        """How it stands; never raises."""
+        ...
+
+
+class WorkbenchFiles(Protocol):
+    """What reads files, confined to the workspace (``engine.store.files.Files``)."""
+
+    def read(self, relative: str, *, limit: int | None = ...) -> bytes:
+        """The bytes of a regular file, at most ``limit``."""
+        ...
+
+
+class WorkbenchPresets(Protocol):
+    """Named sets of files for the prompt (``engine.presets.Presets``); called from worker threads."""
+
+    def add(self, name: str, path: str, lines: str = "", note: str = "") -> PresetChange:
+        """Adds lines of a file, such as ``3-9``, to a preset and commits it; a new name makes a new one."""
+        ...
+
+
 class WorkbenchEngine(Protocol):
     """An engine as the workbench uses it. Everything that may block is called from worker threads.
 
@@ -91,6 +118,25 @@ class WorkbenchEngine(Protocol):
         """What topics are tuned with; made when it is first asked for, so off the screen's thread."""
         ...
 
+    @property
+    def index(self) -> WorkbenchIndex:
+        """The search index; made when it is first asked for."""
+        ...
+
+    @property
+    def files(self) -> WorkbenchFiles:
+        """What reads files."""
+        ...
+
+    @property
+    def presets(self) -> WorkbenchPresets:
+        """The presets; made when they are first asked for."""
+        ...
+
+    def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
+        """What was said and written about a query, best first."""
+        ...
+
     def subscribe(self, handler: Callable[[EngineEvent], None]) -> Callable[[], None]:
         """Calls ``handler`` with every event, from the engine's threads; the result ends it."""
         ...
@@ -113,6 +159,18 @@ class WorkbenchEngine(Protocol):
 
     def compile_of(self, key: str) -> Compiled | None:
         """The prompt compiled for a message of the feed."""
+        ...
+
+    def compile_before(self, key: str) -> Compiled | None:
+        """The prompt compiled for the person's message before that one in its conversation."""
+        ...
+
+    def lines_of(self, section: Section) -> tuple[int, ...]:
+        """The line of its file for each line of a section, 0 for one that stands in none."""
+        ...
+
+    def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
+        """Writes a prompt into a file below ``scratch/``; ``False`` where the name is taken."""
         ...
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:

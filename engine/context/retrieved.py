@@ -8,16 +8,16 @@ is left of the room at the end is filled with the best lines of the next excerpt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import apsw
 
 from engine.context.budget import Candidate, Piece, Placement
 from engine.context.compiled import LeftOut, Limit
-from engine.context.delimiters import RETRIEVED, marker, one_line, outside
+from engine.context.delimiters import RETRIEVED
+from engine.context.excerpts import Excerpt, grouped, head, is_beside, normal, order, safe
 from engine.context.fixed import is_memory
 from engine.context.spans import uncovered
 from engine.context.tokens import fit
@@ -40,14 +40,12 @@ LENGTH_FLOOR = 60
 
 _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
-_HEADING_CHARACTERS = 120
 _ITEM_SHARE = 5
 _ITEM_TOKENS = 160
 """One excerpt takes at most a fifth of the room, or this many tokens where that is more."""
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
 _CHARACTERS_PER_TOKEN = 4
-_LINE_MARK = re.compile(r"^(\s*)§", re.MULTILINE)
 
 
 def query(message: str, topics: Sequence[Topic]) -> str:
@@ -62,35 +60,26 @@ def query(message: str, topics: Sequence[Topic]) -> str:
     return " ".join((text, *list(words)[:_QUERY_KEYWORDS]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    result: SearchResult
-    text: str
-    first: int
-    last: int
-    excerpt: bool
-
-
 class _Selection:
     """The excerpts chosen so far, in the order in which they got room."""
 
     def __init__(self) -> None:
-        self.all: list[_Chosen] = []
-        self._of_file: dict[str, list[_Chosen]] = {}
+        self.all: list[Excerpt] = []
+        self._of_file: dict[str, list[Excerpt]] = {}
         self._places: dict[str, str] = {}
 
-    def add(self, found: _Chosen) -> None:
+    def add(self, found: Excerpt) -> None:
         self.all.append(found)
         self._of_file.setdefault(found.result.path, []).append(found)
-        self._places.setdefault(_normal(found.result.text), f"{found.result.path}:{found.result.start_line}")
+        self._places.setdefault(normal(found.result.text), f"{found.result.path}:{found.result.start_line}")
 
-    def of_file(self, path: str) -> Sequence[_Chosen]:
+    def of_file(self, path: str) -> Sequence[Excerpt]:
         """Those of one file."""
         return self._of_file.get(path, ())
 
     def twin_of(self, result: SearchResult) -> str:
         """Where the same text stands that is chosen already; empty where it is new."""
-        return self._places.get(_normal(result.text), "")
+        return self._places.get(normal(result.text), "")
 
 
 class Retrieved:
@@ -171,13 +160,13 @@ class Retrieved:
                 waiting.remove(result)
         return left
 
-    def _block(self, placement: Placement, chosen: list[_Chosen], room: int) -> int:
+    def _block(self, placement: Placement, chosen: list[Excerpt], room: int) -> int:
         """Lay the excerpts out, those of one file together, and check the whole against the room."""
         while chosen:
             pieces = _laid_out(placement, chosen)
             spent = sum(piece.tokens for piece in pieces)
             if spent <= room:
-                for piece, found in zip(pieces, _grouped(chosen), strict=True):
+                for piece, found in zip(pieces, grouped(chosen), strict=True):
                     placement.add(piece, found.first, found.last)
                 return spent
             last = chosen.pop()
@@ -201,7 +190,8 @@ class Retrieved:
             if first <= result.start_line and result.end_line <= last:
                 return f"already in the prompt as {label}"
         for found in chosen.of_file(result.path):
-            if found.first <= result.start_line and result.end_line <= found.last:
+            within = found.first <= result.start_line and result.end_line <= found.last
+            if within and not is_beside(found, result):
                 return f"already in the prompt as knowledge:{result.path}:{found.first}-{found.last}"
         if twin := chosen.twin_of(result):
             return f"says the same as {twin}"
@@ -246,98 +236,76 @@ def _stems() -> matches.Stems:
     return matches.stemmer(apsw.Connection(":memory:"))
 
 
-def _safe(text: str) -> str:
-    """Text from outside that cannot end the block, nor pass for a line of another source."""
-    return _LINE_MARK.sub(r"\1\\§", outside(text))
-
-
-def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> _Chosen | None:
+def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> Excerpt | None:
     """What of a result is new, in one piece: no line stands in a prompt twice."""
     lines = result.text.split("\n")
     first, last = result.start_line, result.end_line
     if len(lines) == last - first + 1:
-        taken = [(each.first, each.last) for each in chosen.of_file(result.path) if not each.excerpt]
+        whole = [each for each in chosen.of_file(result.path) if not each.is_cut]
+        taken = [(each.first, each.last) for each in whole if not is_beside(each, result)]
         taken += [(start, end) for _, start, end in placement.included.get(result.path, ())]
         new = max(uncovered((first, last), taken), key=lambda span: span[1] - span[0], default=None)
         if new is None:
             return None
         lines = lines[new[0] - first : new[1] - first + 1]
         first, last = new
-    text = _safe("\n".join(lines)).strip("\n").rstrip()
-    return _Chosen(result, text, first, last, excerpt=False) if text.strip() else None
+        while lines and not lines[0].strip():
+            lines, first = lines[1:], first + 1
+        while lines and not lines[-1].strip():
+            lines, last = lines[:-1], last - 1
+    text = safe("\n".join(lines)).strip("\n").rstrip()
+    return Excerpt(result, text, first, last, is_cut=False) if text.strip() else None
 
 
 def _excerpt(
     result: SearchResult, chosen: _Selection, room: int, placement: Placement, finder: matches.Finder
-) -> _Chosen | None:
+) -> Excerpt | None:
     """The lines of a result with most of the words, within so many tokens with its source."""
-    room -= _cost(placement, _Chosen(result, "", result.start_line, result.end_line, excerpt=True), chosen)
+    room -= _cost(placement, Excerpt(result, "", result.start_line, result.end_line, is_cut=True), chosen)
     if room < _FULL:
         return None
     whole = result.text
     text = matches.snippet(whole, finder.find(whole), room * _CHARACTERS_PER_TOKEN)
     if len(text) >= len(" ".join(whole.split())) and placement.count(whole) <= room:
         return _whole(placement, result, chosen)
-    short = fit(_safe(text), room)
-    return _Chosen(result, short, result.start_line, result.end_line, excerpt=True) if short.strip() else None
+    short = fit(safe(text), room)
+    return Excerpt(result, short, result.start_line, result.end_line, is_cut=True) if short.strip() else None
 
 
-def _grouped(chosen: Sequence[_Chosen]) -> list[_Chosen]:
-    """Files in the order of their best excerpt, excerpts of a file in the order of its lines."""
-    rank: dict[str, int] = {}
-    for found in chosen:
-        rank.setdefault(found.result.path, len(rank))
-    return sorted(chosen, key=lambda found: (rank[found.result.path], found.first, found.last))
-
-
-def _cost(placement: Placement, found: _Chosen, chosen: _Selection) -> int:
-    """Tokens of an excerpt among those chosen already, at most."""
+def _cost(placement: Placement, found: Excerpt, chosen: _Selection) -> int:
+    """Tokens of an excerpt among those chosen already, with what it changes in the head of the one below."""
     same = chosen.of_file(found.result.path)
-    head = _source(found, above=same[-1] if same else None) + _label(found, above=None)
-    return placement.count(head + found.text + "\n")
+    above = max((each for each in same if order(each) <= order(found)), key=order, default=None)
+    below = min((each for each in same if order(each) > order(found)), key=order, default=None)
+    cost = _tokens(placement, found, above)
+    if below is not None:
+        cost += _tokens(placement, below, found) - _tokens(placement, below, above)
+    return cost
 
 
-def _laid_out(placement: Placement, chosen: Sequence[_Chosen]) -> list[Piece]:
-    grouped = _grouped(chosen)
+def _tokens(placement: Placement, found: Excerpt, above: Excerpt | None) -> int:
+    return placement.count(f"{head(found, above=above)}{found.text}\n")
+
+
+def _laid_out(placement: Placement, chosen: Sequence[Excerpt]) -> list[Piece]:
+    ordered = grouped(chosen)
     pieces: list[Piece] = []
-    for number, found in enumerate(grouped):
-        above = grouped[number - 1] if number else None
-        head = _source(found, above=above) + _label(found, above=above)
+    run = ""
+    for number, found in enumerate(ordered):
+        opening = head(found, above=ordered[number - 1] if number else None)
         if not number:
-            head = f"{RETRIEVED[0]}{INTRO}{head}"
-        tail = "\n" + RETRIEVED[1] if number == len(grouped) - 1 else "\n"
+            opening = f"{RETRIEVED[0]}{INTRO}{opening}"
+        tail = "\n" + RETRIEVED[1] if number == len(ordered) - 1 else "\n"
         piece = placement.piece(replace(_candidate(found), order=(number,)))
-        tokens = placement.count(f"{head}{piece.section.text}{tail}")
-        pieces.append(replace(piece, head=head, tail=tail, tokens=tokens))
+        # A token may span the line end before a piece without a head: both are counted together.
+        above = "" if opening else run
+        run = f"{above}{opening}{piece.section.text}{tail}"
+        tokens = placement.count(run) - (placement.count(above) if above else 0)
+        pieces.append(replace(piece, head=opening, tail=tail, tokens=tokens))
     return pieces
 
 
-def _source(found: _Chosen, *, above: _Chosen | None) -> str:
-    """The line that names the file and the day of the excerpts below; nothing where it stands already."""
-    path, day = found.result.path, found.result.date
-    is_known_day = day in path or day.replace("-", "/") in path
-    if above is not None and above.result.path == path and (is_known_day or above.result.date == day):
-        return ""
-    return marker(path if is_known_day else f"{path} · {day}") + "\n"
-
-
-def _label(found: _Chosen, *, above: _Chosen | None) -> str:
-    """Where the excerpt stands, and who says it or what it is about, unless the one above says so."""
-    result = found.result
-    heading = one_line(result.heading, _HEADING_CHARACTERS)
-    follows = above is not None and above.result.path == result.path and above.last + 1 == found.first
-    if follows and above is not None and above.result.heading == result.heading and not found.excerpt:
-        return ""
-    if result.speaker:
-        role, _, name = result.speaker.partition(" ")
-        said = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
-        return f"§{found.first} {said}"
-    where = f"§{found.first}" if found.first == found.last else f"§{found.first}-{found.last}"
-    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else f" {heading}"
-    return f"{where}{outside(about)}\n"
-
-
-def _candidate(found: _Chosen) -> Candidate:
+def _candidate(found: Excerpt) -> Candidate:
     result = found.result
     return Candidate(
         label=f"knowledge:{result.path}",
@@ -350,7 +318,3 @@ def _candidate(found: _Chosen) -> Candidate:
         score=result.score,
         lines=f"{found.first}-{found.last}",
     )
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.split())

@@ -17,7 +17,15 @@ import pytest
 class Terminal:
     """A program on a pseudo-terminal, and the screen it has drawn."""
 
-    def __init__(self, arguments: list[str], columns: int, lines: int, **environment: str) -> None:
+    program: tuple[str, ...] = ("-m", "tui.cli")
+
+    def __init__(
+        self,
+        arguments: list[str],
+        columns: int,
+        lines: int,
+        **environment: str,
+    ) -> None:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
@@ -29,7 +37,7 @@ class Terminal:
             "LINES": "",
         } | environment
         self.process = pexpect.spawn(
-            sys.executable, ["-m", "tui.cli", *arguments], dimensions=(lines, columns), env=clean, timeout=30
+            sys.executable, [*self.program, *arguments], dimensions=(lines, columns), env=clean, timeout=30
         )
 
     def pump(self, seconds: float = 0.2) -> None:
@@ -63,6 +71,19 @@ class Terminal:
     def close(self) -> None:
         if self.process.isalive():
             self.process.terminate(force=True)
+
+
+class Below(Terminal):
+    """The workbench below a process that goes on when it is told that the terminal is gone."""
+
+    program = (
+        "-c",
+        "import pathlib, signal, subprocess, sys\n"
+        "signal.signal(signal.SIGHUP, lambda *_: None)\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'tui.cli', 'open', sys.argv[1]])\n"
+        "pathlib.Path(sys.argv[2]).write_text(str(child.pid))\n"
+        "child.wait()\n",
+    )
 
 
 Start = Callable[..., Terminal]
@@ -119,6 +140,27 @@ def test_a_signal_leaves_the_terminal_as_it_was(start: Start, sample: Path, numb
     everything = terminal.raw + (terminal.process.before or b"")
     assert b"\x1b[?1049h" in everything and b"\x1b[?1049l" in everything
     assert everything.rindex(b"\x1b[?1049l") > everything.rindex(b"\x1b[?1049h")
+
+
+def test_it_ends_with_its_terminal_even_where_no_signal_says_so(sample: Path, tmp_path: Path) -> None:
+    """Below ``make``: the first process of the session is told of it, and goes on waiting."""
+    number = tmp_path / "number"
+    terminal = Below([str(sample), str(number)], 80, 24)
+    terminal.until(lambda text: "1 feed" in text, "the workbench")
+    workbench = int(number.read_text())
+    terminal.process.ptyproc.fileobj.close()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _runs(workbench):
+        time.sleep(0.1)
+    assert not _runs(workbench)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_a_dumb_terminal_is_told_what_works_there(start: Start, sample: Path) -> None:

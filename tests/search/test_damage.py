@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from engine.search import database
+from engine.search.resident import image, resident
 from engine.search.results import SearchResult
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -121,6 +122,61 @@ def test_a_damaged_index_answers_and_comes_back(
         assert [index.search(query) for query in QUERIES] == fresh
         assert index.verify(repair=False).sound
         index.close()
+
+
+def delete(path: Path, chance: random.Random) -> None:
+    path.unlink()
+
+
+def harm(place: Path, chance: random.Random) -> str:
+    """Delete, cut or change a file; gives what was done."""
+    damage = chance.choice([delete, *DAMAGE])
+    if damage in (flip_bytes, zero_a_page, swap_pages) and place.stat().st_size < PAGE:
+        damage = truncate
+    damage(place, chance)
+    return f"{damage.__name__} {place.name}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_index_and_its_image_come_back_from_anything(
+    seed: int, filled: Workspace, open_index: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident, "_STALE_LEAST", 8)
+    for number in range(12):
+        text = "\n\n".join(f"## Part {part}\n\nentry {number} {part} lorem ipsum" for part in range(6))
+        put(filled, f"knowledge/reference/{number}.md", text)
+    for path in filled.root.rglob("*.*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    index = open_index(filled, BagOfWords())
+    index.refresh()
+    fresh = [index.search(query) for query in QUERIES]
+    index.close()
+    picture = filled.scratch / image.NAME
+    sound = {place: place.read_bytes() for place in (filled.database, picture)}
+    chance = random.Random(seed)
+    for _ in range(50):
+        database.remove(filled.database)
+        for place, data in sound.items():
+            place.write_bytes(data)
+        broken = chance.choice([[picture], [filled.database], [filled.database, picture]])
+        what = [harm(place, chance) for place in broken]
+        index = open_index(filled, BagOfWords())
+        answers = [index.search(query) for query in QUERIES]
+        assert {one.source for found in answers for one in found} <= {"index", *FALLBACK}, what
+        if broken == [picture]:
+            assert answers == fresh, what
+        assert index.settle(30)
+        index.verify()
+        assert [index.search(query) for query in QUERIES] == fresh, what
+        assert index.verify(repair=False).sound
+        index.refresh()
+        index.close()
+        other = open_index(filled, BagOfWords())
+        assert [other.search(query) for query in QUERIES] == fresh, what
+        other.close()
+        kept = image.load(filled.scratch)
+        assert kept is not None, what
+        assert sorted(path.name for path in filled.scratch.glob("search*")) == [image.NAME]
 
 
 def test_a_word_changed_behind_the_index_is_found(fresh: Answers, rich: Workspace, open_index: Open) -> None:

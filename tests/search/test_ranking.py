@@ -16,7 +16,7 @@ from engine.search.resident import bm25, ranking
 from engine.search.resident.meaning import Meaning
 from engine.search.resident.ranking import Asked, Found
 from engine.search.resident.resident import _sample
-from engine.search.resident.segment import FileRow, Part, Segment, build
+from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
 from engine.search.resident.terms import Terms
 from tests.search import reference
 from tests.search.arrays import DIMENSIONS, WORDS, chunk, corpora, files_of
@@ -324,7 +324,7 @@ def test_the_weights_are_those_asked_for() -> None:
         assert one.meaning == pytest.approx(whole[number].meaning / 4)
 
 
-@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 100, 192])
+@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 96, 100, 192])
 def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
     chance = numpy.random.default_rng(dimensions)
     vectors = chance.integers(-127, 128, (200, dimensions))
@@ -346,6 +346,16 @@ def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
     assert numpy.allclose(everywhere, exact, atol=1e-5)
     for places in ([3], [199, 0, 3], list(range(50, 0, -1))):
         assert numpy.array_equal(meaning.cosines(segment, numpy.array(places)), everywhere[places])
+
+
+def test_without_a_vector_there_is_no_rough_likeness_either() -> None:
+    segment = memory_of(*files_of([chunk("x"), chunk("x", vector=[1, 1])])).segments[0]
+    asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
+    asked[:2] = numpy.sqrt(0.5)
+    sample = numpy.array([[0.0] * 15 + [1.0], [1.0] + [0.0] * 15], dtype=numpy.float32) - 0.5
+    rough = Meaning(asked, 0.8, sample).roughly(segment)
+    assert rough[0] == 0
+    assert rough[1] > 0
 
 
 def test_chunks_without_a_vector_are_ranked_by_their_words() -> None:
@@ -504,6 +514,39 @@ def test_places_are_those_by_words_and_by_meaning_alone() -> None:
     assert min(one.lexical_rank or 99 for one in only) == 1
     without = memory.rank(query(memory, "heron", places=True))
     assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
+
+
+def test_what_has_no_likeness_takes_no_place() -> None:
+    rows = [chunk("heron", vector=[1, 0]), chunk("heron"), chunk("heron", vector=[-1, 1]), chunk("heron")]
+    memory = memory_of(*files_of(*[[row] for row in rows]))
+    found = scores(memory, query(memory, "heron", vector=[1, 0], places=True))
+    assert {number: one.vector_rank for number, one in found.items()} == {1: 1, 2: None, 3: 2, 4: None}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [chunk("heron bread bread", speaker="user Caroline"), chunk("heron bread bread", date="2026-02-16")],
+    ids=["speaker", "date"],
+)
+def test_who_speaks_and_when_decide_what_is_looked_at_exactly(row: ChunkRow) -> None:
+    memory = memory_of(*files_of(*[[chunk("heron bread")]] * 9, [row]))
+    day = date(2026, 2, 16)
+    asked = query(memory, "heron caroline", limit=1, days=[(day, day)])
+    with mock.patch.object(ranking, "POOL", 2):
+        (best,) = memory.rank(asked)
+    assert memory.named([best]) == [("j", 10)]
+
+
+def test_what_differs_by_rounding_alone_is_equal() -> None:
+    older = files_of([chunk("heron", date="2026-02-15")], category="journal")
+    newer = files_of([chunk("heron", date="2026-02-18", id=9)], category="journal", names="b")
+    memory = memory_of(*older, *newer)
+    asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e6, limit=1)
+    found = memory.rank(asked)
+    assert len(found) == 2
+    assert found[0].score != found[1].score
+    assert found[0].score == pytest.approx(found[1].score, abs=5e-7)
+    assert memory.named(found)[0][0] == "a"
 
 
 def test_places_are_counted_among_what_may_be_found() -> None:

@@ -23,7 +23,9 @@ from engine.context.compiled import Compiled, LeftOut, Section, Slot
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind
+from engine.search.results import SearchResult
 from engine.views import DigestView, LedgerRow, LedgerView, StatusView
+from tests.tui.search_data import FakeSearch
 from tests.tui.tune_data import FakeTuning
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -415,12 +417,15 @@ class FakeEngine:
     ledger_view: LedgerView = field(default_factory=lambda: LedgerView(ledger_rows()))
     status_value: StatusView = field(default_factory=status_view)
     compiled: Compiled = field(default_factory=review_compiled)
+    compiled_before: Compiled | None = None
+    taken: frozenset[str] = frozenset()
     traces: dict[str, Trace] = field(default_factory=dict)
     output: str = ""
     calls: list[tuple[object, ...]] = field(default_factory=list)
     gates: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
+    finding: FakeSearch = field(default_factory=FakeSearch)
     started: bool = False
     gate_is_silent: bool = False
 
@@ -473,6 +478,24 @@ class FakeEngine:
         self._called("compile_of", key)
         return self.compiled
 
+    def compile_before(self, key: str) -> Compiled | None:
+        """The prompt before, where there is one."""
+        self._called("compile_before", key)
+        return self.compiled_before
+
+    def lines_of(self, section: Section) -> tuple[int, ...]:
+        """The lines of the section, as if it were a whole file."""
+        self._called("lines_of", section.label)
+        start = section.lines.partition("-")[0]
+        first = int(start) if start.isdecimal() else 1
+        end = first + section.text.count("\n") + 1
+        return tuple(range(first, end)) if section.source else ()
+
+    def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
+        """Notes it; names in ``taken`` are."""
+        self._called("keep_prompt", path, text, replace)
+        return replace or path not in self.taken
+
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         """A trace whose prompt grows with the message; a silent gate says nothing about drafts."""
         self._called("try_message", text, *(("asked",) if ask else ()))
@@ -507,6 +530,25 @@ class FakeEngine:
     def labels(self) -> FakeLabels:
         """Notes what is said of decisions."""
         return FakeLabels(self._called)
+
+    @property
+    def index(self) -> FakeSearch:
+        """The index as it stands."""
+        return self.finding
+
+    @property
+    def files(self) -> FakeSearch:
+        """Reads files."""
+        return self.finding
+
+    @property
+    def presets(self) -> FakeSearch:
+        """Notes what goes into presets."""
+        return self.finding
+
+    def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
+        """What is found."""
+        return self.finding.search(query, category=category, limit=limit)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Notes it."""

@@ -74,6 +74,9 @@ def index(rebuild: bool, verify: bool, as_json: bool) -> None:
         with progress("indexing") as report:
             checked = engine.index.verify(report) if verify else None
             done = engine.index.rebuild(report) if rebuild else engine.refresh_index(report)
+        if done is not None and done.waiting:
+            with progress("vectors") as report:
+                engine.index.finish_vectors(report)
         if as_json:
             emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
             return
@@ -85,5 +88,8 @@ def index(rebuild: bool, verify: bool, as_json: bool) -> None:
             emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
             for skipped in done.skipped:
                 emit(f"  left out {skipped.path}: {skipped.why}")
-            if done.vectors:
-                emit(f"  search goes by words alone: {done.vectors}")
+            without = status.without_vectors or ("" if status.vectors else done.vectors)
+            if without:
+                emit(f"  search goes by words alone: {without}")
+            elif status.vectors_coming:
+                emit(f"  {status.vectors_coming}")

@@ -169,6 +169,22 @@ class OpenTune(Command):
     rank = 16
 
 
+class OpenContext(Command):
+    """Look at the prompt of the selected message: every section, why it is there, and what was left out."""
+
+    keys = ("c",)
+    title = "Look at the prompt"
+    panels = LISTS
+
+
+class OpenSearch(Command):
+    """Search everything remembered, by words and by meaning, and see why a result ranks there."""
+
+    keys = ("s",)
+    title = "Search everything remembered"
+    panels = LISTS
+
+
 class Filter(Command):
     """Narrow the list to the rows that hold what is typed, while it is typed."""
 
@@ -353,7 +369,7 @@ CATALOG: tuple[type[Command], ...] = (
     AnswerYes, AnswerNo, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, NextPanel, PreviousPanel,
     Down, Up, HalfDown, HalfUp, First, Last,
-    Open, LabelUseful, LabelNoise, Edit, Copy, Try, OpenTune, Filter, NextMatch, PreviousMatch, Zoom, Unzoom,
-    CommandLine, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+    Open, LabelUseful, LabelNoise, Edit, Copy, Try, OpenTune, OpenContext, OpenSearch, Filter, NextMatch,
+    PreviousMatch, Zoom, Unzoom, CommandLine, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

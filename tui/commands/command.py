@@ -9,13 +9,19 @@ from typing import ClassVar, Literal, get_args
 
 BenchPanel = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
 TunePanel = Literal["topics", "scores", "decisions", "filter"]
-PanelName = BenchPanel | TunePanel
+SearchPanel = Literal["results", "preview", "why", "query", "preset"]
+ContextPanel = Literal["sections", "text", "left-out", "slots", "name"]
+PanelName = BenchPanel | TunePanel | SearchPanel | ContextPanel
 PANELS: tuple[BenchPanel, ...] = get_args(BenchPanel)
 """The panels of the workbench."""
 TUNE_PANELS: tuple[TunePanel, ...] = get_args(TunePanel)
 """The panels of the tune screen; ``filter`` is its line to type in, as ``try`` is the workbench's."""
-EVERYWHERE: frozenset[PanelName] = frozenset((*PANELS, *TUNE_PANELS))
-LINES: frozenset[PanelName] = frozenset({"try", "filter"})
+SEARCH_PANELS: tuple[SearchPanel, ...] = get_args(SearchPanel)
+"""The panels of the search screen; ``query`` and ``preset`` are its line, by what is typed there."""
+CONTEXT_PANELS: tuple[ContextPanel, ...] = get_args(ContextPanel)
+"""The panels of the context screen; ``name`` is its line, for a filter or a file's name."""
+EVERYWHERE: frozenset[PanelName] = frozenset((*PANELS, *TUNE_PANELS, *SEARCH_PANELS, *CONTEXT_PANELS))
+LINES: frozenset[PanelName] = frozenset({"try", "filter", "query", "preset", "name"})
 LISTS: frozenset[PanelName] = EVERYWHERE - LINES
 FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
 """Panels that share a line each where there is no room for them."""
@@ -62,6 +68,9 @@ class Situation:
         moved: A cut stands elsewhere than it does today.
         decision: A decision is selected.
         fitting: A fit is under way.
+        result: A search result is selected.
+        asked: There is a query.
+        prompt: A compiled prompt is shown.
     """
 
     panel: PanelName
@@ -80,6 +89,9 @@ class Situation:
     moved: bool = False
     decision: bool = False
     fitting: bool = False
+    result: bool = False
+    asked: bool = False
+    prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.commands.catalog import CATALOG
-from tui.commands.command import EVERYWHERE, LISTS, TUNE_PANELS, Command, Situation
+from tui.commands.command import (
+    CONTEXT_PANELS,
+    EVERYWHERE,
+    LISTS,
+    SEARCH_PANELS,
+    TUNE_PANELS,
+    Command,
+    Situation,
+)
+from tui.commands.context import CONTEXT
+from tui.commands.search import SEARCH
 from tui.commands.tune import TUNE
 
 Catalog = tuple[type[Command], ...]
@@ -13,6 +23,10 @@ Catalog = tuple[type[Command], ...]
 
 def catalog_of(situation: Situation) -> Catalog:
     """The commands of the screen that the situation is one of."""
+    if situation.panel in SEARCH_PANELS:
+        return SEARCH
+    if situation.panel in CONTEXT_PANELS:
+        return CONTEXT
     return TUNE if situation.panel in TUNE_PANELS else CATALOG
 
 

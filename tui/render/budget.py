@@ -106,7 +106,9 @@ def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
         rows.append(Row((left_out_line(compiled), roles.gate)))
         rows.extend(left_out_row(item, width, roles) for item in compiled.left_out)
     if compiled.dropped_turns:
-        rows.append(Row((f"{plural(compiled.dropped_turns, 'older turn')} did not fit", roles.muted)))
+        flushed = f", {compiled.unflushed_turns:,} not flushed" if compiled.unflushed_turns else ""
+        dropped = plural(compiled.dropped_turns, "older turn")
+        rows.append(Row((f"{dropped} did not fit{flushed}", roles.muted)))
     return rows
 
 

@@ -22,6 +22,7 @@ GLYPHS: dict[FeedKind, str] = {
     "cron": "◷",
     "webhook": "⇣",
     "commit": "±",
+    "flush": "⇲",
     "trouble": "!",
 }
 """A sign per kind of row; the help explains them."""
@@ -37,6 +38,7 @@ MEANINGS: dict[FeedKind, str] = {
     "cron": "a schedule fired",
     "webhook": "a webhook came in",
     "commit": "a commit",
+    "flush": "notes of turns that leave the window",
     "trouble": "something failed",
 }
 
@@ -91,7 +93,7 @@ def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
         return roles.trouble, roles.trouble, roles.trouble
     if kind in ("cron", "webhook"):
         return roles.gate, roles.muted, roles.faint
-    if kind in ("memory", "commit"):
+    if kind in ("memory", "commit", "flush"):
         return roles.active, roles.muted, roles.faint
     if kind in SPOKEN:
         return NO_STYLE, roles.normal, roles.muted

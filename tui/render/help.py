@@ -5,7 +5,9 @@ from __future__ import annotations
 from tui.commands.command import Command, PanelName, Situation
 from tui.commands.lookup import everywhere, here
 from tui.draw import Row, wrap
+from tui.render.context_list import CONTEXT_SIGNS
 from tui.render.feed import GLYPHS, MEANINGS
+from tui.render.search_signs import SEARCHING
 from tui.render.table import SIGNS
 from tui.roles import Roles
 
@@ -75,6 +77,10 @@ def _signs(situation: Situation, width: int, roles: Roles) -> list[Row]:
         meanings.append(("│", "across the gauge: from here the gate is asked, from here it is active"))
     elif situation.panel in _TUNING:
         meanings = _TUNING[situation.panel]
+    elif situation.panel in CONTEXT_SIGNS:
+        meanings = CONTEXT_SIGNS[situation.panel]
+    elif situation.panel in SEARCHING:
+        meanings = SEARCHING[situation.panel]
     else:
         return []
     lines: list[Row] = []

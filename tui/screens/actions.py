@@ -37,6 +37,7 @@ class Actions:
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
+        self.searched = ""
         self._doing: dict[type[Command], Callable[[], None]] = {
             catalog.AnswerYes: partial(self.answer, True),
             catalog.AnswerNo: partial(self.answer, False),
@@ -56,6 +57,8 @@ class Actions:
             catalog.Copy: self.copy,
             catalog.Try: self.bench.typing.try_message,
             catalog.OpenTune: self.tune,
+            catalog.OpenContext: self.context,
+            catalog.OpenSearch: self.search,
             catalog.Filter: self.bench.typing.filter,
             catalog.NextMatch: partial(self.bench.typing.match, 1),
             catalog.PreviousMatch: partial(self.bench.typing.match, -1),
@@ -221,10 +224,10 @@ class Actions:
         """Opens the file behind the selection."""
         self.edit_file(self.file_of(self.bench.panel_in_use))
 
-    def edit_file(self, relative: str) -> None:
-        """Hands the terminal to the editor, then looks at what changed."""
+    def edit_file(self, relative: str, line: int = 0) -> None:
+        """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
         bench = self.bench
-        words = editor_command(bench.engine.workspace.root / relative)
+        words = editor_command(bench.engine.workspace.root / relative, line=line)
         if not words:
             bench.say("no editor is set; set $EDITOR", trouble=True)
             return
@@ -248,6 +251,7 @@ class Actions:
 
     def copy_text(self, text: str) -> None:
         """Puts a text on the clipboard, as much of it as terminals take."""
+        text = text.encode("utf-8", "replace").decode()
         self.bench.app.copy_to_clipboard(text[:COPY_LIMIT])
         of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
         self.bench.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
@@ -258,6 +262,18 @@ class Actions:
 
         row = self.bench.activation.selected
         self.bench.app.push_screen(TuneScreen(self.bench, row.topic if row is not None else ""))
+
+    def context(self) -> None:
+        """Opens the context screen on the message in view."""
+        from tui.screens.context import ContextScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        self.bench.app.push_screen(ContextScreen(self.bench))
+
+    def search(self) -> None:
+        """Opens the search screen, with what was searched for last."""
+        from tui.screens.search import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
+
+        self.bench.app.push_screen(SearchScreen(self.bench, self.searched))
 
     # About the workbench
 

@@ -78,6 +78,8 @@ class Workbench(Commanded):
         self.panel_before: PanelName = "feed"
         self.filtering: PanelName = "feed"
         self.output: PageScreen | None = None
+        self.followers: list[Callable[[], None]] = []
+        """Called when another message is shown, or more about it."""
         self._burst: Timer | None = None
         self._typing: Timer | None = None
         self._patience: Timer | None = None
@@ -233,6 +235,8 @@ class Workbench(Commanded):
         if shown.compiled is not None or not shown.pending:
             self.budget.show(shown.compiled)
             self.show_bars()
+        for follower in self.followers:
+            follower()
 
     def show_row(self) -> None:
         """Shows the selected row of the feed; its trace follows when it is there."""

@@ -14,20 +14,40 @@ from textual.widgets import Input, Static
 
 from tui.safe import visible
 
-Mode = Literal["try", "filter", "command"]
+Mode = Literal["try", "filter", "command", "write", "search", "preset"]
 
 HISTORY = 200
-_TITLES: dict[Mode, str] = {"try": "try a message", "filter": "filter", "command": "command line"}
-_SIGNS: dict[Mode, str] = {"try": "▸", "filter": "/", "command": ":"}
+_TITLES: dict[Mode, str] = {
+    "try": "try a message",
+    "filter": "filter",
+    "command": "command line",
+    "write": "write",
+    "search": "search",
+    "preset": "add to preset",
+}
+_SIGNS: dict[Mode, str] = {
+    "try": "▸",
+    "filter": "/",
+    "command": ":",
+    "write": "▸",
+    "search": "/",
+    "preset": "+",
+}
 _HINTS: dict[Mode, str] = {
     "try": "i, then type a message to see what would fire",
     "filter": "words to look for",
     "command": "trace TEXT · topics check · doctor · search QUERY",
+    "write": "a file below scratch/",
+    "search": "words, names, numbers or whole sentences",
+    "preset": "its name; a new name makes a new preset",
 }
 _BELOW: dict[Mode, str] = {
     "try": "enter keeps it · esc follows the feed again",
     "filter": "enter keeps it · esc shows all",
     "command": "enter runs it · esc leaves",
+    "write": "enter writes it · esc leaves",
+    "search": "enter goes to the results · esc leaves",
+    "preset": "enter adds it · esc leaves",
 }
 
 
@@ -40,7 +60,7 @@ class LineInput(Input):
 
 
 class PromptLine(Horizontal):
-    """The line, in one of three modes. What was typed in a mode is there again when it comes back."""
+    """The line, in one of its modes. What was typed in a mode is there again when it comes back."""
 
     class Edited(Message):
         """The text changed."""
@@ -63,7 +83,7 @@ class PromptLine(Horizontal):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.mode: Mode = "try"
-        self._history: dict[Mode, list[str]] = {"try": [], "filter": [], "command": []}
+        self._history: dict[Mode, list[str]] = {mode: [] for mode in _TITLES}
         self._at = 0
 
     def compose(self) -> ComposeResult:
@@ -128,9 +148,13 @@ class PromptLine(Horizontal):
     def _entered(self, event: Input.Submitted) -> None:
         event.stop()
         value = event.value
+        self.remember(value)
+        self.post_message(self.Entered(self.mode, value))
+
+    def remember(self, value: str) -> None:
+        """Keeps what was entered for the keys that go through it."""
         history = self._history[self.mode]
         if value.strip() and (not history or history[-1] != value):
             history.append(value)
             del history[:-HISTORY]
         self._at = len(history)
-        self.post_message(self.Entered(self.mode, value))

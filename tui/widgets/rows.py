@@ -73,6 +73,10 @@ class RowList(Panel, Generic[Item]):
         """The selected item, ``None`` in an empty list."""
         return self._item(self.cursor) if 0 <= self.cursor < self.row_count else None
 
+    def item_at(self, row: int) -> Item:
+        """The item in a row, counted from 0 after filtering."""
+        return self._item(row)
+
     def show(self, items: Sequence[Item]) -> None:
         """Replaces the content; what was selected stays selected where it is still there."""
         if items == self.items and items:

@@ -25,14 +25,17 @@ def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
 
     count = total = 0
     for part in parts:
-        lengths = part.segment.lengths if part.alive is None else part.segment.lengths[part.alive]
-        count += len(lengths)
-        total += int(lengths.sum(dtype=numpy.int64))
+        if part.alive is None:
+            count += len(part.segment)
+            total += part.segment.extent
+        else:
+            count += int(part.alive.sum())
+            total += int(part.segment.lengths[part.alive].sum(dtype=numpy.int64))
     mean = total / count if total else 1.0
     scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
     # Lengths and counts are in fifths.
     floors = [
-        (numpy.float32(5 * K1 * B / mean) * part.segment.lengths + numpy.float32(5 * K1 * (1 - B)))
+        numpy.float32(5 * K1 * B / mean) * part.segment.extents + numpy.float32(5 * K1 * (1 - B))
         for part in parts
     ]
     for term in terms:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from engine.search.resident.segment import Floats, Segment
 
+_MOST_OF_A_BYTE = 255
 DEVIATIONS = 6.0
 """So many standard deviations above the mean are a likeness of 1."""
 
@@ -46,8 +47,8 @@ class Meaning:
     def roughly(self, segment: Segment) -> Floats:
         """The score of every chunk, by the signs of its vector."""
         differing = _differing(segment.bits, self._signs)
-        rough: Floats = self._rough[differing]
-        rough[segment.scales == 0] = 0.0
+        rough: Floats = self._rough.take(differing)
+        rough[segment.blank] = 0.0
         return rough
 
     def cosines(self, segment: Segment, places: Any) -> Floats:
@@ -64,11 +65,11 @@ def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
     """In how many signs each row differs."""
     import numpy  # noqa: PLC0415 — as above
 
+    most = 8 * bits.shape[1]
+    counted: Any = numpy.zeros(len(bits), dtype=numpy.uint8 if most <= _MOST_OF_A_BYTE else numpy.uint16)
     if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
-        wide = numpy.bitwise_count(bits.view(numpy.uint64) ^ signs.view(numpy.uint64))
-    else:
-        wide = numpy.bitwise_count(bits ^ signs)
-    counted = wide[:, 0].astype(numpy.uint16)
-    for column in range(1, wide.shape[1]):
-        counted += wide[:, column]
+        bits, signs = bits.view(numpy.uint64), signs.view(numpy.uint64)
+    # Column by column: what comes of one fits the processor's cache.
+    for column, sign in zip(bits.T, signs, strict=True):
+        counted += numpy.bitwise_count(column ^ sign)
     return counted

@@ -143,8 +143,6 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
         own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
         if asked.days:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
-        if part.alive is not None:
-            own[~part.alive] = 0.0
         scores.append(_Scores(by_bm25, own, _with_neighbours(part.segment, own)))
     candidates = _candidates(parts, scores, max(POOL, 2 * asked.limit))
     columns = [
@@ -210,7 +208,9 @@ def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
     """The chunks whose speaker the query names."""
     import numpy  # noqa: PLC0415 — as above
 
-    return numpy.flatnonzero(numpy.isin(segment.speakers, named)) if segment.speakers.any() else slice(0)
+    if segment.voices.isdisjoint(named.tolist()):
+        return slice(0)
+    return numpy.flatnonzero(numpy.isin(segment.speakers, named))
 
 
 def _with_neighbours(segment: Segment, own: Floats) -> Floats:
@@ -218,13 +218,10 @@ def _with_neighbours(segment: Segment, own: Floats) -> Floats:
     import numpy  # noqa: PLC0415 — as above
 
     total = own.copy()
-    owners = segment.owners
-    for away, share in enumerate(NEIGHBOURS, 1):
-        if len(own) <= away:
-            break
-        same = (owners[away:] == owners[:-away]) * numpy.float32(share)
-        total[away:] += own[:-away] * same
-        total[:-away] += own[away:] * same
+    for away, (share, beside) in enumerate(zip(NEIGHBOURS, segment.beside, strict=False), 1):
+        given = own * numpy.float32(share)
+        total[away:] += given[:-away] * beside
+        total[:-away] += given[away:] * beside
     return total
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     Ints = NDArray[numpy.int32]
     Bools = NDArray[numpy.bool_]
 
+FARTHEST = 3
+"""Chunks so many places away in their file are neighbours."""
 WEIGHTS = (5, 4, 5)
 """How much a word counts in a chunk's text, its heading and its surroundings, in fifths."""
 _MOST_COUNT = 255
@@ -60,7 +63,7 @@ class FileRow:
     chunks: Sequence[ChunkRow]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Segment:
     """Files and their chunks: ``N`` chunks, ``F`` files, ``T`` terms, ``P`` postings, ``D`` dimensions.
 
@@ -104,6 +107,48 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    @cached_property
+    def beside(self) -> tuple[Floats, ...]:
+        """For each distance up to ``FARTHEST``: 1 where a chunk and the one behind it share a file, else 0;
+        float32 ``[N - distance]``.
+        """
+        import numpy  # noqa: PLC0415 — only a search needs it
+
+        owners = self.owners
+        return tuple(
+            (owners[away:] == owners[:-away]).astype(numpy.float32)
+            for away in range(1, FARTHEST + 1)
+            if away < len(owners)
+        )
+
+    @cached_property
+    def extents(self) -> Floats:
+        """``lengths`` as float32."""
+        import numpy  # noqa: PLC0415 — as above
+
+        return self.lengths.astype(numpy.float32)
+
+    @cached_property
+    def extent(self) -> int:
+        """The sum of ``lengths``."""
+        import numpy  # noqa: PLC0415 — as above
+
+        return int(self.lengths.sum(dtype=numpy.int64))
+
+    @cached_property
+    def voices(self) -> frozenset[int]:
+        """The numbers in ``speakers``, without 0."""
+        import numpy  # noqa: PLC0415 — as above
+
+        return frozenset(numpy.unique(self.speakers).tolist()) - {0}
+
+    @cached_property
+    def blank(self) -> Ints:
+        """The places of the chunks without a vector."""
+        import numpy  # noqa: PLC0415 — as above
+
+        return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
 
     def path_of(self, place: int) -> str:
         """The path of a chunk's file."""

@@ -1,0 +1,103 @@
+"""Excerpts of files as they stand in ``{rag-context}``: where each is from, and who says it (spec 6.3).
+
+One line names the file, and the day where the path does not; below it each excerpt has its line behind a
+``§``, and who speaks or what it is about. What is known from the excerpt above is not said again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.context.delimiters import marker, one_line, outside
+from engine.search.results import SearchResult
+
+_HEADING_CHARACTERS = 120
+_LINE_MARK = re.compile(
+    r"((?:^|[\v\f\x1c-\x1e\x85\u2028\u2029])"
+    r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
+    re.MULTILINE,
+)
+"""A ``§`` at what looks like the beginning of a line, whatever invisible stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What is shown of a search result.
+
+    Attributes:
+        result: The result.
+        text: Safe text, without blank lines around it.
+        first: 1-based line of the file on which it begins.
+        last: The line on which it ends, inclusive.
+        is_cut: Only the best lines between these are shown, on one line.
+    """
+
+    result: SearchResult
+    text: str
+    first: int
+    last: int
+    is_cut: bool
+
+
+def safe(text: str) -> str:
+    """Text from outside that cannot end the block, nor pass for a line of another source."""
+    return _LINE_MARK.sub(r"\1\\§", outside(text))
+
+
+def is_beside(found: Excerpt, result: SearchResult) -> bool:
+    """Whether a result is another part of the same lines: a long line, or a turn of a log, has several."""
+    same = (found.result.start_line, found.result.end_line) == (result.start_line, result.end_line)
+    return same and normal(result.text) not in normal(found.result.text)
+
+
+def grouped(chosen: Sequence[Excerpt]) -> list[Excerpt]:
+    """Files in the order of their best excerpt, excerpts of a file in the order of its lines."""
+    rank: dict[str, int] = {}
+    for found in chosen:
+        rank.setdefault(found.result.path, len(rank))
+    return sorted(chosen, key=lambda found: (rank[found.result.path], *order(found)))
+
+
+def order(found: Excerpt) -> tuple[int, int]:
+    """Where an excerpt stands in its file."""
+    return found.first, found.last
+
+
+def head(found: Excerpt, *, above: Excerpt | None) -> str:
+    """What stands before an excerpt: the line that names file and day, and a label, unless known already."""
+    source = _source(found)
+    if above is None or (above.result.path, _source(above)) != (found.result.path, source):
+        return f"{source}\n{_label(found)}"
+    return "" if _follows(found, above) else _label(found)
+
+
+def _follows(found: Excerpt, above: Excerpt) -> bool:
+    """Whether a whole piece goes on with a turn or a section where the one above ends."""
+    same = (found.result.heading, found.result.speaker) == (above.result.heading, above.result.speaker)
+    return same and above.last + 1 == found.first and not (found.is_cut or above.is_cut)
+
+
+def _source(found: Excerpt) -> str:
+    """The line that names the file, and the day where the path does not."""
+    path, day = found.result.path, found.result.date
+    return marker(path if day in path or day.replace("-", "/") in path else f"{path} · {day}")
+
+
+def _label(found: Excerpt) -> str:
+    """Where the excerpt stands, and who says it or what it is about."""
+    result = found.result
+    heading = one_line(result.heading, _HEADING_CHARACTERS)
+    if result.speaker:
+        role, _, name = result.speaker.partition(" ")
+        said = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
+        return f"§{found.first} {said}"
+    where = f"§{found.first}" if found.first == found.last else f"§{found.first}-{found.last}"
+    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else f" {heading}"
+    return f"{where}{outside(about)}\n"
+
+
+def normal(text: str) -> str:
+    """A text whose line ends and spaces do not count."""
+    return " ".join(text.split())

@@ -1,0 +1,166 @@
+"""What is said of a result: where it stands, what of it matters, and why it was found."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+
+from engine.search import schema
+from engine.search.described import Chosen, Wording, counted, described, listed, made_of
+from engine.search.results import Share, ShareName
+
+
+@pytest.fixture
+def connection() -> apsw.Connection:
+    """An index of one file with two turns."""
+    connection = apsw.Connection(":memory:")
+    schema.migrate(connection)
+    file = dict.fromkeys(("session_id", "title", "tags", "sha256", "skipped", "digest"), "") | {
+        "path": "conversations/a.md",
+        "category": "conversation",
+        "date": "2026-02-16",
+    }
+    file |= dict.fromkeys(("size", "mtime_ns", "read_ns", "line_count", "chunk_count"), 0)
+    connection.execute(
+        f"INSERT INTO files (id, {', '.join(file)}) VALUES (1, {', '.join('?' * len(file))})",
+        [*file.values()],
+    )
+    for number, text in enumerate(("Ann: The heron stands.\nIt waits.", "A trout."), 1):
+        connection.execute(
+            "INSERT INTO chunks (id, file_id, position, start_line, end_line, speaker, date, heading, about,"
+            " text) VALUES (?, 1, ?, ?, ?, ?, '2026-02-16', '10:00 — user', 'river bird', ?)",
+            (number, number - 1, number * 10, number * 10 + 1, "user Ann" if number == 1 else "agent", text),
+        )
+    return connection
+
+
+def chosen(chunk: int = 1, **values: object) -> Chosen:
+    known: dict[str, object] = {"score": 0.5, "lexical_rank": 1, "vector_rank": None, "cosine": None}
+    return Chosen(chunk, **(known | values))  # type: ignore[arg-type]
+
+
+def shares(**values: float) -> tuple[Share, ...]:
+    names: dict[ShareName, float] = values  # type: ignore[assignment]
+    return tuple(Share(name, value) for name, value in names.items())
+
+
+def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth: int = 50) -> str:
+    (result,) = described(connection, Wording(terms, depth), [one])
+    return result.why
+
+
+def test_a_result_has_all_that_is_known_of_its_chunk(connection: apsw.Connection) -> None:
+    parts = shares(words=0.4, meaning=0.1)
+    second, first = described(
+        connection, Wording(("heron",), 50), [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)]
+    )
+    assert (second.path, second.start_line, second.text, second.speaker) == (
+        "conversations/a.md",
+        20,
+        "A trout.",
+        "agent",
+    )
+    assert (first.start_line, first.end_line, first.category, first.date) == (
+        10,
+        11,
+        "conversation",
+        "2026-02-16",
+    )
+    assert (first.heading, first.speaker, first.source) == ("10:00 — user", "user Ann", "index")
+    assert first.snippet == "Ann: The heron stands. It waits."
+    assert (first.score, first.lexical_rank, first.vector_rank, first.shares) == (0.5, 1, 3, parts)
+
+
+def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -> None:
+    (full,) = described(connection, Wording(("heron",), 50), [chosen()])
+    (short,) = described(connection, Wording(("heron",), 50, in_full=False), [chosen()])
+    assert (short.snippet, short.why) == ("", "")
+    assert (short.text, short.score, short.path) == (full.text, full.score, full.path)
+
+
+@pytest.mark.parametrize(
+    ("terms", "one", "said"),
+    [
+        (("herons",), {}, "Holds 1 of 1 word: herons, place 1 by words."),
+        (
+            ("heron", "river", "walrus"),
+            {"lexical_rank": 4},
+            "Holds 2 of 3 words: heron, river (river in its heading or file), place 4 by words.",
+        ),
+        (("heron",), {"lexical_rank": None}, "Holds 1 of 1 word: heron, below the first 50 by words."),
+        (("walrus",), {"lexical_rank": None}, "Holds none of the words."),
+        (
+            ("walrus",),
+            {"cosine": 0.256, "vector_rank": 2},
+            "Holds none of the words; place 2 by meaning (likeness 0.26).",
+        ),
+        (
+            ("walrus",),
+            {"cosine": -0.1},
+            "Holds none of the words; below the first 50 by meaning (likeness -0.10).",
+        ),
+        (
+            ("heron",),
+            {"shares": shares(words=0.6, session=0.3, meaning=0.2, recency=-0.4)},
+            "Holds 1 of 1 word: heron, place 1 by words; lifted by its file as a whole.",
+        ),
+        (
+            ("heron",),
+            {"shares": shares(speaker=0.6, neighbours=0.3, use=0.1, date=0.05)},
+            "Holds 1 of 1 word: heron, place 1 by words; lifted by who says it, what stands around it and its"
+            " use so far.",
+        ),
+    ],
+)  # fmt: skip
+def test_why_is_one_sentence(
+    terms: tuple[str, ...], one: dict[str, object], said: str, connection: apsw.Connection
+) -> None:
+    assert why(connection, terms, chosen(**one)) == said
+
+
+def test_what_a_score_is_made_of_is_said_with_its_sign() -> None:
+    assert made_of(shares(words=0.5, session=0.123, recency=-0.04, use=0.004)) == (
+        "found by its words +0.50, its file as a whole +0.12, its age -0.04"
+    )
+    assert made_of(()) == made_of(shares(use=0.001)) == ""
+
+
+def test_every_share_has_a_name() -> None:
+    names: tuple[ShareName, ...] = (
+        *("words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"),
+    )
+    said = [made_of([Share(name, 1.0)]) for name in names]
+    assert len(set(said)) == len(names)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM chunks WHERE id = 1",
+        "DELETE FROM files",
+        "UPDATE chunks SET text = x'ff' WHERE id = 1",
+        "UPDATE chunks SET heading = x'' WHERE id = 1",
+        "UPDATE chunks SET speaker = x'00' WHERE id = 1",
+        "UPDATE chunks SET start_line = 'one' WHERE id = 1",
+        "UPDATE files SET path = x'2f'",
+    ],
+)
+@pytest.mark.parametrize("in_full", [True, False])
+def test_a_chunk_that_is_not_as_it_was_written_is_damage(
+    damage: str, in_full: bool, connection: apsw.Connection
+) -> None:
+    connection.execute("DROP TRIGGER chunk_removed")
+    connection.pragma("foreign_keys", False)
+    connection.execute(damage)
+    with pytest.raises(apsw.CorruptError, match="chunk 1 is not the one that was written"):
+        described(connection, Wording(("heron",), 50, in_full), [chosen(1)])
+
+
+def test_nothing_chosen_is_nothing_described(connection: apsw.Connection) -> None:
+    assert described(connection, Wording(("heron",), 50), []) == []
+
+
+def test_of_many_words_the_first_are_listed() -> None:
+    assert listed([f"w{number}" for number in range(6)]) == "w0, w1, w2, w3, w4, w5"
+    assert listed([f"w{number}" for number in range(8)]) == "w0, w1, w2, w3, w4, w5 and 2 more"
+    assert (counted(1, 1), counted(0, 2)) == ("1 of 1 word", "0 of 2 words")

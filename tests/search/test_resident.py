@@ -1,0 +1,626 @@
+"""The copy in memory follows the index, and a copy on disk spares the next process the work."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from engine.config import SearchSettings
+from engine.search import database
+from engine.search.index import SearchIndex
+from engine.search.resident import image, resident
+from engine.search.resident.image import NAME
+from engine.search.resident.resident import Resident
+from engine.search.results import SearchResult
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.search.arrays import assert_same
+from tests.search.conftest import Open
+from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
+
+TODAY = date(2026, 3, 1)
+ROOT = Path(__file__).parents[2]
+QUERIES = ("heron trout", "rye bread", "plain files", "who is Ann", "2026-02-16", "entry 7", "last month")
+
+
+def new_index(workspace: Workspace, embedder: BagOfWords | None = None, **more: bool) -> SearchIndex:
+    return SearchIndex(workspace, Files(workspace), SearchSettings(), embedder or BagOfWords(64), **more)
+
+
+def answers(index: SearchIndex, limit: int = 20) -> list[list[SearchResult]]:
+    found = [index.search(query, limit, today=TODAY) for query in QUERIES]
+    found.append(index.search("heron", limit, "journal", today=TODAY))
+    found.append(index.search("heron", limit, exclude=["knowledge/facts.md"], today=TODAY))
+    return found
+
+
+def fresh_answers(workspace: Workspace, embedder: BagOfWords | None = None) -> list[list[SearchResult]]:
+    """What an index answers that is made at once, elsewhere, from the same files."""
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name) / "memory"
+        shutil.copytree(workspace.root, copy, ignore=shutil.ignore_patterns("scratch"))
+        index = new_index(Workspace.open(copy), embedder)
+        index.refresh()
+        try:
+            return answers(index)
+        finally:
+            index.close()
+
+
+@pytest.fixture
+def rich(filled: Workspace) -> Workspace:
+    """A workspace with an index and an image: a few hundred chunks."""
+    for number in range(60):
+        text = "\n\n".join(
+            f"## Part {part}\n\nentry {number} {part} heron {'trout ' * part}" for part in range(6)
+        )
+        put(filled, f"knowledge/reference/{number:02}.md", text)
+    index = new_index(filled)
+    index.refresh()
+    index.close()
+    return filled
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files were read from the database, each time that it was."""
+    read: list[int] = []
+    files = resident._files
+
+    def counted(connection: apsw.Connection, after: int) -> Iterator[resident.FileRow]:
+        found = list(files(connection, after))
+        read.append(len(found))
+        return iter(found)
+
+    monkeypatch.setattr(resident, "_files", counted)
+    return read
+
+
+# Following
+
+
+_NAMES = ("knowledge/reference/a.md", "knowledge/reference/b.md", "knowledge/journal/2026-02-16.md",
+          "knowledge/people/ann.md", "raw/conversations/2026/02/16/1845-ses_a1-x.md", "conversations/t.txt",
+          "topics/heron.md", "archive/a.md")  # fmt: skip
+_WORDS = ["heron", "trout", "Ann:", "bread", "files", "2026-02-16", "\n\n", "# H\n"]
+_TEXTS = st.one_of(
+    st.sampled_from(["", "heron\n", "same words\n", TRANSCRIPT, "# A\n\n## B\nheron\n\n## C\ntrout\n"]),
+    st.lists(st.sampled_from(_WORDS), max_size=12).map(" ".join),
+)
+
+
+class Following(RuleBasedStateMachine):
+    """Files come, change, move and go; a running program answers as one that begins now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        root = Path(self.folder.name) / "memory"
+        root.mkdir()
+        (root / "memory-config.yaml").write_text("")
+        self.workspace = Workspace.open(root)
+        self.kept = pytest.MonkeyPatch()
+        self.kept.setattr(resident, "_STALE_LEAST", 3)
+        self.kept.setattr(resident, "_STALE_PART", 2)
+        self.index = new_index(self.workspace)
+        self.reader = new_index(self.workspace)
+        self.clean = False
+
+    def teardown(self) -> None:
+        self.index.close()
+        self.reader.close()
+        self.kept.undo()
+        self.folder.cleanup()
+
+    @initialize()
+    def begin(self) -> None:
+        self.index.refresh()
+        self.clean = True
+
+    @rule(name=st.sampled_from(_NAMES), text=_TEXTS)
+    def write(self, name: str, text: str) -> None:
+        put(self.workspace, name, text)
+        self.clean = False
+
+    @rule(name=st.sampled_from(_NAMES))
+    def remove(self, name: str) -> None:
+        (self.workspace.root / name).unlink(missing_ok=True)
+        self.clean = False
+
+    @rule(source=st.sampled_from(_NAMES), moved=st.sampled_from(_NAMES))
+    def rename(self, source: str, moved: str) -> None:
+        old, new = self.workspace.root / source, self.workspace.root / moved
+        if old.exists() and source != moved:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            old.rename(new)
+            self.clean = False
+
+    @precondition(lambda self: not self.clean)
+    @rule(named=st.lists(st.sampled_from(_NAMES), max_size=3))
+    def refresh_some(self, named: list[str]) -> None:
+        self.index.refresh(paths=named)
+
+    @precondition(lambda self: not self.clean)
+    @rule()
+    def refresh(self) -> None:
+        self.index.refresh()
+        self.clean = True
+
+    @rule()
+    def end_and_begin_anew(self) -> None:
+        self.index.close()
+        self.index = new_index(self.workspace)
+
+    @rule()
+    def lose_the_image(self) -> None:
+        image.discard(self.workspace.scratch)
+
+    @rule(change=st.integers(0, 255), place=st.floats(0, 0.999))
+    def damage_the_image(self, change: int, place: float) -> None:
+        path = self.workspace.scratch / NAME
+        if path.exists():
+            data = bytearray(path.read_bytes())
+            data[int(place * len(data))] ^= change
+            path.write_bytes(data)
+
+    @rule()
+    def make_anew(self) -> None:
+        self.index.rebuild()
+        self.clean = True
+
+    @rule()
+    def search(self) -> None:
+        assert answers(self.reader) == answers(self.index)
+
+    @invariant()
+    def everyone_finds_the_same(self) -> None:
+        if self.clean:
+            expected = fresh_answers(self.workspace)
+            assert answers(self.index) == expected
+            assert answers(self.reader) == expected
+            assert list(self.workspace.scratch.glob(f"{NAME}?*")) == []
+
+
+TestFollowing = Following.TestCase
+TestFollowing.settings = settings(
+    deadline=None, max_examples=25, stateful_step_count=15, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_life_ends_where_a_fresh_start_does(seed: int, filled: Workspace, open_index: Open) -> None:
+    chance = random.Random(seed)
+    index = open_index(filled, BagOfWords(64))
+    index.refresh()
+    names = [*FILES, *(f"knowledge/reference/{number}.md" for number in range(30))]
+    words = ["heron", "trout", "rye", "bread", "Ann:", "files", "entry", "7", "\n\n## H\n", "\n\n"]
+    for step in range(120):
+        changed = chance.sample(names, chance.choice([1, 1, 1, 2, 9]))
+        for name in changed:
+            if chance.random() < 0.2:
+                (filled.root / name).unlink(missing_ok=True)
+            else:
+                put(filled, name, " ".join(chance.choices(words, k=chance.randrange(40))) + "\n")
+        index.refresh(paths=changed)
+        answers(index)
+        if step % 40 == 39:
+            assert answers(index) == fresh_answers(filled)
+    view = index._resident._views[0]
+    assert len(view.segments) <= 8
+    assert index.verify(repair=False).sound
+
+
+def test_only_what_changed_is_read_again(rich: Workspace, open_index: Open, work: list[int]) -> None:
+    index = open_index(rich, BagOfWords(64))
+    answers(index)
+    assert work == []
+    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    (rich.root / "knowledge/reference/08.md").unlink()
+    index.refresh()
+    assert index.search("walrus")[0].path == "knowledge/reference/07.md"
+    answers(index)
+    index.search("walrus")
+    assert work == [1]
+
+
+def test_another_process_is_followed(rich: Workspace, open_index: Open) -> None:
+    index = open_index(rich, BagOfWords(64))
+    assert index.search("walrus", use_vectors=False) == []
+    other = """
+from tests.search.samples import put
+put(workspace, "knowledge/reference/07.md", "# New\\n\\nwalrus\\n")
+(workspace.root / "knowledge/reference/08.md").unlink()
+index.refresh()
+"""
+    assert run_elsewhere(other, rich) == ""
+    assert index.search("walrus", use_vectors=False)[0].path == "knowledge/reference/07.md"
+    assert answers(index) == fresh_answers(rich)
+
+
+ELSEWHERE = """
+import sys
+from datetime import date
+from engine.config import SearchSettings
+from engine.search.index import SearchIndex
+from engine.search.resident import image, resident
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.search.samples import BagOfWords
+workspace = Workspace.open(sys.argv[1])
+index = SearchIndex(workspace, Files(workspace), SearchSettings(), BagOfWords(64))
+"""
+
+
+def run_elsewhere(program: str, workspace: Workspace) -> str:
+    """What a program prints that has the workspace open in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ELSEWHERE}{program}\nindex.close()", str(workspace.root)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_who_began_before_a_change_still_sees_what_was_there(
+    rich: Workspace, open_index: Open, work: list[int]
+) -> None:
+    index = open_index(rich, BagOfWords(64))
+    index.search("heron")
+    memory = index._resident
+    before = database.open_reader(rich.database)
+    before.execute("BEGIN")
+    old = memory.view(before)
+    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    index.refresh()
+    assert index.search("walrus")[0].path == "knowledge/reference/07.md"
+    again = memory.view(before)
+    assert (again.stamp, again.segments) == (old.stamp, old.segments)
+    assert index.search("walrus")[0].path == "knowledge/reference/07.md"
+    assert work == [1]  # neither of them made the other one's copy anew
+    before.execute("COMMIT")
+    before.close()
+
+
+# The image
+
+
+def test_a_second_process_builds_nothing(rich: Workspace) -> None:
+    assert (rich.scratch / NAME).is_file()
+    program = """
+def refuse(*args, **more):
+    raise AssertionError("made anew")
+
+resident.build = resident._files = refuse
+found = index.search("heron trout", 20, today=date(2026, 3, 1))
+print([(one.path, one.start_line, one.score, one.why) for one in found])
+"""
+    index = new_index(rich)
+    found = index.search("heron trout", 20, today=TODAY)
+    index.close()
+    assert len(found) == 20
+    assert (
+        run_elsewhere(program, rich)
+        == f"{[(one.path, one.start_line, one.score, one.why) for one in found]}\n"
+    )
+
+
+def test_a_read_only_process_uses_the_image_as_well(rich: Workspace, work: list[int]) -> None:
+    index = new_index(rich, read_only=True)
+    assert answers(index) == fresh_answers_without(work, rich)
+    index.close()
+
+
+def fresh_answers_without(work: list[int], workspace: Workspace) -> list[list[SearchResult]]:
+    """As ``fresh_answers``, which does work; nobody else may have."""
+    assert work == []
+    return fresh_answers(workspace)
+
+
+def test_what_came_after_the_image_is_added_to_it(rich: Workspace, open_index: Open, work: list[int]) -> None:
+    index = open_index(rich, BagOfWords(64))
+    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    before = (rich.scratch / NAME).read_bytes()
+    index.refresh()
+    assert (rich.scratch / NAME).read_bytes() == before
+    work.clear()
+    other = open_index(rich, BagOfWords(64))
+    found = answers(other)
+    assert work == [1]
+    assert found == fresh_answers(rich)
+
+
+def damaged(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def of_another_index(path: Path) -> None:
+    found = image.load(path.parent)
+    assert found is not None
+    image.save(path.parent, image.Image("another", found.embedder, found.stamp, found.segment))
+
+
+def of_another_model(path: Path) -> None:
+    found = image.load(path.parent)
+    assert found is not None
+    image.save(path.parent, image.Image(found.index, "another", found.stamp, found.segment))
+
+
+def of_the_future(path: Path) -> None:
+    found = image.load(path.parent)
+    assert found is not None
+    image.save(path.parent, image.Image(found.index, found.embedder, found.stamp + 1, found.segment))
+
+
+def of_the_past(path: Path) -> None:
+    found = image.load(path.parent)
+    assert found is not None
+    image.save(path.parent, image.Image(found.index, found.embedder, found.stamp - 1, found.segment))
+
+
+@pytest.mark.parametrize(
+    "harm", [Path.unlink, damaged, of_the_future, of_the_past], ids=lambda each: each.__name__
+)
+def test_an_image_that_is_gone_or_wrong_is_made_anew(
+    harm: object, rich: Workspace, open_index: Open, work: list[int]
+) -> None:
+    expected = fresh_answers(rich)
+    whole = image.load(rich.scratch)
+    assert whole is not None
+    harm(rich.scratch / NAME)  # type: ignore[operator]
+    work.clear()
+    index = open_index(rich, BagOfWords(64))
+    assert answers(index) == expected
+    assert work == [len(FILES) + 60]
+    assert not (rich.scratch / NAME).exists()
+    index.refresh()
+    again = image.load(rich.scratch)
+    assert again is not None
+    assert again.index == whole.index
+    assert_same(again.segment, whole.segment)
+    work.clear()
+    assert answers(open_index(rich, BagOfWords(64))) == expected
+    assert work == []
+
+
+@pytest.mark.parametrize("harm", [of_another_index, of_another_model], ids=lambda each: each.__name__)
+def test_an_image_of_something_else_is_not_used(
+    harm: object, rich: Workspace, open_index: Open, work: list[int]
+) -> None:
+    expected = fresh_answers(rich)
+    harm(rich.scratch / NAME)  # type: ignore[operator]
+    work.clear()
+    index = open_index(rich, BagOfWords(64))
+    assert answers(index) == expected
+    assert work == [len(FILES) + 60]
+    index.rebuild()
+    work.clear()
+    assert answers(open_index(rich, BagOfWords(64))) == expected
+    assert work == []
+
+
+def test_a_read_only_process_leaves_a_damaged_image(rich: Workspace) -> None:
+    expected = fresh_answers(rich)
+    damaged(rich.scratch / NAME)
+    data = (rich.scratch / NAME).read_bytes()
+    index = new_index(rich, read_only=True)
+    assert answers(index) == expected
+    assert (rich.scratch / NAME).read_bytes() == data
+    index.close()
+
+
+def test_a_database_that_lost_its_last_changes_does_not_use_their_image(
+    rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident, "_STALE_LEAST", 0)
+    lost = rich.scratch / "lost.db"
+    shutil.copyfile(rich.database, lost)
+    index = open_index(rich, BagOfWords(64))
+    put(rich, "knowledge/reference/07.md", "# Other\n\nheron of the one time\n" * 30)
+    index.refresh()
+    ahead = image.load(rich.scratch)
+    assert ahead is not None
+    index.close()
+    # The power is cut: the commits are lost, the image is not. Then the index goes on from there.
+    database.remove(rich.database)
+    lost.rename(rich.database)
+    monkeypatch.setattr(resident, "_STALE_LEAST", 10_000)
+    put(rich, "knowledge/reference/07.md", "# Entry\n\nheron of another time\n")
+    writer = open_index(rich, BagOfWords(64))
+    writer.refresh()
+    put(rich, "knowledge/reference/09.md", "# Entry\n\nheron of another time\n")
+    writer.refresh()
+    connection = database.open_reader(rich.database)
+    assert ahead.stamp <= int(connection.execute("SELECT value FROM meta WHERE key = 'stamp'").get)
+    connection.close()
+    assert answers(open_index(rich, BagOfWords(64))) == fresh_answers(rich)
+
+
+def test_small_indexes_need_no_image(filled: Workspace, open_index: Open) -> None:
+    open_index(filled, BagOfWords(64)).refresh()
+    assert not (filled.scratch / NAME).exists()
+
+
+def test_an_image_is_made_anew_when_much_has_changed_since(rich: Workspace, open_index: Open) -> None:
+    def stamp() -> int:
+        found = image.load(rich.scratch)
+        assert found is not None
+        return found.stamp
+
+    index = open_index(rich, BagOfWords(64))
+    first = stamp()
+    for number in range(40):
+        put(rich, f"knowledge/reference/{number:02}.md", "# A\n\nheron\n")
+    index.refresh()  # 240 chunks went, 40 came
+    assert stamp() == first
+    for number in range(40, 50):
+        (rich.root / f"knowledge/reference/{number:02}.md").unlink()
+    index.refresh()  # 60 more went
+    second = stamp()
+    assert second > first
+    for number in range(300):
+        put(rich, f"knowledge/people/{number}.md", "heron\n")
+    index.refresh()
+    assert stamp() > second
+    assert len(index._resident._views[0].segments) == 1
+    assert answers(index) == fresh_answers(rich)
+
+
+def test_an_image_that_cannot_be_written_is_no_failure(
+    rich: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (rich.scratch / NAME).unlink()
+    (rich.scratch / NAME).mkdir()
+    (rich.scratch / NAME / "x").write_text("")
+    index = open_index(rich, BagOfWords(64))
+    put(rich, "knowledge/reference/07.md", "# New\n\nwalrus\n")
+    assert index.refresh().changed == 1
+    assert answers(index) == fresh_answers(rich)
+    assert sorted(path.name for path in rich.scratch.glob(f"{NAME}*")) == [NAME]
+
+
+# Models
+
+
+def test_another_model_is_said_and_then_used(rich: Workspace, open_index: Open) -> None:
+    put(rich, "knowledge/reference/00.md", "# Zero\n\nwalrus walrus\n")
+    open_index(rich, BagOfWords(64)).refresh()
+    index = open_index(rich, BagOfWords(32, "other"))
+    by_words = index.search("walrus", today=TODAY)
+    assert by_words == open_index(rich).search("walrus", today=TODAY)
+    assert (by_words[0].path, by_words[0].vector_rank) == ("knowledge/reference/00.md", None)
+    assert "vectors" in index.status().without_vectors
+    index.refresh()
+    assert index.status().without_vectors == ""
+    assert index.search("walrus", today=TODAY)[0].vector_rank == 1
+    assert answers(index) == fresh_answers(rich, BagOfWords(32, "other"))
+    # The one that still has the first model is told, and goes on by words as well.
+    assert answers(open_index(rich, BagOfWords(64)))[0][0].vector_rank is None
+    open_index(rich, BagOfWords(64)).refresh()
+    assert answers(index)[0][0].vector_rank is None
+
+
+def test_a_model_that_comes_later_is_used_without_a_new_start(rich: Workspace, open_index: Open) -> None:
+    database.remove(rich.database)
+    open_index(rich).refresh()
+    reader = open_index(rich, BagOfWords(64))
+    assert answers(reader)[0][0].vector_rank is None
+    open_index(rich, BagOfWords(64)).refresh()
+    assert answers(reader) == fresh_answers(rich)
+    assert answers(reader)[0][0].vector_rank is not None
+
+
+@pytest.mark.parametrize("dimensions", [8, 12, 100])
+def test_vectors_of_any_length(dimensions: int, filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords(dimensions))
+    index.refresh()
+    assert index.search("rye bread caraway")[0].path == "knowledge/journal/2026-02-16.md"
+    assert answers(index) == fresh_answers(filled, BagOfWords(dimensions))
+
+
+# Damage that the copy in memory would hide
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM chunks WHERE text LIKE '%caraway%'",
+        "UPDATE chunks SET text = x'ff00' WHERE text LIKE '%caraway%'",
+        "UPDATE chunks SET heading = 7.5 || heading, start_line = 'x' WHERE text LIKE '%caraway%'",
+    ],
+)
+def test_a_chunk_that_is_not_as_it_was_written_is_damage(
+    change: str, filled: Workspace, open_index: Open
+) -> None:
+    index = open_index(filled, BagOfWords(64))
+    index.refresh()
+    assert index.search("rye bread caraway")[0].source == "index"
+    with apsw.Connection(str(filled.database)) as connection:
+        connection.execute("DROP TRIGGER chunk_removed")
+        connection.execute(change)
+    connection.close()
+    best = index.search("rye bread caraway")[0]
+    assert best.source in ("ripgrep", "scan")
+    assert "is not the one that was written" in best.why
+    assert index.settle(20)
+    assert answers(index) == fresh_answers(filled)
+    assert index.verify(repair=False).sound
+
+
+@pytest.mark.parametrize("column", ["text", "heading", "about", "speaker", "date"])
+def test_rows_of_the_wrong_type_are_damage(column: str, filled: Workspace, open_index: Open) -> None:
+    open_index(filled, BagOfWords(64)).refresh()
+    with apsw.Connection(str(filled.database)) as connection:
+        connection.execute(f"UPDATE chunks SET {column} = x'ff00' WHERE text LIKE '%caraway%'")
+    connection.close()
+    index = open_index(filled, BagOfWords(64))
+    best = index.search("rye bread caraway")[0]
+    assert best.source in ("ripgrep", "scan")
+    assert index.settle(20)
+    assert answers(index) == fresh_answers(filled)
+
+
+# Threads
+
+
+def test_threads_search_while_another_refreshes(rich: Workspace, open_index: Open, work: list[int]) -> None:
+    index = open_index(rich, BagOfWords(64))
+    put(rich, "knowledge/facts.md", "walrus 0\n")
+    index.refresh()
+    index.search("walrus")
+    work.clear()
+    done = threading.Event()
+
+    def searching() -> int:
+        last = count = 0
+        while not done.is_set():
+            (found,) = index.search("walrus", 1, use_vectors=False)
+            assert found.source == "index"
+            version = int(found.text.split()[1])
+            assert version >= last
+            last, count = version, count + 1
+        return count
+
+    with ThreadPoolExecutor(5) as pool:
+        readers = [pool.submit(searching) for _ in range(4)]
+        for version in range(1, 40):
+            put(rich, "knowledge/facts.md", f"walrus {version}\n")
+            index.refresh(paths=["knowledge/facts.md"])
+        done.set()
+    assert all(reader.result() for reader in readers)
+    assert index.search("walrus")[0].text == "walrus 39"
+    assert max(work) == 1  # never all of it
+    assert answers(index) == fresh_answers(rich)
+
+
+def test_threads_that_begin_at_once_build_once(rich: Workspace, open_index: Open, work: list[int]) -> None:
+    (rich.scratch / NAME).unlink()
+    index = open_index(rich, BagOfWords(64))
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: index.search("heron", 5, today=TODAY), range(12)))
+    assert all(each == found[0] for each in found)
+    assert len(found[0]) == 5
+    assert work == [len(FILES) + 60]
+
+
+def test_the_terms_of_a_query_are_numbered_once(tmp_path: Path) -> None:
+    memory = Resident(tmp_path)
+    assert memory.numbers(["heron", "herons", "Heron", "trout"]) == memory.numbers(["heron", "trout"])
+    assert len(memory.numbers(["heron-trout", "日本語", "\ud800", ""])) == 3

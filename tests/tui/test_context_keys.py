@@ -1,0 +1,503 @@
+"""The keys of the context screen: each does what help and footer say, and says why where it cannot."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from engine.errors import AutopoiesisError
+from engine.events import GateAsked
+from tests.tui.conftest import Run
+from tests.tui.context_data import LEFT_OUT, prompt, prompt_before
+from tests.tui.context_driven import Contexted, looking
+from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
+from tui.render.context_list import HeadItem, RuleItem, SectionItem
+from tui.screens.confirm import ConfirmScreen
+from tui.screens.page import PageScreen
+
+PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
+
+
+def copied(driven: Contexted) -> str:
+    """What is on the clipboard."""
+    return driven.app.clipboard
+
+
+async def select(driven: Contexted, label: str) -> None:
+    """Goes down to a section."""
+    for _press in range(40):
+        if driven.label == label:
+            return
+        await driven.press("j")
+    raise AssertionError(f"{label} was not reached")
+
+
+async def test_c_opens_it_on_the_message_in_view(run: Run) -> None:
+    async with looking(run) as driven:
+        assert REVIEW in driven.text and driven.in_use() == "sections"
+        assert driven.label == "system:system.md"
+        await driven.press("escape")
+        assert not driven.is_open() and driven.panel() == "feed"
+
+
+async def test_the_palette_opens_it_as_well(run: Run) -> None:
+    async with run(compiled=prompt()) as driven:
+        looked = Contexted(driven.app, driven.pilot, driven.engine)
+        await looked.press("ctrl+p")
+        await looked.type("prompt")
+        await looked.pilot.pause(0.3)
+        await looked.press("enter")
+        await looked.pilot.pause(0.2)
+        assert looked.is_open()
+
+
+async def test_the_summary_says_how_full_it_is(run: Run) -> None:
+    async with looking(run) as driven:
+        line = driven.line("for the reply")
+        tokens = driven.engine.compiled.tokens
+        assert f"{tokens} of 1,024 tok · {round(100 * tokens / 1024)} % · 128 for the reply" in line
+        assert "5 left out · 4 turns dropped, 1 unflushed" in line
+        assert "topics github-pr-review, code-style" in driven.text
+
+
+async def test_sections_stand_by_layer_with_the_end_of_the_stable_prefix(run: Run) -> None:
+    async with looking(run, (160, 60)) as driven:
+        items = driven.screen.sections.items
+        heads = [item.number for item in items if isinstance(item, HeadItem)]
+        assert heads == [4, 5, 6, 7, 8, 9, 10, 11, 12]
+        rules = [at for at, item in enumerate(items) if isinstance(item, RuleItem) and item.stable]
+        above = [item for item in items[: rules[0]] if isinstance(item, HeadItem)]
+        assert len(rules) == 1 and above[-1].number == 7
+        compiled = driven.engine.compiled
+        rule = driven.line("stable prefix ends here")
+        assert f"{compiled.stable_prefix_length:,} characters" in rule
+        boundaries = [item.characters for item in items if isinstance(item, RuleItem)]
+        assert tuple(boundaries) == compiled.boundaries
+        row = driven.line("MEMORY.md:7-20")
+        assert "P1" in row and "▇" in row and "memory" in row
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+async def test_numbers_go_to_the_panels(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run, size) as driven:
+        for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
+            await driven.press(key)
+            assert driven.in_use() == PANELS[key]
+            panel = driven.screen.panel_named(PANELS[key])  # type: ignore[arg-type]
+            assert panel.has_focus and panel.display and panel.size.height > 2, key
+
+
+async def test_tab_goes_round_what_is_in_view(run: Run) -> None:
+    async with looking(run) as driven:
+        seen = []
+        for _press in range(3):
+            await driven.press("tab")
+            seen.append(driven.in_use())
+        assert seen == ["text", "slots", "sections"]
+        await driven.press("shift+tab")
+        assert driven.in_use() == "slots"
+
+
+async def test_tab_shows_the_other_panel_where_only_one_has_room(run: Run) -> None:
+    async with looking(run, (60, 16)) as driven:
+        assert not driven.screen.text.display
+        await driven.press("tab")
+        assert driven.in_use() == "text" and not driven.screen.sections.display
+        await driven.press("tab")
+        assert driven.in_use() == "sections"
+
+
+async def test_moves_pass_over_headings_and_show_the_text(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("j")
+        assert driven.label == "identity:SOUL.md" and "I am Wren." in driven.text
+        assert "why always in the prompt" in driven.text
+        await driven.press("k", "k")
+        assert driven.label == "system:system.md"
+        await driven.press("G")
+        assert driven.label == "message" and "why the message to answer" in driven.text
+        await driven.press("g")
+        assert driven.label == "system:system.md"
+        await driven.press("ctrl+d")
+        assert driven.label not in ("system:system.md", "message")
+        await driven.press("ctrl+u")
+        assert driven.label == "system:system.md"
+
+
+async def test_the_heading_above_the_first_section_comes_into_view_again(run: Run) -> None:
+    async with looking(run, (80, 24)) as driven:
+        await driven.press("G", "g")
+        assert driven.screen.sections.scroll_offset.y == 0
+
+
+async def test_lines_have_the_numbers_of_their_file(run: Run) -> None:
+    async with looking(run) as driven:
+        await select(driven, "memory:MEMORY.md")
+        assert " 7  # Core memory" in driven.text and "10  - 2026-06-01" in driven.text
+        await driven.press("G")
+        assert driven.state.numbers.get(driven.state.section) is None
+        assert [call[1] for call in driven.engine.asked("lines_of")].count("memory:MEMORY.md") == 1
+
+
+async def test_the_text_scrolls_below_what_is_known_of_it(run: Run) -> None:
+    async with looking(run, (80, 24)) as driven:
+        await select(driven, "memory:MEMORY.md")
+        await driven.press("2", "j", "j")
+        assert driven.screen.text.scroll_offset.y == 2
+        assert "why always in a main session" in driven.text and "# Core memory" not in driven.text
+        await driven.press("G")
+        assert "2026-06-11" in driven.text
+        await driven.press("g")
+        assert "# Core memory" in driven.text
+
+
+async def test_t_shows_the_whole_prompt_at_the_section(run: Run) -> None:
+    async with looking(run) as driven:
+        await select(driven, "knowledge:digest.md")
+        await driven.press("t")
+        assert "the whole prompt" in driven.text
+        head, after = (
+            driven.text.index("<!-- knowledge:digest.md -->"),
+            driven.text.index("<!-- discussion -->"),
+        )
+        assert head < driven.text.rindex("stable prefix ends here") < after
+        await driven.press("G")
+        assert "<!-- message -->" in driven.text
+        await driven.press("t")
+        assert "<!-- message -->" not in driven.text and REVIEW in driven.text
+
+
+async def test_the_whole_prompt_is_the_prompt(run: Run) -> None:
+    async with looking(run) as driven:
+        placed = driven.state.placed
+        assert placed is not None
+        compiled = driven.engine.compiled
+        assert "\n".join(placed.lines) == compiled.text
+        for section, marker, end in zip(compiled.sections, placed.markers, placed.ends, strict=True):
+            assert placed.lines[marker].startswith("<!-- ")
+            assert "\n".join(placed.lines[marker + 1 : end]) == section.text
+        stable = "\n".join(placed.lines[: placed.prefix_end])
+        assert len(stable) + 1 == compiled.stable_prefix_length
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_o_shows_what_was_left_out(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run, size) as driven:
+        assert not driven.screen.left_out.display
+        await driven.press("o")
+        assert driven.in_use() == "left-out" and "3 left out  5 · 2,692 tok" in driven.text
+        items = driven.screen.left_out.items
+        assert items[0] == HeadItem("one more KB would bring", tokens=515)
+        rows = [item for item in items if isinstance(item, SectionItem)]
+        assert [row.tokens for row in rows] == [420, 95, 1317, 820, 40]
+        await driven.press("j", "j")
+        assert "the rest of it: over context" in driven.text
+        await driven.press("o")
+        assert driven.in_use() == "sections" and not driven.screen.left_out.display
+
+
+async def test_enter_says_everything_about_what_was_left_out(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("o", "j", "j", "enter")
+        assert isinstance(driven.app.screen, PageScreen)
+        assert LEFT_OUT[0].reason in driven.text and "a larger cap would let it in" in driven.text
+
+
+async def test_nothing_left_out_says_so(run: Run) -> None:
+    async with looking(run, compiled=prompt(left_out=(), next_kb=())) as driven:
+        await driven.press("o")
+        assert "Everything got in." in driven.text and "nothing left out" in driven.text
+
+
+async def test_enter_opens_the_text_and_esc_leaves_it(run: Run) -> None:
+    async with looking(run, (60, 16)) as driven:
+        await driven.press("j", "enter")
+        assert driven.in_use() == "text" and "I am Wren." in driven.text
+        await driven.press("escape")
+        assert driven.is_open() and driven.zoomed() is None
+
+
+async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("2", "plus")
+        assert driven.screen.text.size.width > 100 and not driven.screen.sections.display
+        await driven.press("1")
+        assert driven.zoomed() == "sections" and "always in the prompt" in driven.text
+        await driven.press("underscore")
+        assert driven.zoomed() is None and driven.in_use() == "sections"
+
+
+async def test_d_compares_with_the_prompt_before(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("d")
+        assert driven.engine.asked("compile_before") == [("compile_before", f"{SESSION}#5")]
+        assert "+2 came  -1 went  ~2 changed" in driven.text
+        assert "stable prefix the same, byte for byte" in driven.text
+        signs = {
+            item.place: item.sign for item in driven.screen.sections.items if isinstance(item, SectionItem)
+        }
+        assert signs == {
+            "knowledge/journal/2026-06-12.md": "~",
+            "topics/email-triage.md": "-",
+            "topics/code-style.md": "+",
+            "knowledge/reference/gate-costs.md:12-12": "+",
+            "message": "~",
+        }
+        assert "- - The mast at gauge 7 is worked on until eleven." in driven.text
+        assert "+ - The mast at gauge 7 is worked on until noon." in driven.text
+        await driven.press("d")
+        assert not driven.comparing() and driven.label == "system:system.md"
+
+
+async def test_d_says_where_the_stable_prefix_broke(run: Run) -> None:
+    before = prompt_before(broken=True)
+    async with looking(run, compiled_before=before) as driven:
+        await driven.press("d")
+        after = driven.engine.compiled.text.encode()
+        byte = next(
+            at
+            for at, (one, other) in enumerate(zip(before.text.encode(), after, strict=False))
+            if one != other
+        )
+        assert f"! stable prefix broken: layer 7 knowledge, knowledge:digest.md, byte {byte:,}" in driven.text
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+async def test_a_difference_is_shown_where_there_is_little_room(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run, size, compiled_before=prompt_before(broken=True)) as driven:
+        await driven.press("o", "d")
+        assert driven.in_use() == "sections" and "byte 1,588" in driven.text
+        await driven.press("escape")
+        assert driven.is_open() and not driven.comparing()
+
+
+async def test_the_first_message_has_nothing_to_compare_with(run: Run) -> None:
+    async with looking(run, compiled_before=None) as driven:
+        await driven.press("d")
+        assert "This is the first message of its conversation" in " ".join(driven.text.split())
+        await driven.press("j", "y", "enter", "escape")
+        assert driven.is_open() and not driven.comparing()
+
+
+async def test_the_same_prompt_differs_in_nothing(run: Run) -> None:
+    async with looking(run, compiled_before=prompt()) as driven:
+        await driven.press("d")
+        assert "The two prompts have the same sections." in driven.text
+
+
+async def test_a_prompt_before_that_cannot_be_compiled_says_why(run: Run, engine: FakeEngine) -> None:
+    engine.failing["compile_before"] = AutopoiesisError("cannot be read", where=SESSION, cure="look at it")
+    async with looking(run) as driven:
+        await driven.press("d")
+        assert "cannot be read; look at it" in " ".join(driven.text.split())
+
+
+async def test_a_tried_message_is_compared_with_the_feeds(run: Run) -> None:
+    async with run(compiled=prompt()) as driven:
+        looked = Contexted(driven.app, driven.pilot, driven.engine)
+        await looked.press("i")
+        await looked.type("please review my PR")
+        await looked.press("enter", "c")
+        assert "please review my PR" in looked.text and "tried" in looked.text
+        await looked.press("d")
+        assert "against the feed's message" in looked.text
+        assert not looked.engine.asked("compile_before")
+
+
+async def test_slash_filters_while_it_is_typed(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("slash")
+        await driven.type("review")
+        assert "4 of 15" in driven.text and driven.label == "topic:github-pr-review"
+        await driven.press("enter", "j")
+        assert driven.label == "subscription:code-review" and driven.in_use() == "sections"
+        await driven.press("escape")
+        assert driven.state.queries["sections"] == "" and driven.label == "subscription:code-review"
+
+
+async def test_a_filter_that_finds_nothing_says_so(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("slash")
+        await driven.type("zebra")
+        assert "No section holds these words." in driven.text
+        await driven.press("escape")
+        assert "knowledge/identity/SOUL.md" in driven.text
+
+
+async def test_slash_filters_what_was_left_out_too(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("o", "slash")
+        await driven.type("memory")
+        assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text
+        await driven.press("enter", "escape")
+        assert "3 left out  5" in driven.text
+
+
+async def test_letters_are_letters_in_the_line(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.send("slash", *"tdow")
+        await driven.settle()
+        assert driven.screen.prompt.input.value == "tdow"
+        assert not driven.state.whole and not driven.comparing()
+
+
+async def test_y_copies_the_section_and_capital_y_the_prompt(run: Run) -> None:
+    async with looking(run) as driven:
+        await select(driven, "memory:MEMORY.md")
+        await driven.press("y")
+        assert driven.state.chosen is not None
+        assert copied(driven) == driven.state.chosen.text
+        await driven.press("Y")
+        assert copied(driven) == driven.engine.compiled.text
+        await driven.press("d", "y")
+        assert copied(driven).startswith("@@ ") and "\n-- The mast" in copied(driven)
+        await driven.press("d", "o", "y")
+        assert copied(driven).startswith("P2 topic topics/release-notes.md 420")
+        await driven.press("4", "y")
+        assert "identity" in copied(driven)
+
+
+@pytest.fixture
+def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An editor called nano that notes what it is asked to open."""
+    noted = home / "opened"
+    script = home / "nano"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {noted}\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.delenv("VISUAL", raising=False)
+    return noted
+
+
+async def test_e_without_a_terminal_says_so(run: Run, editor: Path) -> None:
+    async with looking(run) as driven:
+        await driven.press("e")
+        assert "this terminal cannot be handed to an editor" in driven.said
+
+
+async def test_e_opens_the_file_at_its_line_and_compiles_anew(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(run, (80, 24)) as driven:
+        opened: list[tuple[str, int]] = []
+        monkeypatch.setattr(
+            driven.bench.actions, "edit_file", lambda path, line=0: opened.append((path, line))
+        )
+        asked = len(driven.engine.asked("compile_of"))
+        await select(driven, "memory:MEMORY.md")
+        await driven.press("e", "2", "j", "j", "j", "e")
+        await driven.press("o", "j", "j", "e")
+        memory = "knowledge/memory/MEMORY.md"
+        assert opened == [(memory, 7), (memory, 10), (memory, 21)]
+        assert len(driven.engine.asked("compile_of")) == asked + 3
+
+
+async def test_what_comes_from_no_file_cannot_be_edited(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("G", "e")
+        assert "the selection comes from no file" in driven.said
+
+
+async def test_w_writes_the_prompt(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("w")
+        assert driven.screen.prompt.input.value == "scratch/prompt.md"
+        await driven.type("x")
+        await driven.press("enter")
+        assert driven.engine.asked("keep_prompt") == [
+            ("keep_prompt", "scratch/prompt.mdx", driven.engine.compiled.text, False)
+        ]
+        assert "written to scratch/prompt.mdx" in driven.said and driven.in_use() == "sections"
+        await driven.press("w", "escape")
+        assert len(driven.engine.asked("keep_prompt")) == 1 and driven.is_open()
+
+
+async def test_a_name_that_is_taken_is_asked_about_with_the_focus_on_cancel(run: Run) -> None:
+    async with looking(run, taken=frozenset({"scratch/prompt.md"})) as driven:
+        await driven.press("w", "enter")
+        assert isinstance(driven.app.screen, ConfirmScreen) and "▸ Cancel ◂" in driven.text
+        await driven.press("enter")
+        assert len(driven.engine.asked("keep_prompt")) == 1
+        await driven.press("w", "enter", "right", "enter")
+        assert driven.engine.asked("keep_prompt")[-1][-1] is True
+        assert "written to scratch/prompt.md" in driven.said
+
+
+async def test_a_refused_name_says_why(run: Run, engine: FakeEngine) -> None:
+    engine.failing["keep_prompt"] = AutopoiesisError("below scratch/ only", where="x.md", cure="name it so")
+    async with looking(run) as driven:
+        await driven.press("w", "enter")
+        assert "x.md: below scratch/ only; name it so" in driven.said
+
+
+async def test_a_read_only_workspace_writes_nothing(run: Run, engine: FakeEngine) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with looking(run) as driven:
+        await driven.press("w")
+        assert "the workspace is read-only" in driven.said and driven.in_use() == "sections"
+        await driven.press("j", "t", "d", "y")
+        assert driven.comparing()
+
+
+async def test_capital_j_and_k_go_through_the_messages(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("K")
+        assert driven.bench.feed.selected is not None and driven.bench.feed.selected.key == f"{SESSION}#4"
+        assert "agent · 18:46 · the prompt it answered" in driven.text
+        await driven.press("J")
+        assert REVIEW in driven.text
+        await driven.press("J")
+        assert "there is no later message" in driven.said
+
+
+async def test_esc_backs_out_level_by_level(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("d", "slash")
+        await driven.type("message")
+        await driven.press("enter", "plus", "escape")
+        assert driven.state.queries["sections"] == "" and driven.zoomed() == "sections"
+        await driven.press("escape")
+        assert driven.zoomed() is None and driven.comparing()
+        await driven.press("escape")
+        assert not driven.comparing()
+        await driven.press("o", "escape")
+        assert driven.is_open() and not driven.screen.out_open
+        await driven.press("q")
+        assert not driven.is_open() and driven.app.is_running
+
+
+async def test_help_theme_problems_and_palette_work_here(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("question_mark")
+        assert "Show the whole prompt as one text" in " ".join(driven.text.split())
+        await driven.press("escape", "exclamation_mark")
+        assert "nothing is wrong" in driven.said
+        theme = driven.app.theme
+        await driven.press("T")
+        assert driven.app.theme != theme
+        await driven.press("ctrl+p")
+        await driven.type("compare")
+        await driven.pilot.pause(0.3)
+        await driven.press("enter")
+        await driven.pilot.pause(0.2)
+        await driven.settle()
+        assert driven.comparing()
+
+
+async def test_the_gate_is_answered_from_here(run: Run) -> None:
+    async with looking(run) as driven:
+        driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules", 30.0))
+        await driven.settle()
+        assert "the gate asks" in driven.text
+        await driven.press("y")
+        assert driven.engine.asked("answer") == [("answer", "q1", True)] and not copied(driven)
+
+
+async def test_ctrl_r_compiles_anew(run: Run) -> None:
+    async with looking(run) as driven:
+        before = len(driven.engine.asked("compile_of"))
+        await driven.press("ctrl+r")
+        assert len(driven.engine.asked("compile_of")) == before + 1
+        assert driven.engine.asked("rescan")

@@ -1,0 +1,265 @@
+"""The context screen while things happen: other messages, late answers, huge and hostile prompts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from engine.context.compiled import Compiled
+from engine.errors import BudgetError
+from engine.events import FileChanged, TurnTraced
+from engine.feed import FeedEntry
+from tests.tui.conftest import Run
+from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt, prompt_before
+from tests.tui.context_driven import Contexted, looking
+from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
+from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+
+TOO_MUCH = BudgetError(
+    "the message takes 9,000 tokens", where="context_compiler.token_budget", cure="shorten the message"
+)
+
+
+async def until(driven: Contexted, met: Callable[[], bool]) -> None:
+    """Waits for something that a background thread brings about."""
+    for _round in range(500):
+        await driven.pilot.pause(0.01)
+        if met():
+            return
+    raise AssertionError("it never came")
+
+
+async def test_while_it_is_compiled_it_says_so_and_keys_go_on(run: Run) -> None:
+    still = threading.Event()
+    async with looking(run, settle=False, gates={"compile_of": still}) as driven:
+        await until(driven, lambda: "compiling …" in driven.text)
+        for key in ("j", "t", "o", "d", "y", "Y", "w", "enter", "2", "1", "3", "4", "plus", "underscore"):
+            await driven.send(key)
+        await driven.pilot.pause()
+        assert "there is no prompt" in driven.said and not driven.screen.prompt.display
+        still.set()
+        await driven.settle()
+        assert "knowledge/identity/SOUL.md" in driven.text and "compiling" not in driven.text
+
+
+async def test_leaving_while_it_is_compiled_waits_for_nothing(run: Run) -> None:
+    still = threading.Event()
+    async with looking(run, settle=False, gates={"compile_of": still}) as driven:
+        await until(driven, lambda: "compiling …" in driven.text)
+        await driven.send("escape")
+        await until(driven, lambda: not driven.is_open())
+        still.set()
+        await driven.settle()
+        assert driven.panel() == "feed" and not driven.bench.followers
+
+
+async def test_it_follows_the_message_that_the_workbench_shows(run: Run) -> None:
+    async with looking(run) as driven:
+        driven.engine.compiled = prompt("And the one after it?")
+        driven.engine.entries = [
+            *driven.engine.entries,
+            FeedEntry(NOW, "user", "And the one after it?", "", f"{SESSION}#6"),
+        ]
+        driven.engine.publish(TurnTraced(f"{SESSION}#6", review_trace()))
+        await driven.settle()
+        assert "“And the one after it?”  user · 18:47" in driven.text
+        await driven.press("G")
+        assert "1  And the one after it?" not in driven.text and "And the one after it?" in driven.text
+
+
+async def test_the_selected_section_stays_selected_in_another_prompt(run: Run) -> None:
+    async with looking(run) as driven:
+        while driven.label != "topic:github-pr-review":
+            await driven.press("j")
+        pieces = [each for each in candidates() if each.label != "knowledge:digest.md"]
+        driven.engine.compiled = compiled_of(pieces)
+        await driven.press("ctrl+r")
+        assert driven.label == "topic:github-pr-review" and "1 sections  14" in driven.text
+        driven.engine.compiled = compiled_of(pieces[:3])
+        await driven.press("ctrl+r")
+        assert driven.label == "identity:USER.md"
+
+
+async def test_a_changed_file_compiles_it_anew(run: Run) -> None:
+    async with looking(run) as driven:
+        before = len(driven.engine.asked("compile_of"))
+        driven.engine.compiled = prompt(tokens=700)
+        driven.engine.publish(
+            *(FileChanged(NOW, f"knowledge/{number}.md", "changed") for number in range(30))
+        )
+        await driven.settle()
+        assert len(driven.engine.asked("compile_of")) == before + 1
+        assert "700 of 1,024 tok" in driven.text
+
+
+async def test_the_same_prompt_again_moves_nothing(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("j", "j", "j", "2", "j")
+        placed, at = driven.state.placed, driven.screen.text.scroll_offset.y
+        driven.engine.compiled = replace(prompt())
+        await driven.press("ctrl+r")
+        assert driven.state.placed is placed and driven.screen.text.scroll_offset.y == at
+
+
+async def test_another_prompt_leaves_the_place_in_the_text(run: Run) -> None:
+    async with looking(run, (80, 24)) as driven:
+        await driven.press(*["j"] * 3, "2", "j", "j", "j")
+        line = driven.screen.text.line_in_view
+        assert driven.label == "memory:MEMORY.md" and line > 0
+        driven.engine.compiled = prompt(tokens=700)
+        await driven.press("ctrl+r")
+        assert driven.screen.text.line_in_view == line and "700 of 1,024" in driven.text
+
+
+async def test_a_late_prompt_is_dropped(run: Run) -> None:
+    async with looking(run) as driven:
+        shown = driven.bench.shown
+        late, newest = prompt("late"), prompt("newest")
+        driven.bench.show_message(replace(shown, compiled=late))
+        driven.bench.show_message(replace(shown, compiled=newest))
+        await driven.settle()
+        assert driven.state.compiled is newest
+
+
+async def test_a_late_comparison_is_dropped(run: Run) -> None:
+    still = threading.Event()
+    async with looking(run) as driven:
+        driven.engine.gates["compile_before"] = still
+        await driven.send("d")
+        await until(driven, lambda: bool(driven.engine.asked("compile_before")))
+        assert "comparing …" in driven.text
+        newest = prompt("newest")
+        driven.bench.show_message(replace(driven.bench.shown, compiled=newest))
+        await until(driven, lambda: driven.state.compiled is newest)
+        still.set()
+        await driven.settle()
+        assert driven.state.comparison is not None and driven.state.comparison.after is newest
+
+
+async def test_a_budget_error_is_shown_with_its_cure_and_goes_away(run: Run, engine: FakeEngine) -> None:
+    engine.failing["compile_of"] = TOO_MUCH
+    async with looking(run) as driven:
+        text = " ".join(driven.text.replace("│", " ").split())
+        assert "! context_compiler.token_budget: the message takes 9,000 tokens; shorten the message." in text
+        assert "ctrl+r tries again" in text
+        engine.failing.clear()
+        await driven.press("ctrl+r")
+        assert "knowledge/identity/SOUL.md" in driven.text and "9,000 tokens" not in driven.text
+
+
+@pytest.mark.parametrize("entries", [[], [FeedEntry(NOW, "file", "knowledge/facts.md", "changed")]])
+async def test_without_a_message_it_is_the_prompt_without_one(run: Run, entries: list[FeedEntry]) -> None:
+    async with looking(run, entries=entries) as driven:
+        assert "this is the prompt without one" in driven.text
+        assert driven.engine.asked("try_message") == [("try_message", "")]
+        await driven.press("d")
+        assert "There is no message before it to compare with." in " ".join(driven.text.split())
+        await driven.press("j", "t")
+        assert "<!-- identity:SOUL.md -->" in driven.text
+
+
+async def test_without_a_message_an_error_has_its_cure_too(run: Run, engine: FakeEngine) -> None:
+    engine.failing["try_message"] = TOO_MUCH
+    async with looking(run, entries=[]) as driven:
+        assert "shorten the message" in " ".join(driven.text.split())
+
+
+async def test_a_tried_message_is_followed_as_it_is_kept(run: Run) -> None:
+    async with run(compiled=prompt()) as driven:
+        looked = Contexted(driven.app, driven.pilot, driven.engine)
+        await looked.press("i")
+        await looked.type("please review")
+        await looked.press("enter", "c")
+        assert "“please review”  tried" in looked.text
+        await looked.press("ctrl+r")
+        assert looked.engine.asked("try_message")[-1] == ("try_message", "please review", "asked")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_thousands_of_sections_and_100_000_tokens_scroll_at_once(
+    run: Run, size: tuple[int, int]
+) -> None:
+    async with looking(run, size, compiled=huge()) as driven:
+        compiled = driven.engine.compiled
+        assert compiled.tokens > 90_000 and len(compiled.sections) > 4000
+        for keys in (("G", "g", "ctrl+d", "j"), ("t", "2", "G", "ctrl+u", "g"), ("3", "G", "g")):
+            for key in keys:
+                started = time.perf_counter()
+                await driven.send(key)
+                await driven.pilot.pause()
+                assert time.perf_counter() - started < 2, key
+        assert driven.screen.left_out.drawn + driven.screen.sections.drawn < 2000
+        await driven.settle()
+
+
+async def test_a_single_line_of_a_megabyte_is_broken(run: Run) -> None:
+    pieces = [*candidates()[:2], candidate("message", 12, 0, "message", "", "word " * 200_000, "the message")]
+    async with looking(run, compiled=compiled_of(pieces)) as driven:
+        await driven.press("G", "2", "G")
+        assert "word word" in driven.text and driven.screen.text.virtual_size.height > 15_000
+
+
+def poisoned(text: str) -> Compiled:
+    """A prompt with a text wherever one is shown."""
+    compiled = prompt()
+    sections = tuple(
+        replace(each, label=text, source=text, lines=text, why=text, text=f"{text}\n{each.text}")
+        for each in compiled.sections
+    )
+    left = tuple(
+        replace(each, label=text, source=text, lines=text, reason=text) for each in compiled.left_out
+    )
+    whole = "\n\n".join(f"<!-- {text} -->\n{section.text}" for section in sections)
+    return replace(
+        compiled,
+        text=whole,
+        sections=sections,
+        left_out=left,
+        next_kb=left[:1],
+        active_topics=(text,),
+        problems=(text,),
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_hostile_text_is_shown_and_does_nothing(run: Run, text: str) -> None:
+    size = (80, 24) if len(text) % 2 else (160, 50)
+    async with run(size, compiled=poisoned(text), compiled_before=prompt_before()) as driven:
+        looked = Contexted(driven.app, driven.pilot, driven.engine)
+        await looked.press("c")
+        for keys in (("j",), ("t",), ("2", "j"), ("o", "j"), ("enter",), ("escape", "d"), ("j",), ("plus",)):
+            await looked.press(*keys)
+            assert_harmless(looked)
+        assert looked.is_open()
+
+
+@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]"])
+async def test_markup_keeps_all_its_words(run: Run, text: str) -> None:
+    async with run((200, 60), compiled=poisoned(text)) as driven:
+        looked = Contexted(driven.app, driven.pilot, driven.engine)
+        await looked.press("c", "o")
+        assert looked.text.count(text) > 30
+
+
+async def test_the_place_in_the_text_survives_another_size(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("t", "2", "G", *["k"] * 20)
+        line = driven.screen.text.line_in_view
+        await driven.pilot.resize_terminal(90, 30)
+        await driven.settle()
+        assert abs(driven.screen.text.line_in_view - line) <= 1
+
+
+@pytest.mark.parametrize("size", [(59, 24), (80, 15)])
+async def test_too_small_a_terminal_says_what_it_needs(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run) as driven:
+        await driven.pilot.resize_terminal(*size)
+        await driven.settle()
+        assert "needs 60×16" in driven.text
+        await driven.pilot.resize_terminal(120, 40)
+        await driven.settle()
+        assert REVIEW in driven.text and driven.in_use() == "sections"

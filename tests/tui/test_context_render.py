@@ -1,0 +1,134 @@
+"""What the context screen draws with: breaking lines, finding sections, and rows that fit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from engine.context.compiled import Compiled
+from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before
+from tui.render.context_difference import compare, difference_items, difference_summary
+from tui.render.context_head import left_out_detail, section_head
+from tui.render.context_list import (
+    Columns,
+    RuleItem,
+    SectionItem,
+    draw_item,
+    left_out_items,
+    left_out_order,
+    rule_text,
+    section_items,
+)
+from tui.render.context_prompt import NOWHERE, place
+from tui.render.context_text import TextPage, draw_part, gutter_of, parts_of
+from tui.roles import PLAIN
+from tui.safe import visible
+
+
+@given(st.lists(st.text(max_size=80), max_size=6), st.integers(4, 40))
+def test_broken_lines_fit_and_lose_nothing_but_blanks(lines: list[str], width: int) -> None:
+    shown = [visible(line.replace("\n", " ")) for line in lines]
+    parts = parts_of(shown, width)
+    assert [at for at, _start, _end in parts] == sorted(at for at, _start, _end in parts)
+    for at, line in enumerate(shown):
+        own = [(start, end) for where, start, end in parts if where == at]
+        assert own[0][0] == 0 and own[-1][1] == len(line)
+        for start, end in own:
+            assert cell_len(line[start:end]) <= max(width, 2)
+        for (_start, end), (following, _end) in pairwise(own):
+            assert line[end:following] in ("", " ")
+
+
+def test_words_stay_whole_where_they_can() -> None:
+    line = "one two three four"
+    assert [line[start:end] for _at, start, end in parts_of([line], 9)] == ["one two", "three", "four"]
+    wide = "日本 日本語 日本"
+    assert [wide[start:end] for _at, start, end in parts_of([wide], 7)] == ["日本", "日本語", "日本"]
+
+
+def test_numbers_stand_before_the_first_part_of_a_line_only() -> None:
+    page = TextPage(("abc def", "x"), (98, 0))
+    gutter = gutter_of(page)
+    parts = parts_of(page.lines, 4)
+    assert [draw_part(page, part, gutter, PLAIN).text.rstrip() for part in parts] == [
+        "98  abc",
+        "    def",
+        "    x",
+    ]
+    assert gutter_of(TextPage(("x",), (0,))) == 0
+
+
+def test_signs_stand_apart_from_the_lines() -> None:
+    page = TextPage(("@@ -1 +1 @@", "- old", "same"), signs=("@", "-", " "))
+    drawn = [draw_part(page, part, gutter_of(page), PLAIN).text for part in parts_of(page.lines, 20)]
+    assert drawn == ["  @@ -1 +1 @@", "- - old", "  same"]
+
+
+def test_every_section_is_found_where_it_stands() -> None:
+    twice = [*candidates(), *(each for each in candidates("again") if each.layer == 12)]
+    placed = place(compiled_of(twice), len)
+    assert sorted(placed.markers) == list(placed.markers) and NOWHERE not in placed.markers
+    assert len(set(placed.markers)) == len(placed.markers)
+    for index, marker in enumerate(placed.markers):
+        assert placed.section_at(marker) == placed.section_at(placed.ends[index] - 1) == index
+    assert placed.section_at(-1) == NOWHERE
+
+
+def test_sections_that_stand_nowhere_do_no_harm() -> None:
+    placed = place(prompt(text="something else"), len)
+    assert set(placed.markers) == {NOWHERE} and set(placed.ends) == {0}
+    assert section_items(placed)
+
+
+def test_an_empty_prompt_has_no_rows() -> None:
+    empty = Compiled("", 0, 0, 0, (), (), (), 0, (), (), 0)
+    assert section_items(place(empty, len)) == []
+
+
+def test_what_one_more_kb_brings_comes_first_and_nothing_twice() -> None:
+    order = left_out_order(LEFT_OUT, (LEFT_OUT[3], LEFT_OUT[1]))
+    assert order == (LEFT_OUT[3], LEFT_OUT[1], LEFT_OUT[0], LEFT_OUT[2], LEFT_OUT[4])
+    rows = left_out_items(order, 2, 1024)
+    assert [row.index for row in rows if isinstance(row, SectionItem)] == [0, 1, 2, 3, 4]
+    assert all(isinstance(row, SectionItem) for row in left_out_items(order, 0, 1024))
+
+
+@pytest.mark.parametrize("width", [18, 24, 36, 44, 60, 80, 120])
+def test_rows_fit_their_width(width: int) -> None:
+    compiled = prompt()
+    comparison = compare(prompt_before(broken=True), compiled)
+    lists = (
+        section_items(place(compiled, len)),
+        left_out_items(LEFT_OUT, 2, 1024),
+        difference_items(comparison),
+    )
+    for items in lists:
+        for reasons in (False, True):
+            columns = Columns.of(items, reasons=reasons)
+            for item in items:
+                assert draw_item(item, width, PLAIN, columns, query="md").cells <= max(width, 40)
+    for section in compiled.sections:
+        assert (
+            all(row.cells <= width for row in section_head(section, 1024, max(width, 24), PLAIN)[1:-1])
+            or width < 24
+        )
+    assert all(row.cells <= max(width, 24) for row in left_out_detail(LEFT_OUT[0], max(width, 24), PLAIN)[1:])
+
+
+def test_a_rule_says_as_much_as_there_is_room_for() -> None:
+    rule = RuleItem(True, 11_676, 3_427)
+    assert rule_text(rule, 80) == "stable prefix ends here: 3,427 tokens, 11,676 characters · cache boundary"
+    assert rule_text(rule, 60) == "stable prefix ends here: 3,427 tokens, 11,676 characters"
+    for width in range(80):
+        assert len(rule_text(rule, width)) <= width
+
+
+@pytest.mark.parametrize("width", [200, 118, 78, 58])
+def test_the_summary_of_a_difference_names_the_byte_wherever_it_can(width: int) -> None:
+    comparison = compare(prompt_before(broken=True), prompt())
+    text = "".join(words for words, _style in difference_summary(comparison, width, PLAIN))
+    assert "byte 1,588" in text[:width] and "+2" in text and "-1" in text and "~3" in text

@@ -1,0 +1,137 @@
+"""The search screen's catalogue: keys, footer, help and palette agree because they come from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from tests.tui.conftest import Run
+from tests.tui.search_driven import searching
+from tui.commands import catalog, search
+from tui.commands.catalog import CATALOG
+from tui.commands.command import SEARCH_PANELS, Command, Situation
+from tui.commands.lookup import all_keys, everywhere, footer, here, resolve
+from tui.commands.search import SEARCH
+from tui.render.help import help_lines
+from tui.roles import PLAIN
+
+RESULTS = Situation(panel="results", rows=3, result=True, asked=True, file="knowledge/decisions.md")
+
+
+@pytest.mark.parametrize("command", SEARCH, ids=lambda command: command.__name__)
+def test_every_command_says_what_it_does(command: type[Command]) -> None:
+    assert command.help().endswith(".")
+    assert command.title[0].isupper()
+    assert command.keys
+
+
+async def test_every_command_is_done_by_something(run: Run) -> None:
+    async with searching(run) as driven:
+        assert driven.screen.actions.known == set(SEARCH)
+
+
+def test_no_command_is_out_of_reach() -> None:
+    reached = set()
+    for panel, question in product(SEARCH_PANELS, (False, True)):
+        situation = Situation(panel=panel, question=question)
+        reached |= {resolve(key, situation) for key in all_keys(SEARCH)}
+    assert set(SEARCH) <= reached
+
+
+def test_a_key_means_one_thing_in_each_panel() -> None:
+    passing = {catalog.AnswerYes, catalog.AnswerNo}
+    for panel in SEARCH_PANELS:
+        situation = replace(RESULTS, panel=panel)
+        for key in all_keys(SEARCH):
+            meant = [each for each in SEARCH if key in each.keys and each.applies(situation)]
+            assert len(set(meant) - passing) <= 1, (panel, key)
+
+
+def test_keys_that_terminals_eat_are_never_the_only_way() -> None:
+    eaten = {"shift+tab", "ctrl+p", "home", "end"}
+    for command in SEARCH:
+        only = set(command.keys) <= eaten
+        assert not only or command in (catalog.PreviousPanel, catalog.Palette), command
+
+
+def test_s_opens_it_from_the_workbench_and_means_nothing_else_there() -> None:
+    assert [each for each in CATALOG if "s" in each.keys] == [catalog.OpenSearch]
+
+
+@pytest.mark.parametrize("panel", ["query", "preset"])
+def test_while_typing_letters_are_letters(panel: str) -> None:
+    typing = Situation(panel=panel)  # type: ignore[arg-type]
+    assert all(resolve(key, typing) is None for key in all_keys(SEARCH) if len(key) == 1)
+    assert all(resolve(key, typing) is None for key in ("slash", "up", "ctrl+u", "home", "left"))
+    assert resolve("enter", typing) is (search.ToResults if panel == "query" else None)
+    assert resolve("escape", typing) is search.BackOut
+    assert resolve("tab", typing) is catalog.NextPanel
+
+
+def test_a_question_of_the_gate_comes_before_other_meanings() -> None:
+    asked = replace(RESULTS, question=True)
+    assert resolve("y", RESULTS) is search.CopyPlace and resolve("y", asked) is catalog.AnswerYes
+    assert resolve("n", RESULTS) is search.NextResult and resolve("n", asked) is catalog.AnswerNo
+
+
+@pytest.mark.parametrize(
+    ("command", "situation", "reason"),
+    [
+        (search.Read, replace(RESULTS, result=False), "no result is selected"),
+        (search.CopyPlace, replace(RESULTS, result=False), "no result is selected"),
+        (search.Why, replace(RESULTS, result=False), "no result is selected"),
+        (search.EditThere, replace(RESULTS, file=""), "not there any more"),
+        (search.AddToPreset, replace(RESULTS, read_only=True), "read-only"),
+        (catalog.Unzoom, RESULTS, "no panel is enlarged"),
+    ],
+)
+def test_what_cannot_be_done_says_why(command: type[Command], situation: Situation, reason: str) -> None:
+    assert reason in command.refusal(situation)
+    help_text = " ".join(" ".join(row.text.split()) for row in help_lines(situation, 200, PLAIN))
+    assert command.refusal(situation) in help_text
+
+
+def test_the_footer_shows_what_matters_now() -> None:
+    assert footer(RESULTS)[0] == ("enter", "read")
+    words = {words for _keys, words in footer(RESULTS)}
+    assert {"query", "why", "kind", "edit", "copy place", "to preset", "help"} <= words
+    nothing = {words for _keys, words in footer(replace(RESULTS, rows=0, result=False, file=""))}
+    assert not {"read", "why", "edit", "copy place", "to preset"} & nothing and "query" in nothing
+    assert ("a", "to preset") not in footer(replace(RESULTS, read_only=True))
+    assert footer(Situation(panel="query")) == [("enter", "results"), ("esc", "back")]
+    assert footer(Situation(panel="preset")) == [("esc", "back")]
+
+
+@pytest.mark.parametrize("panel", SEARCH_PANELS)
+def test_help_lists_every_command_of_the_panel_once(panel: str) -> None:
+    situation = Situation(panel=panel, rows=1)  # type: ignore[arg-type]
+    listed = [*here(situation), *everywhere(situation)]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {command for command in SEARCH if command.applies(situation)}
+
+
+@pytest.mark.parametrize(("panel", "sign"), [("preview", "▎"), ("why", "░")])
+def test_help_explains_the_signs(panel: str, sign: str) -> None:
+    rows = help_lines(Situation(panel=panel, rows=1), 60, PLAIN)  # type: ignore[arg-type]
+    assert any(row.text.strip().startswith(sign) for row in rows)
+    assert all(row.cells <= 60 for row in rows)
+
+
+async def test_the_palette_opens_it_and_lists_its_commands(run: Run) -> None:
+    async with searching(run) as driven:
+        await driven.press("escape")
+        assert not driven.is_open()
+        await driven.press("ctrl+p")
+        await driven.type("search everything")
+        await driven.pilot.pause(0.3)
+        await driven.press("enter")
+        await driven.until(driven.is_open)
+        await driven.type("pool")
+        await driven.press("enter", "ctrl+p")
+        await driven.type("add the result to")
+        await driven.pilot.pause(0.3)
+        assert "Add the result to a preset" in driven.text
+        await driven.press("enter")
+        await driven.until(lambda: driven.panel() == "preset")

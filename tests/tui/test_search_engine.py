@@ -1,0 +1,113 @@
+"""The search screen with the real engine: what is found stands in its file, and reaches a preset."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.search_driven import Searched
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+QUERY = "replication slot retained WAL"
+
+
+class StillEngine(Engine):
+    """The real engine without its background threads."""
+
+    def start(self) -> None:
+        """Brings the index up to date and watches nothing."""
+        self.refresh_index()
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Searched]:
+    """The search screen over the real engine."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Searched(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("s")
+            yield driven
+
+
+@pytest.fixture
+def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked who commits."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Robin Example")
+
+
+async def test_what_is_found_stands_in_its_file(sample: Path) -> None:
+    async with opened(sample) as driven:
+        await driven.type(QUERY)
+        await driven.press("enter")
+        assert driven.screen.results.row_count > 10
+        for _step in range(12):
+            passage = driven.screen.preview.view.passage
+            assert passage is not None and not passage.note
+            assert passage.hit == driven.screen.results.selected
+            found = [line for line in passage.lines if line.inside]
+            result = passage.hit.result
+            whole = (sample / result.path).read_text(encoding="utf-8").split("\n")
+            assert found[0].number == result.start_line and found[-1].number == result.end_line
+            assert len(found[0].text) >= len(whole[result.start_line - 1])
+            await driven.press("j")
+
+
+async def test_the_same_is_found_as_on_the_command_line(sample: Path) -> None:
+    async with opened(sample) as driven:
+        await driven.type(QUERY)
+        shown = [hit.key for hit in driven.state.hits]
+        expected = driven.engine.search(QUERY, limit=51)[:50]
+        assert shown == [(each.path, each.start_line, each.end_line) for each in expected]
+
+
+@pytest.mark.usefixtures("quiet_git")
+async def test_a_result_reaches_a_preset(sample: Path) -> None:
+    async with opened(sample) as driven:
+        await driven.type(QUERY)
+        await driven.press("enter", "a")
+        await driven.type("wal")
+        await driven.press("enter")
+        await driven.until(lambda: "is in the preset wal" in driven.said)
+        hit = driven.screen.results.selected
+        assert hit is not None and hit.result.path in (sample / "presets" / "wal.md").read_text(
+            encoding="utf-8"
+        )
+        await driven.press("a")
+        await driven.type("../wal")
+        await driven.press("enter")
+        await driven.until(lambda: "is no name of a preset" in driven.said)
+
+
+async def test_read_only_searches_and_refuses_presets(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        engine.refresh_index()
+    async with opened(sample, read_only=True) as driven:
+        await driven.type(QUERY)
+        await driven.press("enter", "a")
+        assert driven.state.hits and "the workspace is read-only" in driven.said
+        assert not (sample / "presets" / "wal.md").exists()
+
+
+async def test_a_missing_index_is_said_and_comes_back(sample: Path) -> None:
+    async with opened(sample) as driven:
+        (sample / "memory.db").unlink()
+        await driven.type(QUERY)
+        await driven.until(lambda: driven.state.status is not None and driven.state.status.state == "ready")
+        await driven.until(lambda: bool(driven.state.hits) and driven.state.hits[0].result.source == "index")

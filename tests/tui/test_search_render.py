@@ -1,0 +1,272 @@
+"""How results, preview, reasons and overview are drawn: what they say, and that they keep to their width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.search.reports import IndexStatus
+from engine.search.results import SearchResult, Share
+from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SESSION, FakeSearch
+from tui.draw import FILL, Row
+from tui.editor import editor_command
+from tui.render.search_hits import hit_of, hit_rows, lines_of, place_of, title_of
+from tui.render.search_overview import (
+    KINDS,
+    Inventory,
+    draw_how,
+    draw_nothing,
+    draw_overview,
+    draw_trouble,
+    notice,
+)
+from tui.render.search_passage import draw_passage, read_passage
+from tui.render.search_signs import BACK
+from tui.render.search_why import LABEL, draw_why, hundredths, plain_ranks, plain_shares, signed
+from tui.render.search_words import Words
+from tui.roles import PLAIN
+
+WORDS = Words("connection pool timeout")
+
+
+def text_of(rows: list[Row]) -> str:
+    return "\n".join(row.text.rstrip() for row in rows)
+
+
+def marked_in(rows: list[Row]) -> list[str]:
+    return [text for row in rows for text, style in row.pieces if style.bold and style.underline]
+
+
+@pytest.mark.parametrize("lines", [2, 3])
+@pytest.mark.parametrize("width", [40, 56, 76, 99, 196])
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.path.rpartition("/")[2])
+def test_a_result_takes_its_lines_and_no_more_cells(result: SearchResult, width: int, lines: int) -> None:
+    rows = hit_rows(hit_of(7, result, WORDS), width, lines, PLAIN, chosen=True)
+    assert len(rows) == lines
+    assert all(row.cells <= width for row in rows)
+    assert rows[0].text.lstrip().startswith("7 ") and rows[0].text.rstrip().endswith(
+        signed(round(100 * result.score))
+    )
+
+
+def test_words_are_marked_in_all_their_forms_where_they_can_be_seen() -> None:
+    rows = hit_rows(hit_of(1, RESULTS[1], WORDS), 60, 3, PLAIN)
+    assert marked_in(rows) and {word.rstrip("s") for word in marked_in(rows)} <= {"connection", "pool"}
+    assert "…" in rows[-1].text  # the words stand behind what has room
+
+
+def test_a_session_is_named_by_its_id_and_what_it_is_about() -> None:
+    assert title_of(RESULTS[0]) == "pool-exhausted › 09:31 — agent"
+    assert place_of(RESULTS[0]) == "ses_7c41d0aa:19-25"
+    assert place_of(RESULTS[1]) == f"{DECISIONS}:4-6"
+    assert lines_of(replace(RESULTS[1], end_line=4)) == "4"
+    assert title_of(replace(RESULTS[1], heading="")) == "decisions"
+
+
+def test_matched_and_missing_words_are_told_apart_by_their_stems() -> None:
+    hit = hit_of(1, RESULTS[1], Words("connections pooling zeppelin timeout"))
+    assert hit.matched == ("connections", "pooling") and hit.missing == ("zeppelin", "timeout")
+
+
+def test_words_of_the_file_name_count_as_matched() -> None:
+    hit = hit_of(1, replace(RESULTS[1], text="nothing", heading=""), Words("decisions"))
+    assert hit.matched == ("decisions",)
+
+
+@given(
+    parts=st.lists(st.floats(-0.3, 1, allow_nan=False), min_size=1, max_size=8),
+)
+def test_shown_parts_always_add_up_to_the_shown_score(parts: list[float]) -> None:
+    numbers, total = hundredths(parts, sum(parts))
+    assert sum(numbers) == total == round(sum(parts) * 100)
+    assert all(abs(number - part * 100) <= 1 for number, part in zip(numbers, parts, strict=True))
+
+
+@pytest.mark.parametrize("width", [40, 56, 76, 116, 196])
+@pytest.mark.parametrize("tight", [False, True])
+def test_bars_follow_one_another_up_to_the_score(width: int, tight: bool) -> None:
+    hit = hit_of(1, RESULTS[0], WORDS)
+    rows = draw_why(hit, width, PLAIN, tight=tight)
+    assert all(row.cells <= width for row in rows)
+    ends = 0
+    for row, share in zip(rows, RESULTS[0].shares, strict=False):
+        assert row.text.startswith(share.name)
+        bar = row.text[LABEL:]
+        assert bar.index(FILL) == ends
+        ends = bar.rindex(FILL) + 1
+    assert ("score" in text_of(rows)) is not tight
+    assert "by words 1" in text_of(rows) and "by meaning 2" in text_of(rows)
+    assert "✓ timeout" in text_of(rows) and "lacks" not in text_of(rows)
+
+
+def test_what_counts_against_a_result_leads_back() -> None:
+    rows = draw_why(hit_of(1, RESULTS[1], WORDS), 76, PLAIN)
+    last = next(row.text for row in rows if row.text.startswith("recency"))
+    before = next(row.text for row in rows if row.text.startswith("use"))
+    assert BACK in last and "−.02" in last
+    assert last.rindex(BACK) == before.rindex(FILL)
+    assert "✗ timeout" in text_of(rows)
+
+
+def test_without_parts_ranks_and_words_are_the_reason() -> None:
+    text = text_of(draw_why(hit_of(3, replace(RESULTS[8], shares=()), WORDS), 76, PLAIN))
+    assert FILL not in text and "by words –" in text and "by meaning 9" in text and "✗ connection" in text
+
+
+def test_very_many_words_are_cut_and_counted() -> None:
+    words = Words(" ".join(f"word{number}" for number in range(60)))
+    rows = draw_why(hit_of(1, RESULTS[0], words), 40, PLAIN)
+    assert all(row.cells <= 40 for row in rows) and "more" in rows[-1].text
+
+
+def test_plain_shares_and_ranks_for_the_command_line() -> None:
+    assert plain_shares(RESULTS[1]) == "words .31 + meaning .26 + use .06 − recency .02 = .61"
+    assert plain_ranks(RESULTS[1]) == "rank 3 by words, 1 by meaning"
+    assert plain_ranks(RESULTS[8]) == "rank – by words, 9 by meaning"
+    assert plain_shares(replace(RESULTS[0], shares=())) == ""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> FakeSearch:
+    for path, text in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    return FakeSearch(tmp_path)
+
+
+@pytest.mark.parametrize("width", [30, 56, 116])
+def test_the_preview_numbers_the_lines_and_tells_inside_from_around(files: FakeSearch, width: int) -> None:
+    passage = read_passage(hit_of(1, RESULTS[0], WORDS), WORDS, files)
+    assert [line.number for line in passage.lines if line.inside] == list(range(19, 26))
+    assert passage.lines[0].number == 1 and passage.lines[-1].number == 31 and not passage.note
+    rows, first = draw_passage(passage, width, PLAIN)
+    assert all(row.cells <= width for row in rows)
+    assert rows[first].text.startswith("19 ▎")
+    assert sum("▎" in row.text for row in rows) >= 7
+    assert "timeout" in marked_in(rows)
+
+
+def test_the_preview_keeps_the_indent_of_code(files: FakeSearch) -> None:
+    (files.root / DECISIONS).write_text("a\nb\nc\n    deep(\n        deeper)\nend\n", encoding="utf-8")
+    result = replace(RESULTS[1], text="    deep(\n        deeper)\nend")
+    rows, _first = draw_passage(read_passage(hit_of(1, result, WORDS), WORDS, files), 60, PLAIN)
+    assert "4 ▎     deep(" in text_of(rows) and "5 ▎         deeper)" in text_of(rows)
+
+
+def test_a_marked_word_does_not_come_apart_from_what_follows_it(files: FakeSearch) -> None:
+    (files.root / DECISIONS).write_text("aaaa bbbb pool's own\n", encoding="utf-8")
+    result = replace(RESULTS[1], start_line=1, end_line=1, text="aaaa bbbb pool's own")
+    rows, _first = draw_passage(read_passage(hit_of(1, result, WORDS), WORDS, files), 4 + 14, PLAIN)
+    assert [row.text[4:].rstrip() for row in rows] == ["aaaa bbbb", "pool's own"]
+    assert marked_in(rows) == ["pool"]
+
+
+def test_line_ends_and_a_byte_order_mark_do_not_make_a_file_another(files: FakeSearch) -> None:
+    data = FILES[DECISIONS].replace("\n", "\r\n").encode("utf-8-sig")
+    (files.root / DECISIONS).write_bytes(data)
+    assert not read_passage(hit_of(1, RESULTS[1], WORDS), WORDS, files).note
+
+
+def test_of_a_session_log_the_turn_is_shown(files: FakeSearch) -> None:
+    result = replace(RESULTS[0], path="raw/conversations/x.jsonl")
+    passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
+    assert "lines 19-25" in passage.note and passage.lines[0].number == 0 and not files.asked("read")
+    rows, _first = draw_passage(passage, 60, PLAIN)
+    assert "The backfill opens" in text_of(rows)
+
+
+def test_very_long_lines_are_cut_and_counted(files: FakeSearch) -> None:
+    (files.root / SESSION).write_text("x" * 9000, encoding="utf-8")
+    result = replace(RESULTS[0], start_line=1, end_line=1, text="x" * 9000)
+    passage = read_passage(hit_of(1, result, WORDS), WORDS, files)
+    assert passage.lines[0].text.endswith("… 5,000 more")
+
+
+@pytest.mark.parametrize("width", [20, 56, 116])
+def test_the_overview_counts_by_kind(width: int) -> None:
+    inventory = Inventory(READY, {"journal": 10, "conversation": 13})
+    rows = draw_overview(inventory, "", width, PLAIN)
+    assert all(row.cells <= max(width, 24) for row in rows)
+    text = text_of(rows)
+    assert "23 files" in text and "journal" in text and "identity" not in text
+    only = text_of(draw_overview(inventory, "identity", 116, PLAIN))
+    assert "only identity" in only and "esc searches all" in only
+
+
+@pytest.mark.parametrize(("width", "height"), [(76, 8), (56, 11), (52, 38)])
+def test_every_kind_has_room_on_every_screen(width: int, height: int) -> None:
+    files = {kind: number * 100 for number, kind in enumerate(KINDS, 1)}
+    rows = draw_overview(Inventory(READY, files), "", width, PLAIN, height)
+    assert len(rows) <= height and all(row.cells <= width for row in rows)
+    assert all(name in text_of(rows) for name in KINDS.values()) and "1,000" in text_of(rows)
+
+
+def test_files_that_cannot_be_indexed_are_counted() -> None:
+    from engine.search.reports import Skipped
+
+    status = replace(READY, skipped=(Skipped("knowledge/a.md", "is no text"),))
+    assert "1 file cannot be indexed" in text_of(
+        draw_overview(Inventory(status, {"journal": 1}), "", 76, PLAIN)
+    )
+
+
+def test_how_to_search_does_not_promise_meaning_without_vectors() -> None:
+    assert "means the same" in text_of(draw_how(76, PLAIN, meaning=True))
+    assert "means the same" not in text_of(draw_how(76, PLAIN, meaning=False))
+
+
+@pytest.mark.parametrize(
+    ("status", "read_only", "words", "urgent"),
+    [
+        (None, False, "", False),
+        (READY, False, "", False),
+        (BUILDING, False, "being made: the files themselves are searched until it is back", True),
+        (BUILDING, True, "being made: the files themselves are searched, by words alone", True),
+        (
+            IndexStatus("broken", "it is damaged", trouble="no space"),
+            False,
+            "cannot be made anew: no space",
+            True,
+        ),
+        (replace(READY, without_vectors="no model"), False, "by words alone: no model", False),
+        (replace(READY, vectors_coming="40 of 312"), False, "by meaning in part: 40 of 312", False),
+    ],
+)
+def test_the_notice_says_what_the_results_suffer_from(
+    status: IndexStatus | None, read_only: bool, words: str, urgent: bool
+) -> None:
+    said = notice(status, read_only=read_only)
+    assert words in said[0] and bool(words) == bool(said[0]) and said[1] is urgent
+
+
+def test_signs_alone_are_no_words() -> None:
+    text = text_of(draw_nothing("?!", "", 0, False, READY, 76, PLAIN))
+    assert "at least one letter or digit" in text
+
+
+def test_trouble_is_told_in_full() -> None:
+    rows = draw_trouble("memory.db: " + "very long " * 30, 40, PLAIN)
+    assert all(row.cells <= 40 for row in rows) and text_of(rows).count("very") == 30
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [
+        ("vim -p", ["vim", "-p", "+12", "/w/a.md"]),
+        ("/usr/bin/nano", ["/usr/bin/nano", "+12", "/w/a.md"]),
+        ("code --wait", ["code", "--wait", "--goto", "/w/a.md:12"]),
+        ("hx", ["hx", "/w/a.md:12"]),
+        ("myedit", ["myedit", "/w/a.md"]),
+    ],
+)
+def test_editors_are_sent_to_the_line_as_each_of_them_takes_it(editor: str, words: list[str]) -> None:
+    assert editor_command(Path("/w/a.md"), {"EDITOR": editor}, line=12) == words
+
+
+def test_a_share_nobody_knows_yet_is_drawn_all_the_same() -> None:
+    result = replace(RESULTS[0], shares=(Share("words", 0.5), Share("luck", 0.3)), score=0.8)  # type: ignore[arg-type]
+    assert "luck" in text_of(draw_why(hit_of(1, result, WORDS), 120, PLAIN))

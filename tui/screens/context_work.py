@@ -1,0 +1,184 @@
+"""What the context screen asks of the engine, off the screen's thread, and the messages that come back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+
+from tui.bridge import EventBridge
+from tui.lanes import Lane
+from tui.messages import EventsArrived
+from tui.render.context_difference import Comparison, compare
+from tui.render.context_prompt import Placed, place
+from tui.session import WorkbenchEngine
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+
+LEAVE_S = 0.1
+"""How long leaving the screen waits for each lane at most."""
+
+
+@dataclass
+class Ready(Message):
+    """A prompt can be shown."""
+
+    placed: Placed
+
+
+@dataclass
+class Bare(Message):
+    """The prompt without a message was compiled, or could not be."""
+
+    compiled: Compiled | None = None
+    problem: str = ""
+
+
+@dataclass
+class Numbered(Message):
+    """The lines of its file for each line of a section."""
+
+    placed: Placed
+    index: int
+    lines: tuple[int, ...]
+
+
+@dataclass
+class Compared(Message):
+    """A prompt was compared with the one before it; ``None`` where there is none, or a problem with it."""
+
+    compiled: Compiled
+    comparison: Comparison | None = None
+    problem: str = ""
+
+
+@dataclass
+class Kept(Message):
+    """A prompt was written into a file; ``taken`` where the name is, so that nothing was."""
+
+    path: str
+    taken: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberWish:
+    """The section whose lines are asked for."""
+
+    placed: Placed
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompareWish:
+    """What is compared: a prompt with that of the message before ``key``, or with that of ``key`` itself."""
+
+    compiled: Compiled
+    key: str
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeepWish:
+    """The text that is to be written, and where."""
+
+    path: str
+    text: str
+    replace: bool = False
+
+
+class ContextWork:
+    """Owns the lanes between screen and engine. Every method returns at once.
+
+    Args:
+        engine: What is asked.
+        post: Takes messages from any thread.
+    """
+
+    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
+        self._engine = engine
+        self._send = post
+        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
+        self._unsubscribe: Callable[[], None] | None = None
+        self._places: Lane[Compiled, Placed] = Lane(
+            _place,
+            lambda _compiled, placed: self._post(Ready(placed)),
+            lambda _compiled, _error: None,  # nothing is read
+        )
+        self._bare: Lane[None, Compiled] = Lane(
+            lambda _none: engine.try_message("", ask=False)[1],
+            lambda _none, compiled: self._post(Bare(compiled)),
+            lambda _none, error: self._post(Bare(problem=error)),
+        )
+        self._numbers: Lane[NumberWish, tuple[int, ...]] = Lane(
+            lambda wish: engine.lines_of(wish.placed.compiled.sections[wish.index]),
+            lambda wish, lines: self._post(Numbered(wish.placed, wish.index, lines)),
+            lambda wish, _error: self._post(Numbered(wish.placed, wish.index, ())),
+        )
+        self._compares: Lane[CompareWish, Comparison | None] = Lane(
+            self._compare,
+            lambda wish, comparison: self._post(Compared(wish.compiled, comparison)),
+            lambda wish, error: self._post(Compared(wish.compiled, problem=error)),
+        )
+        self._writes: Lane[KeepWish, bool] = Lane(
+            lambda wish: engine.keep_prompt(wish.path, wish.text, replace=wish.replace),
+            lambda wish, done: self._post(Kept(wish.path, taken=not done)),
+            lambda wish, error: self._post(Kept(wish.path, problem=error)),
+        )
+        self._reading: tuple[Lane[Any, Any], ...] = (self._places, self._bare, self._numbers, self._compares)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way."""
+        return any(lane.busy for lane in (*self._reading, self._writes))
+
+    def start(self) -> None:
+        """Listens to the engine."""
+        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
+
+    def stop(self) -> None:
+        """Stops listening. A file that is on its way is still written."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        for lane in self._reading:
+            lane.stop(LEAVE_S)
+
+    def place(self, compiled: Compiled) -> None:
+        """Makes a prompt ready to be shown, the newest wish first: ``Ready``."""
+        self._places.ask(compiled)
+
+    def bare(self) -> None:
+        """Compiles the prompt without a message: ``Bare``."""
+        self._bare.ask(None)
+
+    def number(self, wish: NumberWish) -> None:
+        """Looks up the lines of a section's file, the newest wish first: ``Numbered``."""
+        self._numbers.ask(wish)
+
+    def compare(self, wish: CompareWish) -> None:
+        """Compares a prompt with an earlier one, the newest wish first: ``Compared``."""
+        self._compares.ask(wish)
+
+    def keep(self, wish: KeepWish) -> None:
+        """Writes a prompt into a file: ``Kept``."""
+        self._writes.ask(wish)
+
+    def _compare(self, wish: CompareWish) -> Comparison | None:
+        engine = self._engine
+        before = engine.compile_of(wish.key) if wish.with_key else engine.compile_before(wish.key)
+        return compare(before, wish.compiled, tried=wish.with_key) if before is not None else None
+
+    def _post(self, message: Message) -> None:
+        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
+            self._send(message)
+
+
+def _place(compiled: Compiled) -> Placed:
+    from engine.context.tokens import count  # noqa: PLC0415 — brings the vocabulary
+
+    return place(compiled, count)

@@ -1,0 +1,139 @@
+"""When the search screen searches: while somebody types, when files change, when the index comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from tui.render.search_overview import Inventory
+from tui.screens.search_work import Answered
+
+if TYPE_CHECKING:
+    from tui.screens.search import SearchScreen
+
+TYPING_S = 0.12
+"""How long the typing must rest before it is searched for."""
+PATIENCE_S = 0.3
+"""How long an answer may take before the screen says that it is being waited for."""
+BURST_S = 1.0
+"""How long news may gather before the search is repeated; the index needs a moment to know them."""
+POLL_S = 1.0
+"""How often an index that is being made is looked at."""
+
+
+class SearchFlow:
+    """The timers of one search screen, and what its answers lead to."""
+
+    def __init__(self, screen: SearchScreen) -> None:
+        self.screen = screen
+        self._typing: Timer | None = None
+        self._patience: Timer | None = None
+        self._burst: Timer | None = None
+        self._poll: Timer | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a pause in typing or the end of a burst is being waited for."""
+        return self._typing is not None or self._burst is not None
+
+    def typed(self, query: str) -> None:
+        """Takes what stands in the line; it is searched for when the typing rests."""
+        screen, state = self.screen, self.screen.state
+        before = state.asked
+        if not state.ask(query):
+            return
+        self._rest()
+        if state.asked:
+            self._typing = screen.set_timer(TYPING_S, self.search)
+        else:
+            screen.work.forget()
+            screen.work.look()
+        if state.asked is not before or state.phase != "found":
+            screen.show()
+
+    def at_once(self) -> None:
+        """Searches for what was typed last without waiting for a pause."""
+        if self._typing is not None:
+            self.search()
+
+    def again(self) -> None:
+        """Searches for the same again."""
+        if self.screen.state.asked:
+            self.screen.state.pending = True
+            self.search()
+
+    def search(self) -> None:
+        """Looks for what is wanted now; an answer to anything older is dropped when it comes."""
+        self._rest()
+        if not self.screen.state.asked:
+            self.screen.work.forget()
+            return
+        self.screen.work.search(self.screen.state.wish)
+        if self._patience is None:
+            self._patience = self.screen.set_timer(PATIENCE_S, self._still_pending)
+
+    def _rest(self) -> None:
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+
+    def _still_pending(self) -> None:
+        self._patience = None
+        state = self.screen.state
+        if state.pending and not state.slow:
+            state.slow = True
+            self.screen.show()
+
+    def answered(self, answered: Answered) -> None:
+        """An answer came."""
+        if self.screen.state.take(answered.wish, answered.answer, answered.problem):
+            self._watch_index()
+            self.screen.show()
+            self.read_selected()
+
+    def read_selected(self) -> None:
+        """Reads the selected result's surroundings, unless they are in view."""
+        screen, state = self.screen, self.screen.state
+        selected = screen.results.selected
+        if selected is not None and (state.passage is None or state.passage.hit != selected):
+            screen.work.read(selected, state.query)
+
+    def looked(self, inventory: Inventory) -> None:
+        """What can be searched is known; an index that came back is asked at once."""
+        state = self.screen.state
+        before, state.inventory = state.status, inventory
+        self._watch_index()
+        self.screen.show()
+        if (
+            before is not None
+            and before.state != "ready"
+            and inventory.status.state == "ready"
+            and state.asked
+        ):
+            self.screen.work.search(state.wish)
+
+    def _watch_index(self) -> None:
+        """Looks at an index that is being made until it is there."""
+        status = self.screen.state.status
+        wanted = status is not None and status.state != "ready" and not status.trouble
+        if wanted and self._poll is None:
+            self._poll = self.screen.set_interval(POLL_S, self.screen.work.look)
+        elif not wanted and self._poll is not None:
+            self._poll.stop()
+            self._poll = None
+
+    def events_arrived(self) -> None:
+        """Files changed, or the index did: searches again when it has gone quiet."""
+        if self._burst is None:
+            self._burst = self.screen.set_timer(BURST_S, self._take_burst)
+
+    def _take_burst(self) -> None:
+        self._burst = None
+        screen = self.screen
+        burst = screen.work.bridge.take()
+        if not burst.parts and burst.progress is None:
+            return
+        screen.work.look()
+        if screen.state.asked and not screen.state.pending:
+            screen.work.search(screen.state.wish)
