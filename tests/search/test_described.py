@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import apsw
 import pytest
 
@@ -15,16 +18,17 @@ def connection() -> apsw.Connection:
     """An index of one file with two turns."""
     connection = apsw.Connection(":memory:")
     schema.migrate(connection)
-    file = dict.fromkeys(("session_id", "title", "tags", "sha256", "skipped", "digest"), "") | {
+    file: dict[str, str | int] = {
         "path": "conversations/a.md",
         "category": "conversation",
         "date": "2026-02-16",
     }
-    file |= dict.fromkeys(("size", "mtime_ns", "read_ns", "line_count", "chunk_count"), 0)
-    connection.execute(
-        f"INSERT INTO files (id, {', '.join(file)}) VALUES (1, {', '.join('?' * len(file))})",
-        [*file.values()],
-    )
+    for name in ("session_id", "title", "tags", "sha256", "skipped", "digest"):
+        file[name] = ""
+    for name in ("size", "mtime_ns", "read_ns", "line_count", "chunk_count"):
+        file[name] = 0
+    columns, marks = ", ".join(file), ", ".join("?" * len(file))
+    connection.execute(f"INSERT INTO files (id, {columns}) VALUES (1, {marks})", [*file.values()])
     for number, text in enumerate(("Ann: The heron stands.\nIt waits.", "A trout."), 1):
         connection.execute(
             "INSERT INTO chunks (id, file_id, position, start_line, end_line, speaker, date, heading, about,"
@@ -34,9 +38,8 @@ def connection() -> apsw.Connection:
     return connection
 
 
-def chosen(chunk: int = 1, **values: object) -> Chosen:
-    known: dict[str, object] = {"score": 0.5, "lexical_rank": 1, "vector_rank": None, "cosine": None}
-    return Chosen(chunk, **(known | values))  # type: ignore[arg-type]
+def chosen(chunk: int = 1, **values: Any) -> Chosen:
+    return replace(Chosen(chunk, 0.5, 1, None, None), **values)
 
 
 def shares(**values: float) -> tuple[Share, ...]:
@@ -113,9 +116,9 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
     ],
 )  # fmt: skip
 def test_why_is_one_sentence(
-    terms: tuple[str, ...], one: dict[str, object], said: str, connection: apsw.Connection
+    terms: tuple[str, ...], one: dict[str, Any], said: str, connection: apsw.Connection
 ) -> None:
-    assert why(connection, terms, chosen(**one)) == said
+    assert why(connection, terms, replace(chosen(), **one)) == said
 
 
 def test_what_a_score_is_made_of_is_said_with_its_sign() -> None:

@@ -139,7 +139,7 @@ _DAYS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=100)
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_give_what_the_rules_say(
     made: tuple[Memory, list[FileRow]],
@@ -187,7 +187,7 @@ def _is_clear(corpus: Sequence[FileRow], asked: Asked) -> bool:
     return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_where_chunks_lie_changes_nothing_at_all(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
@@ -207,7 +207,7 @@ def _values(one: Found) -> tuple[float, ...]:
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_few_are_the_first_of_many(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
@@ -324,7 +324,7 @@ def test_the_weights_are_those_asked_for() -> None:
         assert one.meaning == pytest.approx(whole[number].meaning / 4)
 
 
-@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 96, 100, 192])
+@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
 def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
     chance = numpy.random.default_rng(dimensions)
     vectors = chance.integers(-127, 128, (200, dimensions))

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
+import numpy
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from engine.search.index import SearchIndex
 from engine.search.resident import image, resident
 from engine.search.resident.image import NAME
 from engine.search.resident.resident import Resident
+from engine.search.resident.segment import FileRow
 from engine.search.results import SearchResult
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -32,13 +35,19 @@ from tests.search.arrays import assert_same
 from tests.search.conftest import Open
 from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 
+if TYPE_CHECKING:
+    from engine.search.embeddings import Floats
+
 TODAY = date(2026, 3, 1)
 ROOT = Path(__file__).parents[2]
 QUERIES = ("heron trout", "rye bread", "plain files", "who is Ann", "2026-02-16", "entry 7", "last month")
 
 
-def new_index(workspace: Workspace, embedder: BagOfWords | None = None, **more: bool) -> SearchIndex:
-    return SearchIndex(workspace, Files(workspace), SearchSettings(), embedder or BagOfWords(64), **more)
+def new_index(
+    workspace: Workspace, embedder: BagOfWords | None = None, *, read_only: bool = False
+) -> SearchIndex:
+    files = Files(workspace)
+    return SearchIndex(workspace, files, SearchSettings(), embedder or BagOfWords(64), read_only=read_only)
 
 
 def answers(index: SearchIndex, limit: int = 20) -> list[list[SearchResult]]:
@@ -81,7 +90,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     read: list[int] = []
     files = resident._files
 
-    def counted(connection: apsw.Connection, after: int) -> Iterator[resident.FileRow]:
+    def counted(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
         found = list(files(connection, after))
         read.append(len(found))
         return iter(found)
@@ -533,6 +542,22 @@ def test_vectors_of_any_length(dimensions: int, filled: Workspace, open_index: O
     index.refresh()
     assert index.search("rye bread caraway")[0].path == "knowledge/journal/2026-02-16.md"
     assert answers(index) == fresh_answers(filled, BagOfWords(dimensions))
+
+
+@pytest.mark.parametrize(
+    "row", [[numpy.nan] * 64, [numpy.inf] * 64, [1.0] * 3, [0.0] * 64], ids=["nan", "inf", "short", "zero"]
+)
+def test_a_model_that_gives_nonsense_leaves_search_by_words(
+    row: list[float], rich: Workspace, open_index: Open
+) -> None:
+    class Nonsense(BagOfWords):
+        def embed(self, texts: Sequence[str]) -> Floats:
+            return numpy.array([row] * len(texts), dtype=numpy.float32)
+
+    found = open_index(rich, Nonsense(64)).search("rye bread", today=TODAY)
+    assert found == open_index(rich).search("rye bread", today=TODAY)
+    assert found[0].source == "index"
+    assert found[0].path == "knowledge/journal/2026-02-16.md"
 
 
 # Damage that the copy in memory would hide

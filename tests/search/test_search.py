@@ -278,7 +278,7 @@ def test_ten_thousand_odd_texts_can_be_asked(filled: Workspace, open_index: Open
     started = time.monotonic()
     for _ in range(10_000):
         query = chance.choice(["", " "]).join(chance.choices(_PARTS, k=chance.randrange(1, 7)))
-        results = index.search(query, 3)
+        results = index.search(query, 3, in_full=chance.random() < 0.5)
         assert all(one.source == "index" and 0 < one.score <= 1 for one in results), query
     assert time.monotonic() - started < 60
     assert index.verify(repair=False).sound

@@ -68,7 +68,7 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     days = days_in(question.query, question.today)
     asked = Asked(
         terms=resident.numbers(question.terms),
-        vector=question.vector,
+        vector=_usable(question.vector, view),
         limit=question.limit,
         words=words,
         meaning=meaning,
@@ -94,6 +94,15 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         for one in found[: question.limit]
     ]
     return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
+
+
+def _usable(vector: Floats | None, view: View) -> Floats | None:
+    """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
+        return None
+    return vector
 
 
 def _rounded(found: Found) -> float:

@@ -21,10 +21,10 @@ from typing import Any
 import numpy
 
 from engine.activation.fusion.fitted import Embedding
-from engine.activation.fusion.minilm import SHARE
 from engine.activation.fusion.training import network, sentences, vectors
 from engine.activation.fusion.training.sets import SETS, ActivationSet, read_sets
 from engine.activation.fusion.training.workspaces import SHARES, Lessons, lessons, workspaces
+from engine.meaning.minilm import SHARE
 from engine.meaning.vectors import TokenVectors
 
 VERSION = "2"
