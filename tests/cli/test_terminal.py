@@ -65,6 +65,9 @@ class Terminal:
             if condition(self.text):
                 return self.text
             if not self.process.isalive():
+                self.pump(1.0)  # what it had written before it ended
+                if condition(self.text):
+                    return self.text
                 break
         pytest.fail(f"{what} did not show:\n{self.text}")
 

@@ -18,6 +18,7 @@ from tests.tui.context_data import candidate, candidates, compiled_of, huge, pro
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tui.widgets.bars import Footer
 
 TOO_MUCH = BudgetError(
     "the message takes 9,000 tokens", where="context_compiler.token_budget", cure="shorten the message"
@@ -263,3 +264,11 @@ async def test_too_small_a_terminal_says_what_it_needs(run: Run, size: tuple[int
         await driven.pilot.resize_terminal(120, 40)
         await driven.settle()
         assert REVIEW in driven.text and driven.in_use() == "sections"
+
+
+async def test_what_comes_in_while_the_screen_is_taken_down_is_for_nobody(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.screen.query_one(Footer).remove()
+        driven.screen.follow()
+        await driven.pilot.pause()
+        assert driven.screen.gone

@@ -115,8 +115,8 @@ class ContextScreen(Commanded):
 
     @property
     def gone(self) -> bool:
-        """Whether it was left; what comes in after that is for nobody."""
-        return self not in self.app.screen_stack
+        """Whether it was left, or is being taken down; what comes in after that is for nobody."""
+        return self not in self.app.screen_stack or not self.query(Footer)
 
     # What is on the screen
 
