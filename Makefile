@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 DATA ?=
 ARGS ?=
 
-.PHONY: run test lint bench snapshots setup setup-dev clean help
+.PHONY: run test explore lint bench snapshots setup setup-dev clean help
 
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
 	@echo "make test       tests, lint, types and import contracts"
+	@echo "make explore    the tests of generated input, with input never tried before"
 	@echo "make lint       lint, types and import contracts"
 	@echo "make bench      benchmarks (DATA=folder with the benchmark data)"
 	@echo "make snapshots  redraw the screens in snapshots/"
@@ -36,6 +37,9 @@ run: setup
 
 test: lint
 	@$(BIN)/python -m pytest -n auto
+
+explore: setup-dev
+	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=explore
 
 lint: setup-dev
 	@$(BIN)/ruff check .

@@ -9,8 +9,15 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from engine.initialise import initialise
+
+# The same examples on every machine and on every run, so that a change is what turns a test red; `make explore`
+# looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
+settings.load_profile("same")
 
 SAMPLE_DAY = date(2026, 6, 12)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.context.delimiters import marker, one_line, outside
 from engine.search.results import SearchResult
@@ -81,7 +82,11 @@ def _follows(found: Excerpt, above: Excerpt) -> bool:
 
 def _source(found: Excerpt) -> str:
     """The line that names the file, and the day where the path does not."""
-    path, day = found.result.path, found.result.date
+    return _source_line(found.result.path, found.result.date)
+
+
+@lru_cache(maxsize=4_096)
+def _source_line(path: str, day: str) -> str:
     return marker(path if day in path or day.replace("-", "/") in path else f"{path} · {day}")
 
 

@@ -94,10 +94,11 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
     if root.joinpath(folder).is_symlink():
         return
     pending = [folder]
+    base = str(root)
     while pending:
-        current = pending.pop()
+        current = pending.pop()  # a name, no Path: a compile looks at every folder
         try:
-            entries = list(os.scandir(root / current))
+            entries = list(os.scandir(f"{base}/{current}"))
         except OSError:
             continue
         for entry in entries:

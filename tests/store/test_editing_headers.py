@@ -4,7 +4,7 @@ import difflib
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import DocumentError
@@ -314,6 +314,7 @@ def test_all_but_the_field_stays_byte_for_byte(
         assert all(note.encode() in after_raw for note in notes)
 
 
+@example(b"---\n(:\n---", {"a": []})
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=80), st.dictionaries(_words, _values, min_size=1, max_size=4))
 def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, object]) -> None:
@@ -324,7 +325,10 @@ def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, obje
         return
     document = documents.parse(raw, "a.md")
     assert {key: document.header[key] for key in values} == values
-    assert raw.endswith(body.removeprefix(b"\xef\xbb\xbf"))
+    # Bytes that begin with a header of their own get more lines in it; what comes after one is untouched.
+    before = documents.parse(body, "a.md")
+    assert document.body == before.body
+    assert before.body_line > 1 or raw.endswith(body.removeprefix(b"\xef\xbb\xbf"))
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.search.resident.segment import Floats, Part
+    from engine.search.resident.segment import Floats, Part, Segment
 
 K1 = 1.0
 B = 0.6
@@ -33,11 +33,7 @@ def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
             total += int(part.segment.lengths[part.alive].sum(dtype=numpy.int64))
     mean = total / count if total else 1.0
     scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
-    # Lengths and counts are in fifths.
-    floors = [
-        numpy.float32(5 * K1 * B / mean) * part.segment.extents + numpy.float32(5 * K1 * (1 - B))
-        for part in parts
-    ]
+    floors = [_floors(part.segment, mean) for part in parts]
     for term in terms:
         spans = [_span(part, term) for part in parts]
         holders = sum(_alive_in(part, span) for part, span in zip(parts, spans, strict=True))
@@ -53,6 +49,19 @@ def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
         if part.alive is not None:
             score[~part.alive] = 0.0
     return scores
+
+
+def _floors(segment: Segment, mean: float) -> Floats:
+    """How much each chunk is held back by its length: in fifths, as lengths and counts are."""
+    import numpy  # noqa: PLC0415 — as above
+
+    kept = segment.floors.get(mean)
+    if kept is None:
+        lengths = segment.lengths.astype(numpy.float32)
+        kept = numpy.float32(5 * K1 * B / mean) * lengths + numpy.float32(5 * K1 * (1 - B))
+        segment.floors.clear()
+        segment.floors[mean] = kept
+    return kept
 
 
 def _span(part: Part, term: int) -> tuple[int, int]:

@@ -40,6 +40,8 @@ USE = 0.1
 _MOST_USE = 3.0
 POOL = 400
 """Chunks, at least, whose meaning is looked at exactly; of fewer, all."""
+LEADERS = 128
+"""Of so many with the best own scores, the neighbours are candidates too, whatever their own scores."""
 DECIMALS = 6
 """Of scores that are compared: what differs less is equal."""
 _WIDTH = 64
@@ -115,7 +117,6 @@ class _Scores:
 
     words: Floats
     own: Floats
-    total: Floats
 
 
 def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
@@ -143,7 +144,7 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
         own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
         if asked.days:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
-        scores.append(_Scores(by_bm25, own, _with_neighbours(part.segment, own)))
+        scores.append(_Scores(by_bm25, own))
     candidates = _candidates(parts, scores, max(POOL, 2 * asked.limit))
     columns = [
         _exactly(number, part, score, places, meaning, per_word, named, asked)
@@ -208,21 +209,43 @@ def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
     """The chunks whose speaker the query names."""
     import numpy  # noqa: PLC0415 — as above
 
-    if segment.voices.isdisjoint(named.tolist()):
+    if not _is_spoken(segment, named):
         return slice(0)
     return numpy.flatnonzero(numpy.isin(segment.speakers, named))
 
 
-def _with_neighbours(segment: Segment, own: Floats) -> Floats:
-    """Own scores and those of the neighbours in the same file."""
+def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
+    """Whether the query names anybody who speaks there."""
+    return not segment.voices.isdisjoint(named.tolist())
+
+
+def _around(segment: Segment, own: Floats, places: Any) -> Any:
+    """What some chunks get of the own scores of their neighbours."""
     import numpy  # noqa: PLC0415 — as above
 
-    total = own.copy()
-    for away, (share, beside) in enumerate(zip(NEIGHBOURS, segment.beside, strict=False), 1):
-        given = own * numpy.float32(share)
-        total[away:] += given[:-away] * beside
-        total[:-away] += given[away:] * beside
-    return total
+    steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
+    shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
+    others = places + steps[:, None]
+    within = (others >= 0) & (others < len(own))
+    owners = segment.owners
+    beside = within & (owners.take(others, mode="clip") == owners[places])
+    # One after the other, as a sum over rows is: nothing depends on how many there are.
+    return numpy.add.reduce(own.take(others, mode="clip") * beside * shares[:, None], axis=0)
+
+
+def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
+    """Some places and those of the leaders' neighbours, ascending, each once."""
+    import numpy  # noqa: PLC0415 — as above
+
+    wanted = numpy.zeros(len(segment), dtype=bool)
+    wanted[places] = True
+    owners = segment.owners
+    theirs = owners[leaders]
+    for away in range(1, len(NEIGHBOURS) + 1):
+        for others in (leaders - away, leaders + away):
+            beside = (owners.take(others, mode="clip") == theirs) & (others >= 0) & (others < len(owners))
+            wanted[others[beside]] = True
+    return numpy.flatnonzero(wanted)
 
 
 def _permitted(part: Part, values: Floats) -> Floats:
@@ -243,14 +266,46 @@ def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) ->
             numpy.arange(size) if mask is None else numpy.flatnonzero(mask)
             for size, mask in zip(sizes, masks, strict=True)
         ]
-    totals = [
-        score.total if mask is None else numpy.where(mask, score.total, numpy.float32(0.0))
+    # Few have a chance: those that are good themselves, and those beside the best.
+    own = [
+        score.own if mask is None else numpy.where(mask, score.own, numpy.float32(0.0))
         for score, mask in zip(scores, masks, strict=True)
     ]
-    places = _largest(totals[0] if len(totals) == 1 else numpy.concatenate(totals), count)
+    good = _largest_of(own, count)
+    values = [each[places] for each, places in zip(own, good, strict=True)]
+    least = _least_of_the_best(values, LEADERS)
+    wider = [
+        _with_those_beside(part.segment, places, places[scores_there >= least])
+        for part, places, scores_there in zip(parts, good, values, strict=True)
+    ]
+    totals = [
+        score.own[places] + _around(part.segment, score.own, places)
+        for part, score, places in zip(parts, scores, wider, strict=True)
+    ]
+    return [places[best] for places, best in zip(wider, _largest_of(totals, count), strict=True)]
+
+
+def _largest_of(values: Sequence[Floats], count: int) -> list[Any]:
+    """``_largest`` of all values together, as places in each."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if len(values) == 1:
+        return [_largest(values[0], count)]
+    sizes = [len(each) for each in values]
     ends = numpy.cumsum(sizes)
+    places = _largest(numpy.concatenate(values), count)
     cuts = numpy.searchsorted(places, ends[:-1])
     return [found - start for found, start in zip(numpy.split(places, cuts), ends - sizes, strict=True)]
+
+
+def _least_of_the_best(values: Sequence[Floats], count: int) -> float:
+    """The least of the ``count`` largest of all values; 0 where there are no more."""
+    import numpy  # noqa: PLC0415 — as above
+
+    together = values[0] if len(values) == 1 else numpy.concatenate(values)
+    if len(together) <= count:
+        return 0.0
+    return float(numpy.partition(together, len(together) - count)[len(together) - count])
 
 
 def _largest(total: Floats, count: int) -> Any:
@@ -260,10 +315,11 @@ def _largest(total: Floats, count: int) -> Any:
     if len(total) <= count:
         return numpy.flatnonzero(total > 0)
     # The largest of each group of scores are few: the least of the best of them bounds what to look at.
+    # Whatever lies a whole number of groups apart is one: the largest of many are found side by side.
     groups = len(total) // _WIDTH
     bound = numpy.float32(0.0)
     if groups > count:
-        heads = total[: groups * _WIDTH].reshape(groups, _WIDTH).max(axis=1)
+        heads = total[: groups * _WIDTH].reshape(_WIDTH, groups).max(axis=0)
         bound = numpy.partition(heads, groups - count)[groups - count]
     places = numpy.flatnonzero(total >= bound) if bound > 0 else numpy.flatnonzero(total > 0)
     if len(places) > count:
@@ -295,23 +351,17 @@ def _exactly(
         likeness = meaning.of(cosines)
         likeness[segment.scales[places] == 0] = 0.0
     own = words + likeness
-    spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
-    speaker = numpy.where(spoken, own * numpy.float32(SPEAKER - 1), numpy.float32(0.0))
-    own = own + speaker
-    date = numpy.where(
-        _dated(segment.days[places], asked), own * numpy.float32(DATED - 1), numpy.float32(0.0)
-    )
-    own = own + date
-    every = score.own.copy()
-    every[places] = own
-    around = numpy.zeros(len(places), dtype=numpy.float32)
-    owners = segment.owners
-    for away, share in enumerate(NEIGHBOURS, 1):
-        for step in (-away, away):
-            other = numpy.clip(places + step, 0, len(every) - 1)
-            same = (owners[other] == owners[places]) & (other == places + step)
-            around += every[other] * same * numpy.float32(share)
-    session = _sessions(owners[places], own) * numpy.float32(SESSION)
+    speaker = date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
+    if _is_spoken(segment, named):
+        spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
+        speaker = numpy.where(spoken, own * numpy.float32(SPEAKER - 1), nothing)
+        own = own + speaker
+    if asked.days:
+        date = numpy.where(_dated(segment.days[places], asked), own * numpy.float32(DATED - 1), nothing)
+        own = own + date
+    score.own[places] = own  # nothing but the neighbours looks at it from here on
+    around = _around(segment, score.own, places)
+    session = _sessions(segment.owners[places], own) * numpy.float32(SESSION)
     total = own + around + session
     recency = _faded(part, places, asked) * total
     use = _used(part, places) * total

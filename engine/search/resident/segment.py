@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Ints = NDArray[numpy.int32]
     Bools = NDArray[numpy.bool_]
 
-FARTHEST = 3
-"""Chunks so many places away in their file are neighbours."""
 WEIGHTS = (5, 4, 5)
 """How much a word counts in a chunk's text, its heading and its surroundings, in fifths."""
 _MOST_COUNT = 255
@@ -109,25 +107,9 @@ class Segment:
         return len(self.chunks)
 
     @cached_property
-    def beside(self) -> tuple[Floats, ...]:
-        """For each distance up to ``FARTHEST``: 1 where a chunk and the one behind it share a file, else 0;
-        float32 ``[N - distance]``.
-        """
-        import numpy  # noqa: PLC0415 — only a search needs it
-
-        owners = self.owners
-        return tuple(
-            (owners[away:] == owners[:-away]).astype(numpy.float32)
-            for away in range(1, FARTHEST + 1)
-            if away < len(owners)
-        )
-
-    @cached_property
-    def extents(self) -> Floats:
-        """``lengths`` as float32."""
-        import numpy  # noqa: PLC0415 — as above
-
-        return self.lengths.astype(numpy.float32)
+    def floors(self) -> dict[float, Floats]:
+        """What ranking by words makes of ``lengths``, float32 ``[N]``, for the mean length it had last."""
+        return {}
 
     @cached_property
     def extent(self) -> int:
