@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,6 +13,7 @@ from engine.search import schema
 
 SNIPPET_CHARACTERS = 300
 
+_WORD = re.compile("[a-z0-9]+")
 _CUT = re.compile(r"[.!?…。！？](\s+)|\n")
 
 Spans = list[tuple[int, int, str]]
@@ -59,19 +60,52 @@ class Finder:
         self._stems = stems
         self.stems_of = {term: tuple(stem for _, _, stem in stems(_encoded(term))) for term in terms}
         self._wanted = frozenset[str]().union(*self.stems_of.values())
+        self._beginnings = _beginnings(self._wanted)
+        self._stem_of: dict[str, str] = {}
 
     def find(self, text: str) -> Matches:
         """Where the words stand in a text."""
-        data = _encoded(text)
-        wanted = self._wanted
-        spans = [span for span in self._stems(data) if span[2] in wanted]
+        if self._beginnings and text.isascii():
+            spans = self._in_ascii(text.lower())
+        else:
+            data = _encoded(text)
+            spans = [span for span in self._stems(data) if span[2] in self._wanted]
+            if len(data) != len(text):
+                spans = _in_characters(spans, data)
         if not spans:
             return Matches((), ())
-        if len(data) != len(text):
-            spans = _in_characters(spans, data)
         present = {stem for _, _, stem in spans}
         terms = tuple(term for term, stems in self.stems_of.items() if not present.isdisjoint(stems))
         return Matches(terms, tuple(spans))
+
+    def _in_ascii(self, text: str) -> Spans:
+        """Of a text in lower case only the words that begin like one of the stems are cut and stemmed."""
+        known = self._stem_of
+        spans: Spans = []
+        for beginning in self._beginnings:
+            start = text.find(beginning)
+            while start >= 0:
+                end = start + len(beginning)
+                if not start or not text[start - 1].isalnum():
+                    word = _WORD.match(text, start)[0]  # type: ignore[index]  # a beginning is one
+                    end = start + len(word)
+                    if word not in known:
+                        known[word] = next((stem for _, _, stem in self._stems(word.encode())), "")
+                    if known[word] in self._wanted:
+                        spans.append((start, end, known[word]))
+                start = text.find(beginning, end)
+        return sorted(set(spans))
+
+
+def _beginnings(stems: Collection[str]) -> tuple[str, ...]:
+    """What every word of ASCII with one of the stems begins with; empty where the stems are not ASCII.
+
+    A stem is the beginning of its words, but for its last letter at the most: ``happi`` of happy, ``size`` of
+    sizing.
+    """
+    if not all(stem.isascii() and stem.isalnum() for stem in stems):
+        return ()
+    return tuple(sorted({stem[:-1] or stem for stem in stems}))
 
 
 def _encoded(text: str) -> bytes:
@@ -101,23 +135,41 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
     if len(whole) <= limit:
         return whole
     parts = _parts(text, limit - 2)
-    stems = [
-        {stem for start, end, stem in matches.spans if start < bottom and end > top} for top, bottom in parts
-    ]
-    best, best_key = (0, 1), (-1, False)
-    for first in range(len(parts)):
-        last = first + 1
+    words = _words_of(parts, matches.spans)
+    best, most, last = (0, 0), -1, 0
+    # As many different words as possible; of equals, the earliest. A stretch that does not begin with one of
+    # them is no better than the one that begins with its first.
+    for first in [part for part, there in enumerate(words) if there] or [0]:
+        # The stretch goes on from part to part: its end never moves back.
+        last = max(last, first + 1)
         while last < len(parts) and parts[last][1] - parts[first][0] <= limit - 2:
             last += 1
-        # As many different words as possible; of equals, the earliest that begins with one of them.
-        key = (len(set().union(*stems[first:last])), bool(stems[first]))
-        if key > best_key:
-            best, best_key = (first, last), key
+        within = 0
+        for there in words[first:last]:
+            within |= there
+        if within.bit_count() > most:
+            best, most = (first, last), within.bit_count()
     top, bottom = parts[best[0]][0], parts[best[1] - 1][1]
     shown = " ".join(text[top:bottom].split())
     before = "…" if text[:top].strip() else ""
     after = "…" if text[bottom:].strip() else ""
     return f"{before}{shown}{after}"
+
+
+def _words_of(parts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, str]]) -> list[int]:
+    """Which different words stand in each part, a bit for each. Both come in the order of the text."""
+    bits: dict[str, int] = {}
+    found = [0] * len(parts)
+    at = 0
+    for start, end, stem in spans:
+        while at < len(parts) and parts[at][1] <= start:
+            at += 1
+        bit = bits.setdefault(stem, 1 << len(bits))
+        reached = at
+        while reached < len(parts) and parts[reached][0] < end:
+            found[reached] |= bit
+            reached += 1
+    return found
 
 
 def _parts(text: str, limit: int) -> list[tuple[int, int]]:

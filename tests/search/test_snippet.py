@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import apsw
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,63 @@ def test_words_stand_where_they_are_found(stems: Stems, parts: list[str]) -> Non
     assert [stem for _, _, stem in found.spans] == [
         "e" if part == "é" else "heron" for part in parts if part in ("heron", "Hérons", "é")
     ]
+
+
+_ENDINGS = (
+    *("", "s", "es", "ies", "y", "ied", "ed", "ing", "e", "er", "ly", "ation", "ational", "ization", "izer"),
+    *(
+        "iveness",
+        "fulness",
+        "ousness",
+        "ality",
+        "ivity",
+        "ibility",
+        "ability",
+        "ably",
+        "ement",
+        "ance",
+        "ical",
+    ),
+    *(
+        "icate",
+        "sses",
+        "tted",
+        "pping",
+        "ized",
+        "ating",
+        "bled",
+        "logy",
+        "ism",
+        "ion",
+        "eed",
+        "'s",
+        "_x",
+        "2",
+    ),
+)
+_PLAIN_WORDS = st.builds(
+    str.__add__,
+    st.sampled_from(
+        ["hap", "s", "siz", "rat", "troubl", "relat", "sens", "poss", "hop", "fil", "fe", "agr"]
+    ),
+    st.sampled_from(_ENDINGS),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(_PLAIN_WORDS, min_size=1, max_size=3), st.lists(_PLAIN_WORDS, max_size=30), st.randoms())
+def test_plain_text_is_found_in_as_other_text_is(
+    stems: Stems, terms: list[str], words: list[str], chance: Random
+) -> None:
+    """ASCII takes a shorter way, on which only words that begin like a term are cut and stemmed."""
+    text = "".join(
+        chance.choice([word, word.upper(), word.title()]) + chance.choice([" ", "-", ".\n", "/", "\0"])
+        for word in words
+    )
+    finder = Finder(terms, stems)
+    plain, other = finder.find(text), finder.find(f"{text}é")
+    assert plain.terms == other.terms
+    assert plain.spans == other.spans
 
 
 def test_a_short_text_is_its_own_snippet(stems: Stems) -> None:
