@@ -5,7 +5,7 @@ The activation package knows providers only as a protocol; here, above both, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import DecisionLog
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from engine.flush_log import FlushLog
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
+    from engine.store.change import ChangeCommit
 
 
 def assemble_pipeline(
@@ -185,6 +186,7 @@ def assemble_flusher(
     log: FlushLog,
     settings: Callable[[], FlushSettings],
     *,
+    commit: Callable[[Sequence[str], str], ChangeCommit],
     clock: Callable[[], datetime],
     on_problem: Callable[[str], None],
 ) -> Flusher:
@@ -192,7 +194,16 @@ def assemble_flusher(
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
     from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-    return Flusher(files, conversations, log, settings, completer_for, clock=clock, on_problem=on_problem)
+    return Flusher(
+        files,
+        conversations,
+        log,
+        settings,
+        completer_for,
+        commit=commit,
+        clock=clock,
+        on_problem=on_problem,
+    )
 
 
 def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:

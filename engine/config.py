@@ -121,7 +121,7 @@ class SearchSettings(Settings):
     """How the index finds."""
 
     ranking: Literal["context", "spec"] = "context"
-    """``context`` also counts what stands around a chunk (neighbours, the rest of its session), who speaks
+    """``context`` also counts what stands around a chunk (neighbours, its file as a whole), who speaks
     and the days that the query speaks of. ``spec`` is the specification's merge of two lists."""
     bm25_weight: Annotated[float, Limits(ge=0)] | None = None
     """Weight of the word match; absent: 1, and with ``ranking: spec`` .4."""
@@ -286,7 +286,7 @@ class GitSettings(Settings):
     """What is committed without asking."""
 
     auto_commit: bool = True
-    """Commit a transcript when its session ends, and changes that commands make."""
+    """Commit a transcript when its session ends, notes that a flush takes, and changes that commands make."""
 
 
 @dataclass(frozen=True)

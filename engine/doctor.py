@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.config import SearchSettings
+from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
 from engine.store import documents
@@ -56,6 +56,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_git(repository),
         *_documents(workspace, files, _all_documents(workspace)),
         *_topics(workspace, files),
+        *_presets(files, repository),
         *_index(workspace, files),
         *_machine(workspace),
     )
@@ -140,6 +141,20 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
         yield _finding(problem)
     if not problems:
         yield Finding("ok", "topics: every trigger, pattern and subscription in order")
+
+
+def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
+    from engine.preset_check import check_presets  # noqa: PLC0415 — not needed for --staged
+    from engine.presets import Presets  # noqa: PLC0415 — likewise
+
+    presets = Presets(files, lambda: repository, Config)
+    problems = check_presets(presets, files)
+    for problem in problems:
+        yield _finding(problem)
+    count = len(presets.names())
+    if count and not problems:
+        many = "1 preset" if count == 1 else f"{count} presets"
+        yield Finding("ok", f"{many}: every file and line that they list is there")
 
 
 def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:

@@ -247,21 +247,15 @@ class Engine(Parts):
         engines = partial(Engine.open, local_vectors=True)
         return Revisions(self.files, self.repository, engines=engines, now=self, clock=self.clock)
 
-    def compile_of(self, key: str) -> Compiled | None:
+    def compile_of(self, key: str, *, budget: int | None = None) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
         found = self.turns.asked_at(key)
-        if found is None:
-            return None
-        text, trace, before = found
-        return self.prompts.compile(text, trace, before)
+        return None if found is None else self.prompts.compile(*found, budget=budget)
 
-    def compile_before(self, key: str) -> Compiled | None:
+    def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
         """The prompt for the person's message before the one of ``compile_of``; ``None`` for the first."""
         found = self.turns.asked_before(key)
-        if found is None:
-            return None
-        text, trace, before = found
-        return self.prompts.compile(text, trace, before)
+        return None if found is None else self.prompts.compile(*found, budget=budget)
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
         """The line of its file for each line of a section, 0 for one that stands in none; see ``lines``."""

@@ -113,6 +113,8 @@ def _entry_of_flush(at: datetime, record: FlushRecord) -> FeedEntry:
         said.append(record.error)
     if record.status == "nothing" and not said:
         said.append("nothing worth keeping")
+    if record.redacted:
+        said.append("1 secret redacted" if record.redacted == 1 else f"{record.redacted} secrets redacted")
     return FeedEntry(at, "flush", f"{_turns(record.first, record.last)}: {', '.join(said)}", record.status)
 
 

@@ -2,8 +2,8 @@
 
 Nothing is written that was not checked first, and what is written is only ever added. The order of a flush:
 ask, without any lock; check the reply; under the workspace's lock look whether the turns are still what was
-shown; journal the lines; add each to its file, once; record the flush; drop the journal. Whoever is killed on
-the way leaves a journal, which the next flush finishes before anything else.
+shown; journal the lines; add each to its file, once; commit the files; record the flush; drop the journal.
+Whoever is killed on the way leaves a journal, which the next flush finishes before anything else.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, reco
 from engine.context.history import sizes
 from engine.errors import DocumentError, PathRefused
 from engine.flush_notes import NoteLine, NoteRefused, add, line_for, line_of, projects
+from engine.flush_secrets import without_secrets
+from engine.providers.redaction import redact
 from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from engine.conversations import Conversation, Conversations
     from engine.flush_ask import Asked, Completed, Completer, Question
     from engine.flush_log import FlushLog
+    from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
 JOURNALS = "scratch/flush"
@@ -48,6 +51,7 @@ class Flusher:
         log: The record of flushes.
         settings: Today's settings.
         completer: Who takes notes with these settings; ``None`` when nobody does.
+        commit: Commits files that were written, with a message.
         clock: Now, UTC.
         on_problem: Told of a journal that cannot be read.
     """
@@ -60,10 +64,12 @@ class Flusher:
         settings: Callable[[], FlushSettings],
         completer: Callable[[FlushSettings], Completer | None],
         *,
+        commit: Callable[[Sequence[str], str], ChangeCommit],
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
     ) -> None:
         self.log = log
+        self._commit = commit
         self._files = files
         self._conversations = conversations
         self._settings = settings
@@ -135,14 +141,17 @@ class Flusher:
             if why_not or completer is None:
                 yield self._kept(replace(record, status="unflushed", error=why_not))
                 continue
-            prompt, in_part = prompt_of(part.turns, projects(self._files.workspace))
-            record = replace(record, in_part=in_part, provider=completer.name, model=completer.model)
+            turns, secrets = without_secrets(part.turns)
+            prompt, in_part = prompt_of(turns, projects(self._files.workspace))
+            record = replace(
+                record, in_part=in_part, redacted=secrets, provider=completer.name, model=completer.model
+            )
             answer = self._ask(completer, prompt, settings)
             if answer.completed is None:
                 yield self._kept(replace(record, error=answer.error))
                 why_not = "not asked, because the provider had just failed"
                 continue
-            yield self._noted(conversation, part, record, answer.completed)
+            yield self._noted(conversation, part, turns, record, answer.completed)
 
     def recover(self) -> list[FlushRecord]:
         """Finishes the flushes that were interrupted while they were written down.
@@ -204,9 +213,14 @@ class Flusher:
                 self._under_way.discard(question)
 
     def _noted(
-        self, conversation: Conversation, part: Part, record: FlushRecord, completed: Completed
+        self,
+        conversation: Conversation,
+        part: Part,
+        shown: Sequence[tuple[int, Turn]],
+        record: FlushRecord,
+        completed: Completed,
     ) -> FlushRecord:
-        """Writes down what a reply says."""
+        """Writes down what a reply says about turns as they were shown."""
         record = replace(
             record,
             model=completed.model or record.model,
@@ -219,19 +233,20 @@ class Flusher:
         except BadReply as error:
             return self._kept(replace(record, error=str(error)))
         known = set(projects(self._files.workspace))
-        said = voices(turn for _, turn in part.turns)
+        said = voices(turn for _, turn in shown)
         day = _day_of(conversation, part)
         lines: list[NoteLine] = []
         held: list[HeldNote] = []
         for note in notes:
             project = note.to.partition(":")[2]
-            why = why_held(note, said)
+            text, secrets = redact(note.text)
+            why = "holds what looks like a secret" if secrets else why_held(note, said)
             if not why and project and project not in known:
                 why = f"there is no project {project}"
             if why:
-                held.append(HeldNote(note.to, note.text, why))
+                held.append(HeldNote(note.to, text, why))
                 continue
-            name = _source_name(conversation)
+            name = _source_name(conversation.session_id, conversation.path)
             lines.append(
                 line_for(note.to, note.text, day=day, session=name, first=part.first, last=part.last)
             )
@@ -269,7 +284,10 @@ class Flusher:
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
     def _settle(self, journal: str, record: FlushRecord, lines: Sequence[NoteLine], day: str) -> FlushRecord:
-        """Adds the lines, records the flush and drops its journal; may be repeated. The lock is held."""
+        """Adds the lines, commits their files, records the flush and drops its journal; may be repeated.
+
+        The lock is held.
+        """
         written: list[WrittenNote] = []
         held = list(record.held)
         for line in lines:
@@ -283,10 +301,14 @@ class Flusher:
         places = {line.id: line_of(self._files, line) for line in lines}
         items = tuple(replace(note, line=places[note.id]) for note in written)
         record = replace(record, status="flushed" if items else "nothing", items=items, held=tuple(held))
-        if not any(
-            known.id == record.id and known.status in ("flushed", "nothing")
-            for known in self.log.records(record.path)
-        ):
+        if items:
+            done = self._commit(list(dict.fromkeys(note.path for note in items)), _message(record))
+            record = replace(record, commit=done.revision, uncommitted=done.why)
+        for known in self.log.records(record.path):
+            if known.id == record.id and known.status in ("flushed", "nothing"):
+                record = known
+                break
+        else:
             self.log.append(record)
         self._files.remove(journal)
         return record
@@ -300,11 +322,16 @@ def _day_of(conversation: Conversation, part: Part) -> str:
     return f"{conversation.times[part.last - 1 - conversation.first]:%Y-%m-%d}"
 
 
-def _source_name(conversation: Conversation) -> str:
-    """How notes name the conversation: its session, or its file where that has none or an odd one."""
-    if valid_session_id(conversation.session_id):
-        return conversation.session_id
-    return slugify(PurePosixPath(conversation.path).stem)
+def _source_name(session_id: str, path: str) -> str:
+    """How notes name a conversation: its session, or its file where that has none or an odd one."""
+    return session_id if valid_session_id(session_id) else slugify(PurePosixPath(path).stem)
+
+
+def _message(record: FlushRecord) -> str:
+    """What the commit of a flush's notes says (spec 10.1)."""
+    turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
+    name = _source_name(record.session, record.path)
+    return f"memory: notes of {name}, {turns}\n\nSession: {record.path}"
 
 
 def _journal_in(data: bytes) -> tuple[FlushRecord, list[NoteLine], str] | None:

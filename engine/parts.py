@@ -193,7 +193,7 @@ class Parts:
         """The person's own regression suite."""
         from engine.probes.probes import Probes  # noqa: PLC0415 — only where probes are kept or run
 
-        return Probes(self.files, lambda: self.repository, self.clock)
+        return Probes(self.files, lambda: self.repository, lambda: self.config, self.clock)
 
     @part
     def tuning(self) -> Tuning:
@@ -274,12 +274,16 @@ class Parts:
     def flush(self) -> Flusher:
         """Takes notes of turns before they leave the window."""
         from engine.assembly import assemble_flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.store.change import commit_change  # noqa: PLC0415 — likewise
 
         return assemble_flusher(
             self.files,
             self.conversations,
             self.flush_log,
             lambda: self.config.flush,
+            commit=lambda paths, message: commit_change(
+                lambda: self.repository, paths, message, wanted=self.config.git.auto_commit
+            ),
             clock=self.clock,
             on_problem=self.trouble,
         )

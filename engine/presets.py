@@ -5,6 +5,7 @@ A change is written through the workspace's write path and committed like other 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from engine.context.preset import (
 from engine.context.sources import Loaded, ParsedFiles, Reader, WorkspaceSource
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import AutopoiesisError, DocumentError, Problem
+from engine.store.change import commit_change
 from engine.store.documents import edit_header, parse
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Sequence as Items
@@ -118,11 +120,15 @@ class Presets:
         return tuple(name for name, _ in self._active()[0])
 
     def list(self) -> tuple[PresetView, ...]:
-        """Every preset, sorted by name."""
-        return tuple(self.show(name) for name in self.names())
+        """Every preset that can be read, sorted by name; the others are among the ``problems``."""
+        found: list[PresetView] = []
+        for name in self.names():
+            with contextlib.suppress(DocumentError):
+                found.append(self.show(name))
+        return tuple(found)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with ``presets/active``, and files that cannot be presets by their name."""
+        """What is wrong with ``presets/active``, and files that cannot be presets by their name or bytes."""
         names, problems = self._active()
         known = set(self.names())
         gone = [
@@ -135,7 +141,11 @@ class Presets:
             for path in self._source.list(FOLDER)
             if path.endswith(".md") and path.removeprefix(f"{FOLDER}/").removesuffix(".md") not in known
         ]
-        return (*problems, *gone, *odd)
+        reader = Reader(self._source, self._parsed)
+        for name in sorted(known):
+            reader.load(path_of(name))
+        refused = [Problem(path, 0, why) for path, why in reader.refused.items()]
+        return (*problems, *gone, *odd, *refused)
 
     def show(self, name: str) -> PresetView:
         """A preset.
@@ -297,14 +307,8 @@ class Presets:
         self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
     ) -> PresetChange:
         """Commits the file that was changed, and says what was done."""
-        commit, why = "", "git.auto_commit is off"
-        if self._config().git.auto_commit:
-            try:
-                found = self._repository().commit([path], message)
-                commit, why = found or "", "" if found else "nothing new to commit"
-            except AutopoiesisError as error:
-                why = str(error)
-        return PresetChange(path, preset, files, active, commit, why)
+        done = commit_change(self._repository, [path], message, wanted=self._config().git.auto_commit)
+        return PresetChange(path, preset, files, active, done.revision, done.why)
 
 
 def _parsed_spans(lines: str) -> tuple[Span, ...]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiled import Compiled
     from engine.errors import Problem
+    from engine.search.results import SearchResult
     from engine.topics.library import TopicLibrary
 
 FOLDER = "scratch/revisions"
@@ -59,6 +60,8 @@ _UNUSABLE = {
 class Past(Protocol):
     """What is needed of the engine of a past state; ``Engine`` is one."""
 
+    files: Files
+
     @property
     def library(self) -> TopicLibrary: ...
 
@@ -71,7 +74,11 @@ class Past(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
 
-    def compile(self, text: str, *, budget: int | None, session_id: str, ask: bool) -> Compiled: ...
+    def compile(
+        self, text: str, *, budget: int | None = ..., session_id: str = ..., ask: bool = ...
+    ) -> Compiled: ...
+
+    def search(self, query: str, *, limit: int = ...) -> Sequence[SearchResult]: ...
 
     def seed_index(self, database: Path) -> None: ...
 

@@ -159,13 +159,20 @@ class Turns:
 
     def asked_before(self, key: str) -> tuple[str, Trace, Before] | None:
         """As ``asked_at`` for the person's message before that one; ``None`` when it is the first."""
+        earlier = self.question_before(key)
+        return None if earlier is None else self.asked_at(earlier)
+
+    def question(self, key: str) -> str | None:
+        """The key of the person's message at a key, or of the one that the agent's turn there answered."""
         found = self.find(key)
-        if found is None:
-            return None
-        conversation, ordinal = found
-        asked = self._question(conversation, ordinal)
-        earlier = self._question(conversation, asked - 1) if asked is not None else None
-        return None if earlier is None else self.asked_at(str(TurnKey(conversation.path, earlier)))
+        asked = self._question(*found) if found is not None else None
+        return None if found is None or asked is None else str(TurnKey(found[0].path, asked))
+
+    def question_before(self, key: str) -> str | None:
+        """As ``question`` for the person's message before that one; ``None`` when it is the first."""
+        found = self.find(key)
+        asked = self._question(*found) if found is not None else None
+        return None if found is None or not asked else self.question(str(TurnKey(found[0].path, asked - 1)))
 
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges of a conversation whose answers gained something from a turn on, oldest first.

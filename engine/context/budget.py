@@ -8,8 +8,7 @@ useful part of it fits and left out otherwise. Whatever does not get in is noted
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.context.caps import Cap
@@ -30,9 +29,6 @@ USEFUL_TOKENS = 256
 
 _LAST_HEADING = re.compile(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
 """A heading that a cut has parted from what stood below it."""
-
-_SHORT = re.compile(r"(?:the block )?needs (?:about )?[0-9,]+ tokens|older than the window")
-"""How the reason of an excerpt or a turn begins that found no room."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
@@ -108,10 +104,15 @@ class Placement:
 
     def piece(self, candidate: Candidate) -> Piece:
         """The candidate as a piece, whole."""
+        section = self.section(candidate)
+        head = marker(candidate.mark or candidate.label) + "\n"
+        return Piece(section, candidate.order, head, GAP, self.count(f"{head}{section.text}{GAP}"))
+
+    def section(self, candidate: Candidate) -> Section:
+        """The candidate as a section, whole, without what surrounds it."""
         before, after = candidate.wrap
         text = f"{before}{candidate.text}{after}"
-        head = marker(candidate.mark or candidate.label) + "\n"
-        section = Section(
+        return Section(
             label=candidate.label,
             layer=candidate.layer,
             priority=candidate.priority,
@@ -123,7 +124,6 @@ class Placement:
             why=candidate.why,
             text=text,
         )
-        return Piece(section, candidate.order, head, GAP, self.count(f"{head}{text}{GAP}"))
 
     def add(self, piece: Piece, first: int = 1, last: int = WHOLE) -> int:
         """Take a piece in; lines ``first`` to ``last`` of its source count as included. Gives its tokens."""
@@ -270,15 +270,6 @@ class Placement:
                     reason = f"{missing.reason}; {bound} lets no more in"
                     self.left_out[index] = replace(missing, reason=reason, limit="cap")
         return spent
-
-    @contextmanager
-    def short_of_room(self) -> Iterator[None]:
-        """Tell what is left out meanwhile for lack of room by its reason, where nobody says so."""
-        before = len(self.left_out)
-        yield
-        for index, missing in enumerate(self.left_out[before:], before):
-            if not missing.limit and _SHORT.match(missing.reason):
-                self.left_out[index] = replace(missing, limit="room")
 
     def mark(self) -> Placement:
         """What is in now, for ``restore``."""

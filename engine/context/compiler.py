@@ -314,20 +314,15 @@ class _Compile:
             line = history.first_line_within(placement, keep_history)
             caps = tuple(replace(cap) for cap in self.knowledge_caps)
             for_results = placement.within(
-                caps, room - keep_history, lambda free: self._found(retrieved, free, line)
+                caps, room - keep_history, lambda free: retrieved.place(placement, free, line)
             )
             room -= for_results
         for_history = placement.within(history_caps, room, lambda free: self._past(history, free))
         return _Shares(for_presets, for_topics, for_results, for_history)
 
-    def _found(self, retrieved: Retrieved, room: int, line: int | None) -> int:
-        with self.placement.short_of_room():
-            return retrieved.place(self.placement, room, line)
-
     def _past(self, history: History, room: int) -> int:
-        with self.placement.short_of_room():
-            self.history_room = room
-            spent, self.dropped_turns = history.place(self.placement, room)
+        self.history_room = room
+        spent, self.dropped_turns = history.place(self.placement, room)
         return spent
 
     def _history_caps(self) -> tuple[Cap, ...]:

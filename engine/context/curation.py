@@ -25,12 +25,16 @@ class Curation:
         presets: The presets, those first that get room first.
         reader: Reads their files.
         main_session: Whether a preset may show MEMORY.md.
+
+    Attributes:
+        problems: What of the lists cannot be had as it is asked for.
     """
 
     def __init__(self, presets: Sequence[Preset], reader: Reader, *, main_session: bool) -> None:
         self._presets = presets
         self._reader = reader
         self._main_session = main_session
+        self.problems: list[Problem] = []
 
     def __bool__(self) -> bool:
         """Whether there is a preset."""
@@ -134,7 +138,9 @@ class Curation:
         return (max(asked[0], first), min(asked[1], last)) if asked[0] <= last and asked[1] >= first else None
 
     def _say(self, preset: Preset, listed: PresetFile, what: str, cure: str) -> None:
-        self._reader.problems.append(str(Problem(preset.path, listed.line, what, cure)))
+        problem = Problem(preset.path, listed.line, what, cure)
+        self.problems.append(problem)
+        self._reader.problems.append(str(problem))
 
 
 def active_presets(reader: Reader) -> tuple[Preset, ...]:

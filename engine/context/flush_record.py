@@ -60,10 +60,13 @@ class FlushRecord:
         items: What was written.
         held: What waits for a person.
         in_part: Turns that were too long to be shown whole.
+        redacted: In how many places a secret was taken out of the turns before they were sent.
         provider, model: Who was asked; empty when nobody was.
         input_tokens, output_tokens: What that took.
         cost_usd: Its price in US dollars; ``None`` when it is not known.
         error: Why nobody was asked, or what failed, in one line.
+        commit: The commit that holds what was written; empty where none was made.
+        uncommitted: Why none was made of what was written.
     """
 
     id: str
@@ -77,12 +80,15 @@ class FlushRecord:
     items: tuple[WrittenNote, ...] = ()
     held: tuple[HeldNote, ...] = ()
     in_part: tuple[int, ...] = ()
+    redacted: int = 0
     provider: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
     error: str = ""
+    commit: str = ""
+    uncommitted: str = ""
 
 
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
@@ -113,12 +119,15 @@ def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
                 for item in tree.get("held", ())
             ),
             in_part=tuple(map(_number, tree.get("in_part", ()))),
+            redacted=_number(tree.get("redacted", 0)),
             provider=_text(tree.get("provider", "")),
             model=_text(tree.get("model", "")),
             input_tokens=_number(tree.get("input_tokens", 0)),
             output_tokens=_number(tree.get("output_tokens", 0)),
             cost_usd=None if cost is None else float(cost),
             error=_text(tree.get("error", "")),
+            commit=_text(tree.get("commit", "")),
+            uncommitted=_text(tree.get("uncommitted", "")),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None

@@ -154,6 +154,7 @@ class History:
             tokens=sum(_tokens_of(turn) for _, turn in turns),
             score=None,
             reason=f"older than the window, which has {max(0, room):,} tokens; {state}",
+            limit="room",
         )
 
 

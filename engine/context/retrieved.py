@@ -9,7 +9,6 @@ is left of the room at the end is filled with the best lines of the next excerpt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import apsw
@@ -296,12 +295,12 @@ def _laid_out(placement: Placement, chosen: Sequence[Excerpt]) -> list[Piece]:
         if not number:
             opening = f"{RETRIEVED[0]}{INTRO}{opening}"
         tail = "\n" + RETRIEVED[1] if number == len(ordered) - 1 else "\n"
-        piece = placement.piece(replace(_candidate(found), order=(number,)))
+        section = placement.section(_candidate(found))
         # A token may span the line end before a piece without a head: both are counted together.
         above = "" if opening else run
-        run = f"{above}{opening}{piece.section.text}{tail}"
+        run = f"{above}{opening}{section.text}{tail}"
         tokens = placement.count(run) - (placement.count(above) if above else 0)
-        pieces.append(replace(piece, head=opening, tail=tail, tokens=tokens))
+        pieces.append(Piece(section, (number,), opening, tail, tokens))
     return pieces
 
 

@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError, Problem
 from engine.probes import file, places
 from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
 from engine.probes.run import Asked, Progress, run
+from engine.store.change import ChangeCommit, commit_change
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
+    from engine.config import Config
+    from engine.revisions import Opened
     from engine.store.files import Files
     from engine.store.repository import Repository
 
 _CURE = "see: autopoiesis probe list"
+_SUBJECT = 60
+"""Characters of a question that stand in a commit's subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +36,39 @@ class Report:
         run: The run.
         comparison: Beside what was recorded before.
         problems: What is wrong with ``probes.yaml``.
+        notes: What could not be had of a past state, one line each.
     """
 
     run: Run
     comparison: Comparison
     problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A probe that was added, and what is odd about it, one clause each."""
+    """A probe that was added.
+
+    Attributes:
+        probe: The probe.
+        odd: What is odd about it, one clause each.
+        commit: The commit's object name; empty where none was made.
+        why: Why none was made.
+    """
 
     probe: Probe
     odd: tuple[str, ...] = ()
+    commit: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A probe that was taken out; ``commit`` and ``why`` as in ``Added``."""
+
+    probe: Probe
+    commit: str = ""
+    why: str = ""
 
 
 class Probes:
@@ -50,15 +76,21 @@ class Probes:
 
     Args:
         files: The workspace's write path.
-        repository: Names the commit a run belongs to.
+        repository: Names the commit a run belongs to; where changes are committed.
+        config: The settings of now.
         clock: Now, UTC.
     """
 
     def __init__(
-        self, files: Files, repository: Callable[[], Repository], clock: Callable[[], datetime]
+        self,
+        files: Files,
+        repository: Callable[[], Repository],
+        config: Callable[[], Config],
+        clock: Callable[[], datetime],
     ) -> None:
         self._files = files
         self._repository = repository
+        self._config = config
         self._clock = clock
         self._log = ProbeLog(files, clock)
 
@@ -92,7 +124,7 @@ class Probes:
         note: str = "",
         force: bool = False,
     ) -> Added:
-        """Adds a probe at the end of the file, keeping everything else in it.
+        """Adds a probe at the end of the file, keeping everything else in it, and commits the file.
 
         Args:
             question: What is asked.
@@ -138,10 +170,11 @@ class Probes:
             return with_entry(data or b"", entry_of(probe))
 
         self._files.update(PROBES_PATH, change)
-        return Added(added[0], tuple(why for _, why in odd))
+        done = self._commit("add", added[0])
+        return Added(added[0], tuple(why for _, why in odd), done.revision, done.why)
 
-    def remove(self, name: str) -> Probe:
-        """Takes a probe out of the file, keeping everything else in it.
+    def remove(self, name: str) -> Removed:
+        """Takes a probe out of the file, keeping everything else in it, and commits the file.
 
         Args:
             name: Its id, or a unique start of it.
@@ -156,7 +189,8 @@ class Probes:
         with self._files.lock():
             probe = self.find(name)
             self._files.update(PROBES_PATH, lambda data: without_entry(data or b"", probe))
-        return probe
+        done = self._commit("remove", probe)
+        return Removed(probe, done.revision, done.why)
 
     def latest(self, probes: Iterable[Probe]) -> dict[str, Earlier]:
         """The last recorded result of each probe that has one, by id."""
@@ -185,13 +219,43 @@ class Probes:
             WriteFailed: The results were not recorded.
         """
         known = self.read()
-        probes = known.probes
-        if names:
-            probes = tuple(dict.fromkeys(self.find(name) for name in names))
-        results = run(engine, probes, budget=budget, progress=progress)
+        results = run(engine, self._named(known, names), budget=budget, progress=progress)
         commit = self._repository().revision() or ""
         done = Run.of(self._clock().isoformat(), commit, results)
         comparison = self._log.compare(done, budget)
         if record and results and not self._files.read_only:
             self._log.record(done, budget)
         return Report(done, comparison, known.problems)
+
+    def recall(
+        self,
+        past: Opened,
+        names: Sequence[str] = (),
+        *,
+        budget: int | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Runs the probes of now against a past state: would its prompts have held the evidence?
+
+        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this is no
+        next step of that.
+
+        Args:
+            past: The state, open for reading.
+            names, budget, progress: As ``run``.
+
+        Raises:
+            AutopoiesisError: As ``find``.
+        """
+        known = self.read()
+        results = run(past.engine, self._named(known, names), budget=budget, progress=progress)
+        done = Run.of(self._clock().isoformat(), past.commit.revision, results)
+        return Report(done, Comparison(), known.problems, past.problems)
+
+    def _named(self, known: ProbeFile, names: Sequence[str]) -> tuple[Probe, ...]:
+        return tuple(dict.fromkeys(self.find(name) for name in names)) if names else known.probes
+
+    def _commit(self, what: str, probe: Probe) -> ChangeCommit:
+        message = f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
+        wanted = self._config().git.auto_commit
+        return commit_change(self._repository, [PROBES_PATH], message, wanted=wanted)

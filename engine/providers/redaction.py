@@ -41,4 +41,9 @@ _ANY = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.DOTALL
 
 def redacted(text: str) -> str:
     """The text with ``PLACEHOLDER`` in the place of what looks like a secret."""
-    return _ANY.sub(PLACEHOLDER, text)
+    return redact(text)[0]
+
+
+def redact(text: str) -> tuple[str, int]:
+    """The text with ``PLACEHOLDER`` in the place of what looks like a secret, and in how many places."""
+    return _ANY.subn(PLACEHOLDER, text)

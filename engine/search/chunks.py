@@ -1,8 +1,9 @@
 """Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
 
-A chunk's text stands in its file word for word between its first and last line; only line ends are unified
-and bytes that are no UTF-8 replaced. Of a session log in JSON lines it is the turn as a transcript would have
-it, and the lines are those the turn was made from. Chunks do not overlap: neighbours are one position apart.
+A chunk's text is its file's from its first to its last line, word for word, and neither of these is blank;
+only line ends are unified and bytes that are no UTF-8 replaced. Of an endless line it is a part. Of a session
+log in JSON lines it is the turn as a transcript would have it, and the lines are those the turn was made
+from. Chunks do not overlap: neighbours are one position apart.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
 from engine.transcripts.turn import Turn
 
-VERSION = "2"
+VERSION = "3"
 """Changes whenever the same file would be cut otherwise; every file is then read anew."""
 
 MAX_CHARACTERS = 1200
@@ -123,7 +124,7 @@ def split(data: bytes, path: str, category: str) -> Contents:
     tags = _tags(header.get("tags"))
     if not spans and document.has_header and document.body_line > 1:
         end = min(document.body_line - 1, len(lines))
-        spans = [_Span(1, end, "\n".join(lines[:end]), "", date)]
+        spans = [_Span(first, last, text, "", date) for first, last, text in _cut(lines[:end], 1)]
     naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS), *tags]
     pieces = _pieces(path, spans, naming)
     return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
@@ -205,7 +206,7 @@ def _section_spans(
         skip = 1 if section.level else 0
         parts = list(_cut(body[top + skip : section.end_line - first_line + 1], section.start_line + skip))
         if not parts and section.title and not _is_parent(section, following):
-            parts = [(section.start_line, section.start_line, body[top])]
+            parts = list(_cut(body[top : top + 1], section.start_line))
         spans.extend(_Span(start, end, text, heading, own_date) for start, end, text in parts)
     return spans, next((section.title for section in found if section.title), "")
 
@@ -218,17 +219,35 @@ def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> I
     """First line, last line and text of pieces no longer than the limit, split where it hurts least."""
     start, end, size = 0, 0, 0
     for top, bottom in _paragraphs(lines):
-        length = sum(len(line) + 1 for line in lines[top:bottom])
-        if size and size + length > most:
-            yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
-            size = 0
+        length = _length(lines[top:bottom])
+        together = size + _length(lines[end:top]) + length if size else length
+        if size and together > most + 1:
+            yield from _whole_lines(lines, start, end, first_line)
+            size, together = 0, length
         if length > most + 1:
             yield from _cut_paragraph(lines[top:bottom], first_line + top, most)
             continue
         if not size:
             start = top
-        end, size = bottom, size + length
+        end, size = bottom, together
     if size:
+        yield from _whole_lines(lines, start, end, first_line)
+
+
+def _length(lines: Sequence[str]) -> int:
+    """Characters of lines with their ends: one more than of the text that they make."""
+    return sum(len(line) + 1 for line in lines)
+
+
+def _whole_lines(
+    lines: Sequence[str], start: int, end: int, first_line: int
+) -> Iterator[tuple[int, int, str]]:
+    """The piece from line ``start`` to before ``end``, without blank lines at its edges."""
+    while start < end and not lines[start].strip():
+        start += 1
+    while start < end and not lines[end - 1].strip():
+        end -= 1
+    if start < end:
         yield first_line + start, first_line + end - 1, "\n".join(lines[start:end])
 
 
@@ -257,9 +276,8 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _cut_paragraph(lines: Sequence[str], first_line: int, most: int) -> Iterator[tuple[int, int, str]]:
     start, size = 0, 0
     for index, line in enumerate(lines):
-        if size and size + len(line) + 1 > most:
-            if text := "\n".join(lines[start:index]).strip("\n"):
-                yield first_line + start, first_line + index - 1, text
+        if size and size + len(line) > most:
+            yield from _whole_lines(lines, start, index, first_line)
             start, size = index, 0
         if len(line) > most:
             for text in _cut_line(line, most):
@@ -267,8 +285,7 @@ def _cut_paragraph(lines: Sequence[str], first_line: int, most: int) -> Iterator
             start, size = index + 1, 0
         else:
             size += len(line) + 1
-    if size and (text := "\n".join(lines[start:]).strip("\n")):
-        yield first_line + start, first_line + len(lines) - 1, text
+    yield from _whole_lines(lines, start, len(lines), first_line)
 
 
 def _cut_line(line: str, most: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ from engine.search.database import Unavailable
 from engine.search.embeddings import EMBEDDING_FAULTS, vector_of
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
-from engine.search.reports import IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 
@@ -213,6 +213,11 @@ class SearchIndex:
         except (*database.FAULTS, IndexFailed) as error:
             return IndexStatus("broken", f"the search index cannot be read ({error})", trouble=self._trouble)
 
+    @property
+    def without_vectors(self) -> str:
+        """Why the last search went by words alone, in one clause; empty when it need not have."""
+        return self._without_vectors
+
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
 
@@ -296,18 +301,16 @@ class SearchIndex:
             raise Unavailable("building", "the search index is being made")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
+        """The vector of a query; ``None`` to search by words alone, and why stands in the status then."""
         try:
             found = vector_of(embedder, query)
-        except EMBEDDING_FAULTS as error:
+            self._without_vectors = vectors.unlike(found, embedder)
+        except (*EMBEDDING_FAULTS, IndexError) as error:
             self._without_vectors = f"the embedding model failed ({error})"
-            return None
-        self._without_vectors = ""
-        return found if found.any() else None
+        return None if self._without_vectors or not found.any() else found
 
     def _ready(self, connection: apsw.Connection) -> IndexStatus:
-        numbers = connection.execute(
-            "SELECT (SELECT count(*) FROM files WHERE skipped = ''), count(*) FROM chunks"
-        ).get
+        categories = _by_category(connection)
         skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
         refreshed = schema.get_meta(connection, "refreshed_ns")
         without = self._without_vectors or database.vector_library()[1]
@@ -318,8 +321,8 @@ class SearchIndex:
             without = coming
         return IndexStatus(
             "ready",
-            files=int(numbers[0]),
-            chunks=int(numbers[1]),
+            files=sum(each.files for each in categories),
+            chunks=sum(each.chunks for each in categories),
             vectors=found,
             without_vectors=without,
             vectors_coming=coming,
@@ -329,6 +332,7 @@ class SearchIndex:
             refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
             journal=str(connection.pragma("journal_mode")),
             trouble=self._trouble,
+            categories=categories,
         )
 
     def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
@@ -367,6 +371,18 @@ class _Asked:
     use_vectors: bool
     today: date
     in_full: bool
+
+
+def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
+    """What the index holds by category; read from the rows of the files, which are few."""
+    rows = connection.execute(
+        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
+        " sum(skipped <> '') FROM files GROUP BY category"
+    )
+    found = {str(category): CategoryCount(str(category), *numbers) for category, *numbers in rows}
+    return tuple(
+        found[name] for name in (*CATEGORIES, *sorted(found.keys() - set(CATEGORIES))) if name in found
+    )
 
 
 def _category(category: str | None) -> Category | None:

@@ -51,6 +51,23 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class CategoryCount:
+    """What the index holds of one category.
+
+    Attributes:
+        category: As in ``Chunk.category``.
+        files: Indexed files.
+        chunks: Their chunks.
+        skipped: Files of it that cannot be indexed.
+    """
+
+    category: str
+    files: int
+    chunks: int
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class IndexStatus:
     """How the index stands, without changing it.
 
@@ -69,6 +86,8 @@ class IndexStatus:
         refreshed: When the index last became complete, UTC.
         journal: SQLite's journal mode, ``wal`` or ``delete``.
         trouble: Why the last attempt to bring the index up in the background failed; ``""`` otherwise.
+        categories: Files and chunks by category, in the order of ``results.CATEGORIES``; none of what has no
+            file. ``files`` and ``chunks`` are their sums.
     """
 
     state: State
@@ -84,6 +103,7 @@ class IndexStatus:
     refreshed: datetime | None = None
     journal: str = ""
     trouble: str = ""
+    categories: tuple[CategoryCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

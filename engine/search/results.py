@@ -37,8 +37,9 @@ class Chunk:
 
 
 ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"]
-"""What a score is made of: the chunk's words and meaning, what stands around it, the rest of its session, who
-said it, whether its date was asked for, how old it is, and how often it was of use."""
+"""What a score is made of: the chunk's words and meaning, what stands around it, its file as a whole (for a
+conversation that is the session), who said it, whether its date was asked for, how old it is, and how often
+it was of use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,21 @@ def are_of(connection: apsw.Connection, embedder: Embedder) -> bool:
     return described == (name, str(embedder.dimensions))
 
 
+def unlike(vector: Floats, embedder: Embedder) -> str:
+    """Why a query's vector cannot be compared with those of its model, in one clause; empty when it can."""
+    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+
+    if vector.shape != (embedder.dimensions,):
+        gave = " × ".join(map(str, vector.shape)) or "no list of"
+        return (
+            f"the embedding model gave {gave} numbers for the query, and {embedder.dimensions} for each text:"
+            " correct search.embedding_model or search.embedding_dimensions"
+        )
+    if not numpy.isfinite(vector).all():
+        return "the embedding model gave what are no numbers for the query"
+    return ""
+
+
 def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
     """Make the table one of this model's vectors; those of another model go. Inside a transaction."""
     if not are_of(connection, embedder):

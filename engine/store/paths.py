@@ -186,7 +186,7 @@ class Workspace:
 
     @property
     def presets(self) -> Path:
-        """System prompt presets."""
+        """Presets: named sets of files for the prompt, and ``active``, which names those that are in it."""
         return self.root / "presets"
 
     @property

@@ -60,7 +60,7 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
         place = ("--data", str(data.resolve() / "retrieval"))
         for peer in ("make", *(peer for peer in PEERS if peer != "make_bm25s" or find_spec("bm25s"))):
             yield Evaluation("retrieval", f"search, {peer}", retrieval, (f"{RETRIEVERS}:{peer}", *place))
-        for compiler in ("compiler", "compiler_spec"):
+        for compiler in ("compiler", "compiler_spec", "compiler_checked"):
             for budget in BUDGETS:
                 target = (f"{RETRIEVERS}:{compiler}", "--compile", str(budget))
                 label = f"{compiler}, {budget:,} tokens"

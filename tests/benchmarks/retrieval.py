@@ -15,16 +15,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypedDict
 
+from engine.context import tokens
 from engine.engine import Engine
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Role, Text, Transcript, Turn
 from tests.benchmarks.peers import WordTable
+from tests.benchmarks.rows import agree
 
 _FORMATS = ("%Y-%m-%d", "%d %B, %Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}) ?(am|pm)?(?: on)?", re.IGNORECASE)
 _ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "agent", "agent": "agent"}
+LEAST_USE = 0.95
+"""Share of the room that a prompt uses where there is more to say."""
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -81,6 +85,24 @@ class Memory:
         """The prompt for a query, within a budget in tokens."""
         return self.engine.compile(query, budget=budget).text
 
+    def compile_checked(self, query: str, budget: int) -> str:
+        """The same, with what every compile promises: room kept to and used, and the same bytes once more.
+
+        Raises:
+            Disagreement: A promise is broken.
+        """
+        compiled = self.engine.compile(query, budget=budget)
+        room = budget - compiled.reply_reserve
+        agree(compiled.tokens == tokens.count(compiled.text), f"tokens miscounted for {query!r}")
+        agree(compiled.tokens <= room, f"{compiled.tokens} tokens of {room} for {query!r}")
+        had_more = any(missing.limit == "room" for missing in compiled.left_out)
+        agree(
+            compiled.tokens >= LEAST_USE * room or not had_more,
+            f"only {compiled.tokens} tokens of {room} used for {query!r}",
+        )
+        agree(self.compile(query, budget) == compiled.text, f"another prompt the second time for {query!r}")
+        return compiled.text
+
     def _id_of(self, result: SearchResult) -> str | None:
         places = self._places.get(result.path)
         return places.at(result.start_line) if places else None
@@ -100,6 +122,11 @@ def make(docs: Sequence[Doc]) -> Search:
 def compiler(docs: Sequence[Doc]) -> Callable[[str, int], str]:
     """``compile(query, budget)`` over the turns: gives the prompt."""
     return Memory(docs).compile
+
+
+def compiler_checked(docs: Sequence[Doc]) -> Callable[[str, int], str]:
+    """The same; each prompt is compiled twice and held against what a compile promises."""
+    return Memory(docs).compile_checked
 
 
 def make_spec(docs: Sequence[Doc]) -> Search:

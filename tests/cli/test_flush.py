@@ -68,6 +68,28 @@ def test_notes_are_written_and_shown_with_their_places(
     assert compiled["unflushed_turns"] < compiled["dropped_turns"]
 
 
+def test_it_says_what_was_committed_and_how_many_secrets_were_not_sent(
+    apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Provider(reply(NOTES[2]))
+    asking(root, monkeypatch, provider)
+    desk = Desk(root)
+    desk.repository.init()
+    desk.capture.message(SESSION, "user", "password: hunter2hunter2, and AKIAIOSFODNN7EXAMPLE")
+    desk.capture.message(SESSION, "agent", "Noted.")
+    ran = apo("-C", root, "session", "flush", SESSION, "--all")
+    assert ran.code == 0
+    assert "looks like a secret was taken out in 2 places before the turns were sent" in ran.out
+    assert f"committed as {desk.repository.revision()[:8]}" in ran.out  # type: ignore[index]
+    assert "hunter2" not in "".join(provider.prompts)
+    assert desk.repository.log(1)[0].subject == f"memory: notes of {SESSION}, turns 1–18"
+    with (root / "memory-config.yaml").open("a") as config:
+        config.write("git:\n  auto_commit: false\n")
+    desk.talk(12, words=31)
+    ran = apo("-C", root, "session", "flush", SESSION, "--all")
+    assert "not committed: git.auto_commit is off" in ran.out
+
+
 def test_json_has_the_record_as_it_is_kept(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking(root, monkeypatch, Provider(reply(NOTES[2])))
     (record,) = apo("-C", root, "session", "flush", SESSION, "--json").json["records"]

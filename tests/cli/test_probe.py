@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.store.history import commit, git
 
 ODILE = "knowledge/people/odile-ferrand.md"
 QUESTION = "What is Odile Ferrand waiting for?"
@@ -18,7 +19,8 @@ def probed(apo: Command, sample: Path) -> str:
     ran = apo("-C", sample, "probe", "add", QUESTION, "--expect", f"{ODILE}:21-23", "--note", "for June")
     assert (ran.code, ran.err) == (0, "")
     name = ran.out.split()[0]
-    assert ran.out == f"{name}  {QUESTION}\n    {ODILE}:21-23\n"
+    commit = git(sample, "rev-parse", "HEAD")[:8]
+    assert ran.out == f"{name}  {QUESTION}\n    {ODILE}:21-23\ncommitted as {commit}\n"
     return name
 
 
@@ -77,7 +79,9 @@ def test_probes_are_listed_and_shown_with_their_last_run(apo: Command, sample: P
 
 
 def test_a_probe_is_removed(apo: Command, sample: Path, probed: str) -> None:
-    assert apo("-C", sample, "probe", "remove", probed).out == f"removed {probed}  {QUESTION}\n"
+    removed = apo("-C", sample, "probe", "remove", probed).out
+    commit = git(sample, "rev-parse", "HEAD")[:8]
+    assert removed == f"removed {probed}  {QUESTION}\ncommitted as {commit}\n"
     assert apo("-C", sample, "probe", "list").out.startswith("no probes yet: autopoiesis probe add ")
     assert apo("-C", sample, "probe", "run").code == 0
     again = apo("-C", sample, "probe", "remove", probed)
@@ -94,6 +98,38 @@ def test_evidence_that_is_not_there(apo: Command, sample: Path) -> None:
     warned = apo("-C", sample, "probe", "add", "R?", "--expect", "xyzzy plugh", "--expect", "port")
     assert (warned.code, warned.err) == (0, "warning: the text stands nowhere in the workspace\n")
     assert apo("-C", sample, "probe", "run", "--no-record").code == 1
+
+
+def test_a_removed_probe_as_json_is_the_probe_and_its_commit(apo: Command, sample: Path, probed: str) -> None:
+    tree = apo("-C", sample, "probe", "remove", probed, "--json").json
+    assert tree["id"] == probed and tree["commit"] == git(sample, "rev-parse", "HEAD") and tree["why"] == ""
+
+
+def test_probes_of_the_past(apo: Command, sample: Path, probed: str) -> None:
+    (sample / ODILE).unlink()
+    commit(sample, "Odile is gone", "2026-06-14T08:00:00Z")
+    assert apo("-C", sample, "probe", "run", "--no-record").code == 1
+    ran = apo("-C", sample, "probe", "run", "--as-of", "HEAD~1")
+    assert ran.code == 0 and "recall 100%: 1 of 1 found" in ran.out and "since" not in ran.out
+    assert f"as of {git(sample, 'rev-parse', 'HEAD~1')[:8]} of " in ran.err
+    assert not list((sample / "logs").glob("probes-*.jsonl"))
+    tree = apo("-C", sample, "probe", "run", probed[:4], "--as-of", "HEAD", "--json").json
+    assert tree["found"] == 0 and tree["commit"] == tree["revision"]["revision"]
+    assert tree["comparison"]["at"] == "" and tree["notes"] == []
+    now = apo("-C", sample, "probe", "run", "--as-of", "now", "--no-record", "--json").json
+    assert now["revision"] is None and now["found"] == 0
+    missing = apo("-C", sample, "probe", "run", "zzz", "--as-of", "HEAD")
+    assert missing.code == 1 and "there is no probe zzz" in missing.err and "as of" not in missing.err
+    nowhere = apo("-C", sample, "probe", "run", "--as-of", "nowhere")
+    assert nowhere.code == 1 and "there is no revision or date “nowhere”" in nowhere.err
+
+
+def test_what_could_not_be_had_of_the_past_is_said(apo: Command, sample: Path, probed: str) -> None:
+    (sample / "knowledge/link.md").symlink_to("people/odile-ferrand.md")
+    commit(sample, "a link", "2026-06-14T08:00:00Z")
+    ran = apo("-C", sample, "probe", "run", "--as-of", "HEAD", "--json")
+    (note,) = ran.json["notes"]
+    assert "knowledge/link.md" in note and "symlink" in note and note in ran.err
 
 
 @pytest.mark.parametrize(

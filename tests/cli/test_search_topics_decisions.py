@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import numpy
+import pytest
+
+from engine.search.embeddings import LocalEmbedder
 from tests.cli.conftest import Command
 
 
@@ -37,6 +42,47 @@ def test_the_index_is_rebuilt_on_request_and_after_damage(apo: Command, sample: 
     rebuilt = apo("-C", sample, "index", "--rebuild", "--json").json
     assert rebuilt["status"]["state"] == "ready" and rebuilt["refreshed"]["rebuilt"]
     assert "0 added" in apo("-C", sample, "index").out
+
+
+def test_the_index_says_how_many_files_and_chunks_of_each_kind_it_holds(apo: Command, sample: Path) -> None:
+    status = apo("-C", sample, "index", "--json").json["status"]
+    counts = {each["category"]: each for each in status["categories"]}
+    topics = len(list((sample / "topics").glob("*.md")))
+    assert counts["topic"]["files"] == topics and counts["conversation"]["chunks"] > 100
+    assert sum(each["files"] for each in counts.values()) == status["files"]
+    lines = apo("-C", sample, "index").out.splitlines()
+    assert ["category", "files", "chunks"] in [line.split() for line in lines]
+    assert ["topic", str(topics), f"{counts['topic']['chunks']:,}"] in [line.split() for line in lines]
+
+
+def test_the_index_of_a_workspace_that_cannot_be_written_says_how_it_stands(
+    apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+
+    def unwritable(path: str | Path, mode: int, **more: bool) -> bool:
+        return mode != os.W_OK and access(path, mode, **more)
+
+    monkeypatch.setattr("os.access", unwritable)
+    without = apo("-C", sample, "index")
+    assert "the workspace cannot be written, so its files themselves are searched" in without.out
+    monkeypatch.setattr("os.access", access)
+    apo("-C", sample, "index")
+    monkeypatch.setattr("os.access", unwritable)
+    ran = apo("-C", sample, "index")
+    assert "chunks; the workspace cannot be written" in ran.out and "conversation" in ran.out
+
+
+def test_a_search_that_has_to_go_without_meaning_says_so(
+    apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert apo("-C", sample, "search", "release").err == ""
+    monkeypatch.setattr(LocalEmbedder, "embed", lambda _self, texts: numpy.ones((len(texts), 7)))
+    ran = apo("-C", sample, "search", "release")
+    assert ran.code == 0 and "release" in ran.out
+    assert ran.err.startswith(
+        "warning: search went by words alone: the embedding model gave 7 numbers for the query, and 192 "
+    )
 
 
 def test_topics_are_listed_and_shown(apo: Command, sample: Path) -> None:

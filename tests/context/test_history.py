@@ -38,6 +38,21 @@ def test_the_window_ends_with_the_newest_turn_and_is_printed_oldest_first(space:
     assert compiled.text.index(f"This is turn {window[0]}.") < compiled.text.index("This is turn 60.")
 
 
+def test_turns_that_found_no_room_say_so_themselves() -> None:
+    placement = Placement(count)
+    # The newest turn in part, and none of those before it.
+    long = Turn("agent", "10:00", (Text("\n".join(f"- step {each} of the plan" for each in range(400))),))
+    spent, dropped = History((*turns(3), long)).place(placement, 600)
+    assert spent and dropped == 3
+    assert [(each.label, each.limit) for each in placement.left_out] == [
+        ("history:4", "room"),
+        ("history:1-3", "room"),
+    ]
+    placement = Placement(count)
+    History(turns(9)).place(placement, 100)
+    assert [each.limit for each in placement.left_out] == ["room"]
+
+
 def test_a_turn_has_role_and_time_above_it(space: Space) -> None:
     history = (
         Turn("user", "18:45", (Text("Read the issues."),)),

@@ -13,8 +13,10 @@ from engine.conversations import Conversation, Conversations
 from engine.flush import Flusher
 from engine.flush_log import FlushLog
 from engine.providers.base import Completion
+from engine.store.change import commit_change
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.store.repository import Repository
 from engine.transcripts.capture import ConversationCapture
 
 AT = datetime(2026, 6, 12, 18, 45, tzinfo=UTC)
@@ -87,10 +89,13 @@ class Desk:
     Args:
         root: An empty folder.
         provider: Who takes notes; ``None``: nobody.
+        committing: Whether what is written is committed.
         settings: Other settings than the defaults.
     """
 
-    def __init__(self, root: Path, provider: Provider | None = None, **settings: object) -> None:
+    def __init__(
+        self, root: Path, provider: Provider | None = None, *, committing: bool = False, **settings: object
+    ) -> None:
         self.root = root
         root.mkdir(exist_ok=True)
         (root / "memory-config.yaml").touch()
@@ -100,6 +105,7 @@ class Desk:
         self.log = FlushLog(self.files, lambda: AT)
         self.provider = provider
         self.problems: list[str] = []
+        self.repository = Repository(self.files.workspace)
         chosen = FlushSettings(
             **{"provider": "anthropic" if provider else "none", "deadline_s": 5.0, **settings}  # type: ignore[arg-type]
         )
@@ -109,6 +115,9 @@ class Desk:
             self.log,
             lambda: chosen,
             lambda _settings: self.provider,
+            commit=lambda paths, message: commit_change(
+                lambda: self.repository, paths, message, wanted=committing
+            ),
             clock=lambda: AT,
             on_problem=self.problems.append,
         )

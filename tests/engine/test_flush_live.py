@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -218,6 +219,10 @@ def test_the_feed_says_what_came_of_a_flush(tmp_path: Path) -> None:
     at = datetime(2026, 6, 12, tzinfo=UTC)
     assert entry_of(Flushed(at, record)) == FeedEntry(
         at, "flush", "turns 1–7: 3 notes, 1 held for review", "flushed"
+    )
+    some = replace(record, items=(), held=(), status="nothing", redacted=2)
+    assert entry_of(Flushed(at, some)) == FeedEntry(
+        at, "flush", "turns 1–7: nothing worth keeping, 2 secrets redacted", "nothing"
     )
     assert entry_of(FlushDue(at, "a", "s", 3, 3)) == FeedEntry(at, "flush", "turn 3", "flushing")
 

@@ -270,6 +270,19 @@ def test_links_and_modules_are_left_out_and_said(root: Path, engine: Engine) -> 
     assert not [path for path in (root / "scratch").rglob("*") if path.is_symlink()]
 
 
+def test_a_file_that_the_prompt_of_now_reads_through_a_link_is_named_as_missing_then(
+    root: Path, engine: Engine
+) -> None:
+    write(root, "notes/calm.md", "# Calm\n\nThe harbour master answers slowly.\n")
+    (root / "knowledge/identity/LINK.md").symlink_to("../../notes/calm.md")
+    revision = commit(root, "a link", "2026-09-02T20:00:00Z")
+    assert "The harbour master answers slowly." in engine.compile(MESSAGE, ask=False).text
+    then = recalled(engine, "HEAD")
+    assert "The harbour master answers slowly." not in then.text
+    told = f"{revision[:8]}:knowledge/identity/LINK.md: is left out: a symlink is not followed into the past"
+    assert told in then.problems
+
+
 def tree(root: Path, entries: list[tuple[str, str, bytes, str]]) -> str:
     """Makes a tree as only a hostile program would; gives its name."""
     raw = b"".join(

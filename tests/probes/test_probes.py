@@ -28,10 +28,60 @@ def test_a_probe_keeps_its_id_and_is_found_by_the_start_of_it(engine: Engine, ro
     assert added.odd == () and added.probe.note == "remark"
     (probe,) = engine.probes.read().probes
     assert probe == added.probe and engine.probes.find(probe.id[:2]) == probe
-    assert engine.probes.remove(probe.id[:3]) == probe
+    assert engine.probes.remove(probe.id[:3]).probe == probe
     assert (root / "probes.yaml").read_bytes() == b""
     with pytest.raises(AutopoiesisError, match="there is no probe"):
         engine.probes.find(probe.id)
+
+
+def test_what_changes_the_file_is_committed_alone(engine: Engine, root: Path) -> None:
+    assert "is no git repository" in engine.probes.add("Before?", [Expectation(HOSTS)]).why
+    repository = engine.repository
+    repository.init()
+    assert repository.commit(["probes.yaml", HOSTS], "all there is")
+    (root / HOSTS).write_text((root / HOSTS).read_text() + "A person's own, not yet committed.\n")
+    added = engine.probes.add(QUESTION, [Expectation(HOSTS, "5")])
+    (commit,) = repository.log(1)
+    assert (added.commit, added.why) == (commit.revision, "")
+    assert commit.subject == f"probe add {added.probe.id}: {QUESTION}"
+    assert repository.show("HEAD", "probes.yaml") == (root / "probes.yaml").read_bytes()
+    assert b"own" not in repository.show("HEAD", HOSTS)
+    long = engine.probes.add("And\n" + "why " * 40 + "?", [Expectation(HOSTS)])
+    (commit,) = repository.log(1)
+    assert commit.subject.endswith("…") and len(commit.subject) < 90 and commit.body == ""
+    removed = engine.probes.remove(long.probe.id)
+    assert repository.log(1)[0].revision == removed.commit
+    assert repository.log(1)[0].subject.startswith(f"probe remove {long.probe.id}: And why")
+
+
+def test_nothing_is_committed_where_the_settings_say_so(root: Path, clock: Clock) -> None:
+    (root / "memory-config.yaml").write_text("git:\n  auto_commit: false\n")
+    with Engine.open(root, clock=clock) as engine:
+        engine.repository.init()
+        added = engine.probes.add(QUESTION, [Expectation(HOSTS)])
+        assert (added.commit, added.why) == ("", "git.auto_commit is off")
+        assert engine.repository.log(1) == []
+
+
+def test_probes_of_now_are_run_against_the_past(engine: Engine, root: Path) -> None:
+    repository = engine.repository
+    repository.init()
+    first = repository.commit(["memory-config.yaml", HOSTS], "then")
+    (root / HOSTS).write_text((root / HOSTS).read_text().replace("8883", "8884"))
+    repository.commit([HOSTS], "another port")
+    probe = engine.probes.add(QUESTION, [Expectation(text="port 8883"), Expectation(text="port 8884")]).probe
+    engine.probes.run(engine)
+    log = (root / LOG).read_bytes()
+    commit = engine.revisions.find(str(first))
+    assert commit is not None
+    with engine.revisions.opened(commit) as past:
+        report = engine.probes.recall(past, [probe.id[:4]], budget=1024)
+    (result,) = report.run.results
+    assert [each.found for each in result.evidence] == [True, False]
+    assert result.evidence[1].why == "the text stands nowhere in the workspace", "of then"
+    assert result.budget == 1024 and report.run.commit == first
+    assert report.comparison.at == "" and (root / LOG).read_bytes() == log, "it is no step of the log"
+    assert [each.found for each in engine.probes.run(engine).run.results[0].evidence] == [False, True]
 
 
 def test_a_start_of_several_ids_names_none(engine: Engine, root: Path) -> None:

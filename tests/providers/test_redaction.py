@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.providers.redaction import PLACEHOLDER, redacted
+from engine.providers.redaction import PLACEHOLDER, redact, redacted
 
 _A = "aZ3" * 20
 
@@ -79,3 +79,10 @@ def test_no_text_takes_long(part: str) -> None:
     started = time.perf_counter()
     redacted(part * (16_000 // len(part)))
     assert time.perf_counter() - started < 1
+
+
+def test_places_are_counted_and_what_was_taken_out_is_not_counted_again() -> None:
+    text = f"sk-{_A} and password: hunter2hunter2 and nothing"
+    said, count = redact(text)
+    assert (said, count) == (f"{PLACEHOLDER} and {PLACEHOLDER} and nothing", 2)
+    assert redact(said) == (said, 0)

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.chunks import MAX_CHARACTERS, MAX_TURN_CHARACTERS, Contents, split
+from engine.transcripts.format import parse, render
+from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
 from tests.search.samples import TRANSCRIPT
 
 TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -18,9 +20,12 @@ def assert_in_place(contents: Contents, data: bytes) -> None:
     for piece in contents.pieces:
         chunk = piece.chunk
         assert 1 <= chunk.start_line <= chunk.end_line <= len(lines)
-        assert chunk.text in "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+        own = lines[chunk.start_line - 1 : chunk.end_line]
+        assert own[0].strip() and own[-1].strip(), "it begins and ends on a line of text"
+        # Of an endless line it is a part, otherwise the lines themselves.
+        assert chunk.text in own[0] if len(own) == 1 else chunk.text == "\n".join(own)
         assert chunk.text.strip()
-        assert len(chunk.text) <= (MAX_TURN_CHARACTERS if piece.speaker else MAX_CHARACTERS) + 1
+        assert len(chunk.text) <= (MAX_TURN_CHARACTERS if piece.speaker else MAX_CHARACTERS)
 
 
 def test_a_turn_is_a_chunk_with_speaker_and_time() -> None:
@@ -87,6 +92,36 @@ def test_long_text_is_split_between_paragraphs() -> None:
     assert len(contents.pieces) > 3
     assert all(piece.chunk.text.startswith("Paragraph ") for piece in contents.pieces)
     assert_in_place(contents, data)
+
+
+def test_blank_lines_count_for_the_length_of_a_chunk_and_for_its_lines() -> None:
+    data = ("# A\n\n" + ("\n" * 700).join(["one", "two", "three"]) + "\n").encode()
+    contents = split(data, NOTE, "reference")
+    found = [(piece.chunk.start_line, piece.chunk.end_line) for piece in contents.pieces]
+    assert found == [(3, 703), (1403, 1403)]
+    assert_in_place(contents, data)
+    talk = turn(("\n" * 4000).join(["one", "two", "three"])).encode()
+    assert [
+        (piece.chunk.start_line, piece.chunk.end_line) for piece in split(talk, TALK, "conversation").pieces
+    ] == [(2, 4002), (8002, 8002), (8005, 8005)]
+
+
+def test_code_that_is_cut_begins_and_ends_on_a_line_of_text() -> None:
+    step = "step " * 100
+    lines = ["```", "", step, "", "", step, "", step, "", "  ", step, step, "", "```"]
+    data = ("# Code\n\n" + "\n".join(lines) + "\n").encode()
+    contents = split(data, NOTE, "reference")
+    found = [(piece.chunk.start_line, piece.chunk.end_line) for piece in contents.pieces]
+    assert found == [(3, 8), (10, 13), (14, 16)]
+    assert_in_place(contents, data)
+
+
+def test_a_long_header_and_a_long_heading_are_cut_too() -> None:
+    header = "---\n" + "".join(f"field_{number}: {'word ' * 20}\n" for number in range(40)) + "---\n"
+    for data in (header.encode(), ("# " + "word " * 600 + "\n").encode()):
+        contents = split(data, NOTE, "reference")
+        assert len(contents.pieces) > 2
+        assert_in_place(contents, data)
 
 
 def turn(text: str) -> str:
@@ -228,6 +263,7 @@ def test_a_file_of_nothing_but_headings_is_taken_as_text() -> None:
 
 _LINES = st.lists(
     st.one_of(
+        st.sampled_from(["", "", "  ", "\t", "\n" * 800]),
         st.sampled_from(
             [
                 "",
@@ -243,7 +279,9 @@ _LINES = st.lists(
         ),
         st.text(max_size=40),
         st.text(min_size=1000, max_size=1500),
-        st.sampled_from(["word " * 1500, "x" * 7000, "Ann: " + "One sentence. " * 600]),
+        st.sampled_from(
+            ["word " * 40, "word " * 150, "word " * 1500, "x" * 7000, "Ann: " + "One sentence. " * 600]
+        ),
     ),
     max_size=30,
 )
@@ -261,3 +299,51 @@ def test_any_lines_are_cut_in_place(lines: list[str], category: str, line_end: s
 def test_any_bytes_are_cut_in_place(data: bytes, category: str) -> None:
     for start in (b"", b"---\ntags: [a]\n---\n"):
         assert_in_place(split(start + data, "conversations/x.md", category), start + data)
+
+
+_PROSE = st.lists(
+    st.sampled_from(
+        ["word " * 40, "word " * 150, "- item", "", "", "    code", "> quoted", "```", "x" * 1300]
+    ),
+    max_size=40,
+).map("\n".join)
+_BLOCKS = st.one_of(
+    _PROSE.map(Text),
+    st.text(max_size=60).map(Text),
+    st.builds(ToolCall, st.just("exec"), st.just("make test"), st.sampled_from(["", "212 passed"])),
+)
+_TURNS = st.builds(
+    Turn,
+    st.sampled_from(["user", "agent", "system"]),
+    st.sampled_from(["10:00", "10:01", "23:59"]),
+    st.lists(_BLOCKS, max_size=4).map(tuple),
+    st.sampled_from(["", "memory"]),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(_TURNS, min_size=1, max_size=6), st.booleans())
+def test_what_is_written_as_a_conversation_is_cut_in_place(turns: list[Turn], cut_off: bool) -> None:
+    text = render(Transcript("", "ses_1", "2026-02-16T10:00:00Z", "", "Talk", {"id": "1"}, tuple(turns)))
+    data = text.encode("utf-8", "replace")
+    data = data[: len(data) * 2 // 3] if cut_off else data
+    contents = split(data, TALK, "conversation")
+    assert_in_place(contents, data)
+    # Every turn's words are there, and each chunk belongs to the turn whose lines it has.
+    read = parse(data, TALK).turns
+    starts = [turn.line for turn in read if turn.line]
+    for piece in contents.pieces:
+        above = [line for line in starts if line < piece.chunk.start_line]
+        assert (
+            piece.speaker == ""
+            if not above
+            else piece.speaker.split()[0] == next(turn.role for turn in read if turn.line == above[-1])
+        )
+        assert not any(piece.chunk.start_line <= line <= piece.chunk.end_line for line in starts)
+
+
+@settings(deadline=None, max_examples=100)
+@given(_PROSE)
+def test_no_word_of_a_text_is_left_out(text: str) -> None:
+    pieces = split(text.encode(), "conversations/x.txt", "conversation").pieces
+    assert "".join("".join(piece.chunk.text for piece in pieces).split()) == "".join(text.split())

@@ -73,9 +73,7 @@ _ENDINGS = (
 )
 _PLAIN_WORDS = st.builds(
     str.__add__,
-    st.sampled_from(
-        ["hap", "s", "siz", "rat", "troubl", "relat", "sens", "poss", "hop", "fil", "fe", "agr"]
-    ),
+    st.sampled_from(["hap", "s", "siz", "rat", "troubl", "relat", "sens", "poss", "hop", "fil", "fe", "agr"]),
     st.sampled_from(_ENDINGS),
 )
 

@@ -187,6 +187,11 @@ def emit_problems(problems: Iterable[object]) -> None:
         click.echo(visible(str(problem)), err=True)
 
 
+def kept(commit: str, why: str) -> str:
+    """What became of a change in the history: the commit, or why there is none."""
+    return f"committed as {commit[:8]}" if commit else f"not committed: {why}"
+
+
 def run(group: click.Group) -> int:
     """Runs the command line and turns whatever it raises into an exit code.
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TranscriptError
-from tui.cli.base import directory_option, emit, emit_json, emit_problems, example, invocation, json_option
+from tui.cli.base import (
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    example,
+    invocation,
+    json_option,
+    kept,
+)
 
 if TYPE_CHECKING:
     from engine.context.flush import FlushPlan
@@ -32,9 +41,9 @@ if TYPE_CHECKING:
 def session_flush(session_id: str, everything: bool, dry_run: bool, as_json: bool) -> int:
     """Take notes of the turns of session ID that have left the window or are about to.
 
-    The provider that flush.provider names is shown the turns; what it notes is added to the journal, to
-    MEMORY.md or to a project. What looks planted is held back. Without a provider the turns are recorded as
-    unflushed. ID may also be the path of a conversation.
+    The provider that flush.provider names is shown the turns, without what looks like a secret in them; what
+    it notes is added to the journal, to MEMORY.md or to a project, and committed. What looks planted is held
+    back. Without a provider the turns are recorded as unflushed. ID may also be the path of a conversation.
     """
     with invocation().engine() as engine:
         conversation = _conversation(engine, session_id)
@@ -93,6 +102,11 @@ def _emit_record(record: FlushRecord) -> None:
         emit(f"  {note.path}:{note.line}  {note.text}")
     for held in record.held:
         emit(f"  held: {held.text} ({held.to}; {held.reason})")
+    if record.redacted:
+        places = "1 place" if record.redacted == 1 else f"{record.redacted} places"
+        emit(f"  what looks like a secret was taken out in {places} before the turns were sent")
+    if record.items:
+        emit(f"  {kept(record.commit, record.uncommitted)}")
     if record.in_part:
         emit(f"  too long to be shown whole: {', '.join(map(str, record.in_part))}")
 

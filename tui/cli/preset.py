@@ -15,6 +15,7 @@ from tui.cli.base import (
     example,
     invocation,
     json_option,
+    kept,
     table,
 )
 
@@ -154,7 +155,7 @@ def _say_active(change: PresetChange, as_json: bool) -> None:
     if as_json:
         emit_json(change)
         return
-    emit(f"active: {', '.join(change.active) or 'none'} ({_kept(change)})")
+    emit(f"active: {', '.join(change.active) or 'none'} ({kept(change.commit, change.why)})")
 
 
 def _say_files(change: PresetChange, sign: str, as_json: bool) -> None:
@@ -162,10 +163,6 @@ def _say_files(change: PresetChange, sign: str, as_json: bool) -> None:
         emit_json(change)
         return
     for name in change.files:
-        emit(f"{change.path}: {sign} {name} ({_kept(change)})")
+        emit(f"{change.path}: {sign} {name} ({kept(change.commit, change.why)})")
     if sign == "+" and change.preset not in change.active:
         emit(f"not active; switch it on with: autopoiesis preset use {change.preset}")
-
-
-def _kept(change: PresetChange) -> str:
-    return f"committed as {change.commit[:8]}" if change.commit else f"not committed: {change.why}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,15 +16,19 @@ from tui.cli.base import (
     example,
     invocation,
     json_option,
+    kept,
     plain,
     table,
 )
+from tui.cli.past import as_of_option, laying_out, say_commit
 from tui.cli.search import progress
 
 if TYPE_CHECKING:
+    from engine.engine import Engine
     from engine.probes.log import Earlier
     from engine.probes.model import Evidence, Probe, Turned
     from engine.probes.probes import Report
+    from engine.store.repository import Commit
 
 _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
 
@@ -71,7 +76,7 @@ def probe() -> None:
 def probe_add(
     question: str, expected: tuple[str, ...], budget: int | None, note: str, force: bool, as_json: bool
 ) -> None:
-    """Add a probe: the prompt for QUESTION should hold what is expected."""
+    """Add a probe to probes.yaml and commit it: the prompt for QUESTION should hold what is expected."""
     from engine.probes.shorthand import typed  # noqa: PLC0415 — `--help` must not load the engine
 
     with invocation().engine() as engine:
@@ -84,6 +89,7 @@ def probe_add(
             emit(f"{added.probe.id}  {added.probe.question}")
             for each in added.probe.expect:
                 emit(f"    {each}")
+            emit(kept(added.commit, added.why))
 
 
 @click.command("list", epilog=example("autopoiesis probe list", "autopoiesis probe list --json"))
@@ -137,7 +143,10 @@ def probe_show(name: str, as_json: bool) -> None:
 @click.command(
     "run",
     epilog=example(
-        "autopoiesis probe run", "autopoiesis probe run 3f9c21 --budget 2048", "autopoiesis probe run --json"
+        "autopoiesis probe run",
+        "autopoiesis probe run 3f9c21 --budget 2048",
+        "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt hold it then?",
+        "autopoiesis probe run --json",
     ),
 )
 @directory_option
@@ -145,23 +154,34 @@ def probe_show(name: str, as_json: bool) -> None:
 @click.option(
     "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, whatever the probes say."
 )
+@as_of_option
 @click.option("--no-record", is_flag=True, help="Leave logs/probes-YYYY-MM.jsonl as it is.")
 @json_option
-def probe_run(names: tuple[str, ...], budget: int | None, no_record: bool, as_json: bool) -> int:
+def probe_run(
+    names: tuple[str, ...], budget: int | None, as_of: str | None, no_record: bool, as_json: bool
+) -> int:
     """Compile the probes' questions and look for the evidence; asks no gate. Exit 1 when any is missing.
 
-    An entry of probes.yaml that cannot be read counts as missing, unless IDs are given.
+    An entry of probes.yaml that cannot be read counts as missing, unless IDs are given. With --as-of the
+    probes of now are run against the workspace of then, whose files the expected lines are lines of, and
+    nothing is recorded.
     """
     with invocation().engine() as engine:
-        with progress("probing") as report:
-            done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
+        commit = None if as_of is None else engine.revisions.find(as_of)
+        if commit is None:
+            with progress("probing") as report:
+                done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
+        else:
+            done = _recalled(engine, commit, names, budget)
+            say_commit(commit)
         if as_json:
-            emit_json({**plain(done.run), "comparison": done.comparison, "problems": done.problems})
+            tree = {**plain(done.run), "comparison": done.comparison, "problems": done.problems}
+            emit_json(tree if as_of is None else {**tree, "notes": done.notes, "revision": commit})
         elif done.run.results or done.problems:
             _print(done)
         else:
             emit(_NONE)
-        emit_problems(done.problems)
+        emit_problems((*done.problems, *done.notes))
     is_broken = not names and any(problem.severity == "error" for problem in done.problems)
     return 1 if done.run.found < done.run.expectations or is_broken else 0
 
@@ -171,13 +191,24 @@ def probe_run(names: tuple[str, ...], budget: int | None, no_record: bool, as_js
 @click.argument("name", metavar="ID")
 @json_option
 def probe_remove(name: str, as_json: bool) -> None:
-    """Take the probe whose id begins with ID out of probes.yaml; everything else in it stays."""
+    """Take the probe whose id begins with ID out of probes.yaml and commit that; all else in it stays."""
     with invocation().engine() as engine:
         removed = engine.probes.remove(name)
         if as_json:
-            emit_json(removed)
+            emit_json({**plain(removed.probe), "commit": removed.commit, "why": removed.why})
         else:
-            emit(f"removed {removed.id}  {removed.question}")
+            emit(f"removed {removed.probe.id}  {removed.probe.question}")
+            emit(kept(removed.commit, removed.why))
+
+
+def _recalled(engine: Engine, commit: Commit, names: tuple[str, ...], budget: int | None) -> Report:
+    for name in names:
+        engine.probes.find(name)  # Before a state is laid out for nothing.
+    with ExitStack() as stack:
+        with laying_out() as report:
+            past = stack.enter_context(engine.revisions.opened(commit, report))
+        with progress("probing") as report:
+            return engine.probes.recall(past, names, budget=budget, progress=report)
 
 
 def _print(done: Report) -> None:

@@ -9,7 +9,16 @@ from contextlib import contextmanager
 import click
 
 from engine.search.results import CATEGORIES, SearchResult
-from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option
+from tui.cli.base import (
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    example,
+    invocation,
+    json_option,
+    table,
+)
 
 
 @contextmanager
@@ -40,6 +49,8 @@ def search(query: tuple[str, ...], category: str | None, limit: int, explain: bo
         with progress("indexing") as report:
             engine.refresh_index(report)
         results = engine.search(" ".join(query), category=category, limit=limit)
+        if engine.index.without_vectors:
+            emit_problems([f"warning: search went by words alone: {engine.index.without_vectors}"])
         if as_json:
             emit_json(results)
             return
@@ -69,7 +80,7 @@ def _explain(result: SearchResult) -> None:
 @click.option("--verify", is_flag=True, help="Check every page and row; rebuild when something is wrong.")
 @json_option
 def index(rebuild: bool, verify: bool, as_json: bool) -> None:
-    """Bring the search index up to date with the files."""
+    """Bring the search index up to date with the files, and say how many of each kind it holds."""
     with invocation().engine() as engine:
         with progress("indexing") as report:
             checked = engine.index.verify(report) if verify else None
@@ -80,16 +91,26 @@ def index(rebuild: bool, verify: bool, as_json: bool) -> None:
         if as_json:
             emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
             return
+        status = engine.index.status()
         if checked is not None:
             emit("every page and row in order" if checked.sound else "; ".join(checked.problems))
         if done is not None:
-            status = engine.index.status()
             changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
             emit(f"{status.files} files, {done.chunks} chunks: {changed} in {done.seconds:.1f} s")
             for skipped in done.skipped:
                 emit(f"  left out {skipped.path}: {skipped.why}")
-            without = status.without_vectors or ("" if status.vectors else done.vectors)
-            if without:
-                emit(f"  search goes by words alone: {without}")
-            elif status.vectors_coming:
-                emit(f"  {status.vectors_coming}")
+        elif status.state == "ready":
+            emit(f"{status.files} files, {status.chunks} chunks; the workspace cannot be written")
+        else:
+            emit(f"{status.why}; the workspace cannot be written, so its files themselves are searched")
+        if status.categories:
+            heads = ("", "category", "files", "chunks")
+            table(
+                [["", each.category, f"{each.files:,}", f"{each.chunks:,}"] for each in status.categories],
+                heads,
+            )
+        without = status.without_vectors or ("" if status.vectors or done is None else done.vectors)
+        if without:
+            emit(f"  search goes by words alone: {without}")
+        elif status.vectors_coming:
+            emit(f"  {status.vectors_coming}")

@@ -1,0 +1,45 @@
+"""What looks like a key or a password does not leave this machine with the turns of a flush (N3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.context.flush_prompt import bare
+from engine.providers.redaction import redact
+from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
+
+
+def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, Turn]], int]:
+    """Turns as they may be shown to a service.
+
+    Every field of every block is looked at whole: in a line that is cut to its first characters, half of a
+    key would no longer look like one.
+
+    Args:
+        turns: Turns by number. What was injected into them is left out, as the prompt leaves it out.
+
+    Returns:
+        The turns by number, and in how many places something was taken out of them.
+    """
+    found = 0
+
+    def clean(text: str) -> str:
+        nonlocal found
+        said, count = redact(text)
+        found += count
+        return said
+
+    def cleaned(block: Block) -> Block:
+        match block:
+            case Text(text):
+                return Text(clean(text))
+            case ToolCall(name, summary, result):
+                return ToolCall(clean(name), clean(summary), clean(result))
+            case Attachment(path):
+                return Attachment(clean(path))
+            case KnowledgeChange(action, path, summary):
+                return KnowledgeChange(clean(action), clean(path), clean(summary))
+
+    shown = [(number, replace(turn, blocks=tuple(map(cleaned, bare(turn).blocks)))) for number, turn in turns]
+    return shown, found

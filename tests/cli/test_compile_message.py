@@ -1,0 +1,110 @@
+"""``compile --message``: the prompt of a message that was said already, and how it differs from the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.messages import find_message, message_before
+from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def talk(sample: Path) -> str:
+    """A conversation of the sample in which a person speaks more than once."""
+    with Engine.open(sample) as engine:
+        for path in sorted(engine.conversations.sizes()):
+            conversation = engine.conversations.read(path)
+            if conversation and sum(turn.role == "user" and not turn.kind for turn in conversation.turns) > 2:
+                return path
+    pytest.fail("the sample has no such conversation")
+
+
+def test_it_is_the_prompt_that_the_workbench_shows(apo: Command, sample: Path, talk: str) -> None:
+    with Engine.open(sample) as engine:
+        engine.refresh_index()
+        message = find_message(engine, talk)
+        shown = engine.compile_of(message.key)
+    assert shown is not None
+    ran = apo("-C", sample, "compile", "--message", talk)
+    assert ran.code == 0 and ran.out.rstrip("\n") == shown.text.rstrip("\n")
+    assert ran.err.startswith(f"turn {message.turn} of {talk} “{message.text[:20]}")
+    tree = apo("-C", sample, "compile", "--message", f"{talk}:{message.turn}", "--json").json
+    assert tree["text"] == shown.text and tree["dropped_turns"] == shown.dropped_turns
+    assert tree["message"] == {
+        "key": message.key,
+        "path": talk,
+        "session_id": message.session_id,
+        "turn": message.turn,
+        "text": message.text,
+    }
+    assert any(section["layer"] == 11 for section in tree["sections"]), "with what was said before it"
+    outline = apo("-C", sample, "compile", "--message", talk, "--explain").out
+    assert "budget by slot" in outline
+
+
+def test_last_is_the_last_of_the_feed_or_of_a_session(apo: Command, sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        last = [entry for entry in engine.feed(20_000) if entry.kind == "user" and entry.key][-1].key
+    tree = apo("-C", sample, "compile", "--message", "last", "--json").json
+    assert tree["message"]["key"] == last
+    session = apo("-C", sample, "session", "list", "--json").json[-1]["session_id"]
+    tree = apo("-C", sample, "compile", "--message", "last:1", "--session", session, "--json").json
+    assert tree["message"]["session_id"] == session
+
+
+def test_a_budget_counts_for_both_prompts(apo: Command, sample: Path, talk: str) -> None:
+    words = ("--message", talk, "--budget", "2048", "--json")
+    assert apo("-C", sample, "compile", *words).json["budget"] == 2048
+    tree = apo("-C", sample, "compile", *words, "--diff-before").json
+    assert tree["before"]["budget"] == tree["after"]["budget"] == 2048
+
+
+def test_what_differs_from_the_prompt_of_the_message_before(apo: Command, sample: Path, talk: str) -> None:
+    with Engine.open(sample) as engine:
+        message = find_message(engine, talk)
+        earlier = message_before(engine, message)
+    ran = apo("-C", sample, "compile", "--message", talk, "--diff-before")
+    assert ran.code == 0
+    assert f"before   turn {earlier.turn}: " in ran.out and f"after    turn {message.turn}: " in ran.out
+    assert "budget by slot" in ran.out
+    explained = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--explain").out
+    assert explained.startswith(ran.out) and f"── turn {earlier.turn} " in explained
+    tree = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--json").json
+    assert [each["key"] for each in tree["messages"]] == [earlier.key, message.key]
+    first = apo("-C", sample, "compile", "--message", earlier.key, "--json").json
+    assert tree["before"]["tokens"] == first["tokens"]
+    assert any(row["label"].startswith("history:") for row in tree["sections"])
+
+
+def test_the_first_message_has_none_before_it(apo: Command, sample: Path, talk: str) -> None:
+    ran = apo("-C", sample, "compile", "--message", f"{talk}:1", "--diff-before")
+    assert ran.code == 1 and ran.out == ""
+    assert ran.err.startswith(f"autopoiesis: {talk}: turn 1 is the first message")
+    assert apo("-C", sample, "compile", "--message", "ses_nobody").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Give TEXT, or --message"),
+        (("Hello", "--message", "last"), "Give TEXT, or --message"),
+        (("--message", "last", "--as-of", "now"), "none of --as-of, --diff, --record"),
+        (("--message", "last", "--diff", "HEAD", "now"), "none of --as-of, --diff, --record"),
+        (("--message", "last", "--record"), "none of --as-of, --diff, --record"),
+        (("Hello", "--diff-before"), "--diff-before needs --message"),
+        (("--message", "ses_1", "--session", "ses_2"), "--session goes with --message last"),
+    ],
+)
+def test_wrong_usage(apo: Command, sample: Path, words: tuple[str, ...], said: str) -> None:
+    ran = apo("-C", sample, "compile", *words)
+    assert ran.code == 2 and said in " ".join(ran.err.split())
+
+
+def test_what_was_said_is_no_terminal_sequence(apo: Command, sample: Path) -> None:
+    path = "conversations/2026-06-20-odd.md"
+    (sample / path).write_text("# Odd\n\n## 10:00 — user\n\x1b]52;c;aGk=\x07 hello\n", encoding="utf-8")
+    ran = apo("-C", sample, "compile", "--message", path)
+    assert ran.code == 0 and "\x1b" not in ran.err and "hello" in ran.err

@@ -1,0 +1,120 @@
+"""What a message is called on a command line, and which one that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import TranscriptError
+from engine.messages import SpokenMessage, find_message, message_before
+
+OLD = "conversations/2026-06-01-old.md"
+NEW = "conversations/2026-06-12-new.md"
+LONE = "conversations/2026-05-01-lone.md"
+TALK = {
+    OLD: "# Old\n\n## 09:00 — user\nFirst of all\n\n## 09:01 — agent\nYes\n",
+    NEW: (
+        "---\nsession_id: ses_new00001\n---\n\n# New\n\n## 10:00 — user\nOne\n\n## 10:01 — agent\nTwo\n\n"
+        "## 10:02 — user [memory]\nKept\n\n## 10:03 — agent\nThree\n\n## 10:04 — user\nFour\n\n"
+        "## 10:05 — agent\nFive\n"
+    ),
+    LONE: "# Lone\n\n## 08:00 — agent\nNobody is here\n",
+}
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Engine:
+    (tmp_path / "memory-config.yaml").touch()
+    (tmp_path / "conversations").mkdir()
+    for path, text in TALK.items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    return Engine.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "session", "path", "turn"),
+    [
+        ("last", "", NEW, 5),
+        ("last:1", "", NEW, 5),
+        ("last:2", "", NEW, 1),
+        ("last:3", "", OLD, 1),
+        ("last", OLD, OLD, 1),
+        ("last:2", NEW, NEW, 1),
+        (NEW, "", NEW, 5),
+        (OLD, "", OLD, 1),
+        (f"{NEW}:1", "", NEW, 1),
+        (f"{NEW}:2", "", NEW, 1),
+        (f"{NEW}:4", "", NEW, 1),
+        (f"{NEW}:6", "", NEW, 5),
+        (f"{NEW}#0", "", NEW, 1),
+        (f"{NEW}#5", "", NEW, 5),
+    ],
+)
+def test_a_name_means_a_message(talks: Engine, name: str, session: str, path: str, turn: int) -> None:
+    found = find_message(talks, name, session)
+    assert (found.path, found.turn, found.key) == (path, turn, f"{path}#{turn - 1}")
+
+
+def test_a_message_says_where_it_stands_and_what_it_says(talks: Engine) -> None:
+    found = find_message(talks, "last")
+    assert found == SpokenMessage(f"{NEW}#4", NEW, "ses_new00001", 5, "Four")
+    assert message_before(talks, found) == SpokenMessage(f"{NEW}#0", NEW, "ses_new00001", 1, "One")
+
+
+def test_a_session_is_found_by_its_id(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        newest = find_message(engine, "last")
+        assert newest.session_id and find_message(engine, newest.session_id) == newest
+        assert find_message(engine, "last", newest.session_id) == newest
+        assert find_message(engine, f"{newest.session_id}:{newest.turn}") == newest
+
+
+@pytest.mark.parametrize(
+    ("name", "session", "said"),
+    [
+        ("last:4", "", "there are 3 messages, no 4 to count back"),
+        ("last:3", NEW, "there are 2 messages, no 3 to count back"),
+        (f"{NEW}:7", "", "has no turn 7: turns 1 to 6 can be read"),
+        (f"{NEW}:0", "", "has no turn 0: turns 1 to 6 can be read"),
+        (f"{NEW}#6", "", "has no turn 7"),
+        (LONE, "", "no person has said anything yet"),
+        (f"{LONE}:1", "", "no person has said anything up to turn 1"),
+        ("ses_nobody", "", "there is no session ses_nobody"),
+        ("../../etc/passwd:3", "", "there is no session"),
+        ("../../etc/passwd#3", "", "there is no session"),
+        ("", "", "there is no session"),
+        ("last", "ses_nobody", "there is no session ses_nobody"),
+    ],
+)
+def test_what_means_no_message_is_one_clear_error(talks: Engine, name: str, session: str, said: str) -> None:
+    with pytest.raises(TranscriptError, match=said):
+        find_message(talks, name, session)
+
+
+def test_before_the_first_there_is_none(talks: Engine) -> None:
+    with pytest.raises(TranscriptError, match="turn 1 is the first message"):
+        message_before(talks, find_message(talks, OLD))
+
+
+def test_a_workspace_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").touch()
+    with Engine.open(tmp_path) as engine, pytest.raises(TranscriptError, match="no person has said anything"):
+        find_message(engine, "last")
+
+
+def test_turns_beyond_what_is_read_of_a_long_conversation(
+    talks: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.conversations.WINDOW", 500)
+    turns = "".join(f"## 10:{number:02} — user\nQuestion {number} {'x' * 40}\n\n" for number in range(50))
+    path = "conversations/2026-06-13-long.md"
+    (talks.workspace.root / path).write_text(f"# Long\n\n{turns}", encoding="utf-8")
+    assert find_message(talks, f"{path}:50").text.startswith("Question 49")
+    with pytest.raises(TranscriptError, match=r"has no turn 3: turns 4\d to 50 can be read"):
+        find_message(talks, f"{path}:3")
+    first = talks.conversations.read(path)
+    assert first is not None
+    with pytest.raises(TranscriptError, match="is the first message"):
+        message_before(talks, find_message(talks, f"{path}:{first.first + 1}"))

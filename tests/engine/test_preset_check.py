@@ -1,0 +1,122 @@
+"""What ``doctor`` says of presets: file, line and cure, and nothing of those that are in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.doctor import Finding, examine
+from engine.presets import Presets
+
+HOSTS = "---\ntype: reference\n---\n\n# Hosts\n\n" + "".join(f"- host {number}\n" for number in range(10))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path, text in {
+        "memory-config.yaml": "",
+        "knowledge/hosts.md": HOSTS,
+        "knowledge/empty.md": "---\ntype: reference\n---\n",
+        "presets/fine.md": "---\ntype: preset\nfiles:\n  - path: knowledge/hosts.md\n    lines: 5-16\n---\n",
+        "presets/active": "fine\n",
+    }.items():
+        place = tmp_path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    return tmp_path
+
+
+def found(root: Path) -> list[Finding]:
+    findings = (finding for finding in examine(root) if str(root) not in finding.text)
+    return [finding for finding in findings if "preset" in finding.text]
+
+
+def preset(root: Path, items: str) -> None:
+    (root / "presets/auth.md").write_text(f"---\ntype: preset\nfiles:\n{items}---\n")
+
+
+def test_presets_in_order_are_counted(root: Path) -> None:
+    assert found(root) == [Finding("ok", "1 preset: every file and line that they list is there")]
+    (root / "presets/fine.md").unlink()
+    (root / "presets/active").unlink()
+    assert found(root) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "level", "text", "cure"),
+    [
+        (
+            "  - knowledge/hosts.md\n  - knowledge/gone.md\n",
+            "error",
+            "presets/auth.md:5: lists knowledge/gone.md, which does not exist",
+            "correct the path, or run: autopoiesis preset remove auth knowledge/gone.md",
+        ),
+        (
+            "  - path: knowledge/hosts.md\n    lines: 12-99\n",
+            "error",
+            "presets/auth.md:4: asks for lines 12-99 of knowledge/hosts.md, whose text ends on line 16",
+            "correct the lines",
+        ),
+        (
+            "  - path: knowledge/hosts.md\n    lines: 1-2\n",
+            "error",
+            "presets/auth.md:4: lines 1-2 of knowledge/hosts.md are in its header",
+            "correct the lines",
+        ),
+        (
+            "  - path: knowledge/hosts.md\n    lines: 9-3\n",
+            "error",
+            "presets/auth.md:5: lines of knowledge/hosts.md: '9-3' ends before it begins",
+            'write lines: "10-40" or "3-9, 20-31"',
+        ),
+        (
+            "  - knowledge/empty.md\n",
+            "warning",
+            "presets/auth.md:4: lists knowledge/empty.md, which has no text",
+            "run: autopoiesis preset remove auth knowledge/empty.md",
+        ),
+        (
+            "  - knowledge/hosts.md\n  - knowledge/hosts.md\n",
+            "warning",
+            "presets/auth.md:5: lists knowledge/hosts.md again, as on line 4",
+            "remove one of them",
+        ),
+    ],
+)
+def test_what_a_preset_lists_is_looked_at(root: Path, items: str, level: str, text: str, cure: str) -> None:
+    preset(root, items)
+    (finding,) = found(root)
+    assert (finding.level, finding.text, finding.cure) == (level, text, cure)
+
+
+def test_a_header_that_is_broken_is_named_with_its_line(root: Path) -> None:
+    (root / "presets/auth.md").write_text("---\ntype: preset\nfiles:\n  - path: [a\n---\n")
+    findings = found(root)
+    assert findings and all(finding.text.startswith("presets/auth.md:") for finding in findings)
+    assert any(finding.level == "error" and "YAML" in finding.text for finding in findings)
+
+
+def test_files_that_cannot_be_read_and_names_that_are_none(root: Path) -> None:
+    (root / "knowledge/picture.md").write_bytes(b"\x89PNG\0\0")
+    preset(root, "  - knowledge/picture.md\n  - knowledge\n")
+    (root / "presets/two words.md").write_text("---\ntype: preset\n---\n")
+    (root / "presets/bin.md").write_bytes(b"\0")
+    (root / "presets/active").write_text("fine\nnowhere\n")
+    texts = [finding.text for finding in found(root)]
+    assert "presets/auth.md:4: lists knowledge/picture.md, which cannot be read: is a binary file" in texts
+    assert any(text.startswith("presets/auth.md:5: lists knowledge, which cannot be read") for text in texts)
+    assert "presets/two words.md: its name is no name of a preset" in texts
+    assert "presets/bin.md: is a binary file" in texts
+    assert "presets/active:2: there is no preset nowhere" in texts
+    assert len(texts) == 5
+
+
+def test_a_preset_that_cannot_be_read_does_not_hide_the_others(root: Path) -> None:
+    from engine.engine import Engine
+
+    (root / "presets/bin.md").write_bytes(b"\0")
+    with Engine.open(root) as engine:
+        presets: Presets = engine.presets
+        assert [view.name for view in presets.list()] == ["fine"]
+        assert [str(problem) for problem in presets.problems()] == ["presets/bin.md: is a binary file"]

@@ -1,0 +1,58 @@
+"""A model that gives a query another vector than its texts: search goes by words alone, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy
+import pytest
+
+from engine.config import SearchSettings
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import BagOfWords
+
+if TYPE_CHECKING:
+    from engine.search.embeddings import Floats
+
+
+class Odd(BagOfWords):
+    """Gives texts what it says, and a query something else."""
+
+    odd: Floats | None = None
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        return super().embed(texts) if self.odd is None else self.odd
+
+
+@pytest.mark.parametrize("ranking", ["context", "spec"])
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (numpy.ones((1, 12), dtype=numpy.float32), "gave 12 numbers for the query, and 512 for each text"),
+        (numpy.ones((1, 2, 512), dtype=numpy.float32), "gave 2 × 512 numbers for the query"),
+        (numpy.ones((0, 512), dtype=numpy.float32), "the embedding model failed"),
+        (numpy.ones(1, dtype=numpy.float32), "gave no list of numbers for the query"),
+        (numpy.full((1, 512), numpy.nan, dtype=numpy.float32), "gave what are no numbers"),
+        (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "gave what are no numbers"),
+    ],
+)
+def test_a_vector_that_cannot_be_compared_is_told_and_words_are_searched(
+    odd: Floats, said: str, filled: Workspace, open_index: Open, ranking: str
+) -> None:
+    embedder = Odd()
+    index = open_index(filled, embedder, settings=SearchSettings(ranking=ranking))  # type: ignore[arg-type]
+    index.refresh()
+    by_words = index.search("rye bread", use_vectors=False)
+    assert by_words and index.without_vectors == ""
+    embedder.odd = odd
+    found = index.search("rye bread")
+    assert [(one.path, one.start_line, one.vector_rank) for one in found] == [
+        (one.path, one.start_line, None) for one in by_words
+    ]
+    assert {one.source for one in found} == {"index"}, "the index itself is sound"
+    assert said in index.without_vectors and index.status().without_vectors == index.without_vectors
+    embedder.odd = None
+    assert index.search("rye bread")[0].vector_rank == 1
+    assert index.without_vectors == ""
