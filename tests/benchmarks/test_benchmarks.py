@@ -283,7 +283,7 @@ def test_evaluators_beside_the_data_are_run(tmp_path: Path, capsys: pytest.Captu
     assert [line.split()[5] for line in activated[:5]] == ["20", "20", "5", "0", "20"]
     adapters = [line.split()[2].removeprefix(f"{evaluations.RETRIEVERS}:") for line in searched]
     assert adapters[:3] == ["make", "make_fts5", "make_spec"]
-    assert adapters[-4:] == ["compiler", "compiler", "compiler_spec", "compiler_spec"]
+    assert adapters[-4:] == ["compiler_spec", "compiler_spec", "compiler_checked", "compiler_checked"]
     assert all(hasattr(retrieval, adapter) for adapter in adapters)
     assert [line.split()[4] for line in searched[-4:]] == ["2048", "8192"] * 2
 
