@@ -324,6 +324,21 @@ def prompt_before(*, broken: bool = False) -> Compiled:
     )
 
 
+def with_many_results(number: int = 40) -> Compiled:
+    """The prompt with many search results left out, and a turn of the history besides."""
+    results = tuple(
+        replace(
+            LEFT_OUT[2],
+            source=f"knowledge/reference/note-{at:02d}.md",
+            tokens=820 - at,
+            score=0.31 - at / 200,
+        )
+        for at in range(number)
+    )
+    turns = LeftOut("history:1-3", 4, "history", "", "", 212, None, "older than the window", "room")
+    return prompt(left_out=(*LEFT_OUT[:2], *results, turns), next_kb=LEFT_OUT[1:2])
+
+
 def huge(sections: int = 4000, words: int = 25) -> Compiled:
     """A prompt of about 100,000 tokens in thousands of sections."""
     pieces = candidates()

@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from engine.context.compiled import LeftOut
+from engine.context.compiled import LeftOut, Slot
 from tests.tui.fake_engine import review_compiled
 from tui.draw import Row
-from tui.render.budget import budget_lines, next_row, prompt_lines
+from tui.render.budget import FEW, alone_and_found, best_of, budget_lines, next_row, prompt_lines
 from tui.roles import PLAIN
 
 DEPLOY = LeftOut(
     "knowledge:a", 3, "knowledge", "knowledge/procedures/deploy.md", "12-40", 180, 0.4, "r", "room"
 )
 TURNS = LeftOut("history:3-9", 4, "history", "", "", 60, None, "older", "room")
+MANY = tuple(
+    replace(DEPLOY, source=f"knowledge/notes/{number}.md", tokens=100 + number, score=number / 400)
+    for number in range(356)
+)
 MORE = replace(review_compiled(), next_kb=(DEPLOY, TURNS), model="claude-haiku-4-5", window=200_000)
 
 
@@ -49,6 +53,63 @@ def test_the_share_of_the_window_stands_below() -> None:
 def test_the_prompt_page_names_every_piece_that_one_more_kib_would_bring() -> None:
     shown = " ".join(text(prompt_lines(MORE, 100, PLAIN)).split())
     assert "1 KiB more would bring: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
+
+
+@pytest.mark.parametrize("width", [32, 38, 48, 60, 80, 120])
+def test_a_slot_over_its_cap_fits_and_the_numbers_stay_in_one_column(width: int) -> None:
+    slots = (
+        Slot("identity", 0, 4_500, 4_352),
+        Slot("memory", 1, 612, 1_024),
+        Slot("knowledge", 3, 14_900, None),
+    )
+    rows = [
+        row
+        for row in budget_lines(replace(review_compiled(), slots=slots), width, 30, PLAIN)
+        if row.text[:2] in ("P0", "P1", "P3")
+    ][:3]
+    assert [row.text.split()[1] for row in rows] == ["identity", "memory", "knowledge"]
+    assert all(row.cells <= width for row in rows)
+    assert rows[0].text.endswith("4,500/4,352 !")
+    ends = {
+        row.text.index(used) + len(used) for row, used in zip(rows, ("4,500", "612", "14,900"), strict=True)
+    }
+    assert len(ends) == 1
+
+
+@pytest.mark.parametrize("width", [30, 44, 63, 64, 100])
+def test_many_search_results_that_were_left_out_are_one_line_below_the_rest(width: int) -> None:
+    topic = LeftOut("topic:deploy", 2, "topics", "topics/deploy.md", "", 420, None, "no room", "room")
+    compiled = replace(review_compiled(), left_out=(*MANY[:200], topic, *MANY[200:]), dropped_turns=0)
+    rows = budget_lines(compiled, width, 40, PLAIN)
+    assert all(row.cells <= width for row in rows)
+    shown = text(rows)
+    total = sum(each.tokens for each in MANY)
+    assert f"357 left out · {total + 420:,} tok" in shown
+    after = shown.split("left out", 1)[1]
+    assert after.index("deploy.md") < after.index("356 search results") < after.index("notes/355.md")
+    assert f"{total:,}" in after and shown.count("knowledge/notes/") + shown.count("notes/355.md:12-40") <= 2
+    assert "notes/354.md" not in shown
+
+
+def test_few_search_results_stay_in_their_order() -> None:
+    left_out = (*MANY[:FEW], TURNS)
+    assert alone_and_found(left_out) == (left_out, ())
+    assert alone_and_found((MANY[0], *left_out)) == ((TURNS,), (MANY[0], *MANY[:FEW]))
+    unsearched = replace(MANY[0], score=None)  # that there was no search is no result of one
+    assert alone_and_found((unsearched, *left_out))[1] == ()
+
+
+def test_what_the_prompt_says_already_is_not_the_best_of_what_was_left_out() -> None:
+    repeated = replace(MANY[0], source="knowledge/repeated.md", score=0.99, reason="already there", limit="")
+    assert best_of((repeated, *MANY)) == MANY[-1]
+    assert best_of((replace(MANY[9], limit=""), repeated)) == repeated
+
+
+def test_the_prompt_page_lists_every_search_result_below_the_rest() -> None:
+    shown = text(prompt_lines(replace(review_compiled(), left_out=(*MANY, TURNS)), 100, PLAIN))
+    after = shown.split("left out", 1)[1]
+    assert after.index("history:3-9") < after.index("356 search results") < after.index("notes/0.md")
+    assert all(each.source in after for each in MANY)
 
 
 def test_hostile_names_stay_text() -> None:

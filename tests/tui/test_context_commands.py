@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from tests.tui.conftest import Run
 from tests.tui.context_driven import looking
-from tui.commands import catalog, context
-from tui.commands.command import CONTEXT_PANELS, Command, Situation
+from tui.commands import context
+from tui.commands.command import Command, Situation
 from tui.commands.context import CONTEXT
-from tui.commands.lookup import all_keys, everywhere, footer, here, resolve
+from tui.commands.lookup import all_keys, footer, resolve
 from tui.render.help import help_lines
 from tui.roles import PLAIN
 
 SECTIONS = Situation(panel="sections", rows=20, file="knowledge/digest.md", prompt=True)
-
-
-@pytest.mark.parametrize("command", CONTEXT, ids=lambda command: command.__name__)
-def test_every_command_says_what_it_does(command: type[Command]) -> None:
-    assert command.help().endswith(".")
-    assert command.title[0].isupper()
-    assert command.keys
 
 
 async def test_every_command_is_done_by_something(run: Run) -> None:
@@ -31,25 +23,28 @@ async def test_every_command_is_done_by_something(run: Run) -> None:
         assert driven.screen.actions.known == set(CONTEXT)
 
 
-def test_no_command_is_out_of_reach() -> None:
-    reached = set()
-    for panel, question in product(CONTEXT_PANELS, (False, True)):
-        situation = Situation(panel=panel, question=question)
-        reached |= {resolve(key, situation) for key in all_keys(CONTEXT)}
-    assert set(CONTEXT) <= reached
+async def test_what_belongs_to_another_panel_is_not_done_but_said(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("2")
+        driven.screen.do(context.OpenSelected)
+        await driven.settle()
+        assert driven.zoomed() is None and driven.in_use() == "text"
+        assert "belongs to another panel: left-out, sections" in driven.said
 
 
-def test_keys_that_terminals_eat_are_never_the_only_way() -> None:
-    eaten = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
-    for command in CONTEXT:
-        only = set(command.keys) <= eaten
-        assert not only or command in (catalog.PreviousPanel, catalog.Palette), command
+async def test_a_command_chosen_by_name_leaves_the_line_it_does_not_apply_to(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("slash")
+        assert driven.in_use() == "name" and driven.screen.prompt.display
+        driven.screen.do(context.WholePrompt)
+        await driven.settle()
+        assert driven.state.whole and driven.in_use() == "sections" and not driven.screen.prompt.display
 
 
 def test_while_typing_letters_are_letters() -> None:
     typing = Situation(panel="name", prompt=True)
     assert all(resolve(key, typing) is None for key in all_keys(CONTEXT) if len(key) == 1)
-    assert resolve("enter", typing) is None and resolve("escape", typing) is context.BackOut
+    assert resolve("enter", typing) is None and resolve("escape", typing) is context.Leave
 
 
 @pytest.mark.parametrize(
@@ -75,14 +70,6 @@ def test_the_footer_shows_what_matters_now() -> None:
     without = footer(replace(SECTIONS, prompt=False, rows=0, file=""))
     assert not {"whole", "left out", "diff", "copy", "write", "edit"} & {words for _keys, words in without}
     assert footer(Situation(panel="name")) == [("esc", "back")]
-
-
-@pytest.mark.parametrize("panel", CONTEXT_PANELS)
-def test_help_lists_every_command_of_the_panel_once(panel: str) -> None:
-    situation = Situation(panel=panel, rows=1)  # type: ignore[arg-type]
-    listed = [*here(situation), *everywhere(situation)]
-    assert len(listed) == len(set(listed))
-    assert set(listed) == {command for command in CONTEXT if command.applies(situation)}
 
 
 @pytest.mark.parametrize(("panel", "sign"), [("sections", "━"), ("left-out", ".62")])

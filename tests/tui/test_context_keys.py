@@ -10,7 +10,7 @@ import pytest
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
-from tests.tui.context_data import LEFT_OUT, prompt, prompt_before
+from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
 from tui.render.context_list import HeadItem, RuleItem, SectionItem
@@ -205,6 +205,39 @@ async def test_enter_says_everything_about_what_was_left_out(run: Run) -> None:
         assert LEFT_OUT[0].reason in driven.text and "a larger cap would let it in" in driven.text
 
 
+async def test_many_search_results_left_out_are_listed_when_they_are_opened(run: Run) -> None:
+    async with looking(run, compiled=with_many_results()) as driven:
+        await driven.press("o", "G")
+        assert "▸ 40 search results" in driven.text and "note-00.md:20-31" in driven.text
+        assert "note-39.md" not in driven.text and "enter lists them" in driven.text
+        assert "43 · " in driven.line("left out  ")
+        await driven.press("enter", "j", "j")
+        assert "▾ 40 search results" in driven.text and not isinstance(driven.app.screen, PageScreen)
+        piece = driven.state.piece()
+        assert piece is not None and piece.source == "knowledge/reference/note-01.md"
+        await driven.press("enter")
+        assert isinstance(driven.app.screen, PageScreen) and "note-01.md:20-31" in driven.text
+        await driven.press("escape", "k", "k")
+        assert driven.state.on_fold and driven.state.piece() is None and "enter hides them" in driven.text
+        await driven.press("e")
+        assert "the selection comes from no file" in driven.said
+        await driven.press("enter")
+        assert "▸ 40 search results" in driven.text and driven.state.on_fold
+
+
+async def test_a_filter_finds_search_results_that_are_not_listed(run: Run) -> None:
+    async with looking(run, compiled=with_many_results()) as driven:
+        await driven.press("o", "slash")
+        await driven.type("note-17")
+        await driven.press("enter")
+        piece = driven.state.piece()
+        assert "1 of 43" in driven.text and piece is not None and piece.source.endswith("note-17.md")
+        await driven.press("escape")  # what the filter found is folded away again, and so selected no more
+        piece = driven.state.piece()
+        assert "▸ 40 search results" in driven.text and piece is not None
+        assert piece.label == "topic:release-notes" and "needs 438 tokens" in driven.text
+
+
 async def test_nothing_left_out_says_so(run: Run) -> None:
     async with looking(run, compiled=prompt(left_out=(), next_kb=())) as driven:
         await driven.press("o")
@@ -383,7 +416,7 @@ async def test_e_opens_the_file_at_its_line_and_compiles_anew(
     async with looking(run, (80, 24)) as driven:
         opened: list[tuple[str, int]] = []
         monkeypatch.setattr(
-            driven.bench.actions, "edit_file", lambda path, line=0: opened.append((path, line))
+            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
         )
         asked = len(driven.engine.asked("compile_of"))
         await select(driven, "memory:MEMORY.md")

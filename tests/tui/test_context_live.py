@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -25,19 +24,10 @@ TOO_MUCH = BudgetError(
 )
 
 
-async def until(driven: Contexted, met: Callable[[], bool]) -> None:
-    """Waits for something that a background thread brings about."""
-    for _round in range(500):
-        await driven.pilot.pause(0.01)
-        if met():
-            return
-    raise AssertionError("it never came")
-
-
 async def test_while_it_is_compiled_it_says_so_and_keys_go_on(run: Run) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
-        await until(driven, lambda: "compiling …" in driven.text)
+        await driven.until(lambda: "compiling …" in driven.text)
         for key in ("j", "t", "o", "d", "y", "Y", "w", "enter", "2", "1", "3", "4", "plus", "underscore"):
             await driven.send(key)
         await driven.pilot.pause()
@@ -50,9 +40,9 @@ async def test_while_it_is_compiled_it_says_so_and_keys_go_on(run: Run) -> None:
 async def test_leaving_while_it_is_compiled_waits_for_nothing(run: Run) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
-        await until(driven, lambda: "compiling …" in driven.text)
+        await driven.until(lambda: "compiling …" in driven.text)
         await driven.send("escape")
-        await until(driven, lambda: not driven.is_open())
+        await driven.until(lambda: not driven.is_open())
         still.set()
         await driven.settle()
         assert driven.panel() == "feed" and not driven.bench.followers
@@ -131,11 +121,11 @@ async def test_a_late_comparison_is_dropped(run: Run) -> None:
     async with looking(run) as driven:
         driven.engine.gates["compile_before"] = still
         await driven.send("d")
-        await until(driven, lambda: bool(driven.engine.asked("compile_before")))
+        await driven.until(lambda: bool(driven.engine.asked("compile_before")))
         assert "comparing …" in driven.text
         newest = prompt("newest")
         driven.bench.show_message(replace(driven.bench.shown, compiled=newest))
-        await until(driven, lambda: driven.state.compiled is newest)
+        await driven.until(lambda: driven.state.compiled is newest)
         still.set()
         await driven.settle()
         assert driven.state.comparison is not None and driven.state.comparison.after is newest

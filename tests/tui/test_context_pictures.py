@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import BudgetError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.context_data import prompt, prompt_before
+from tests.tui.context_data import prompt, prompt_before, with_many_results
 from tests.tui.context_driven import looking
 from tests.tui.fake_engine import FakeEngine, status_view
 
@@ -64,6 +64,15 @@ async def test_left_out(run: Run, picture: Picture, size: str) -> None:
     async with looking(run, SIZES[size]) as driven:
         await driven.press("o", "j")
         picture(driven, f"context/left-out-{size}")
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+async def test_many_search_results_left_out(run: Run, picture: Picture, size: str) -> None:
+    async with looking(run, SIZES[size], compiled=with_many_results()) as driven:
+        await driven.press("o", "G")
+        picture(driven, f"context/left-out-many-{size}")
+        await driven.press("enter")
+        picture(driven, f"context/left-out-opened-{size}")
 
 
 async def test_left_out_detail(run: Run, picture: Picture) -> None:

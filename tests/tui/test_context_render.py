@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from engine.context.compiled import Compiled
-from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before
+from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before, with_many_results
 from tui.render.context_difference import compare, difference_items, difference_summary
 from tui.render.context_head import left_out_detail, section_head
 from tui.render.context_list import (
     Columns,
+    HeadItem,
     RuleItem,
     SectionItem,
     draw_item,
@@ -97,6 +98,27 @@ def test_what_one_more_kb_brings_comes_first_and_nothing_twice() -> None:
     assert all(isinstance(row, SectionItem) for row in left_out_items(order, 0, 1024))
 
 
+def test_many_search_results_that_were_left_out_are_one_row_behind_the_rest() -> None:
+    compiled = with_many_results()
+    order = left_out_order(compiled.left_out, compiled.next_kb)
+    assert [each.label for each in order[:4]] == [
+        "topic:release-notes", "memory:MEMORY.md", "history:1-3", "knowledge:gate"
+    ]  # fmt: skip
+    closed = [row for row in left_out_items(order, 1, 1024) if isinstance(row, SectionItem)]
+    assert [row.index for row in closed] == [0, 1, 2, len(order)]
+    assert closed[-1].fold == "▸" and closed[-1].place == "40 search results"
+    assert closed[-1].tokens == sum(each.tokens for each in order[3:])
+    assert closed[-1].score == 0.31 and "note-00.md:20-31" in closed[-1].note
+    opened = [row for row in left_out_items(order, 1, 1024, unfolded=True) if isinstance(row, SectionItem)]
+    assert [row.index for row in opened] == [0, 1, 2, len(order), *range(3, len(order))]
+    for unfolded in (False, True):
+        rows = left_out_items(order, 1, 1024, unfolded=unfolded)
+        heads = [row.tokens for row in rows if isinstance(row, HeadItem)]
+        assert heads == [420, sum(each.tokens for each in order[1:])]
+    filtered = [row for row in left_out_items(order, 1, 1024, "note-0") if isinstance(row, SectionItem)]
+    assert len(filtered) == 10 and not any(row.fold for row in filtered)
+
+
 @pytest.mark.parametrize("width", [18, 24, 36, 44, 60, 80, 120])
 def test_rows_fit_their_width(width: int) -> None:
     compiled = prompt()
@@ -104,6 +126,7 @@ def test_rows_fit_their_width(width: int) -> None:
     lists = (
         section_items(place(compiled, len)),
         left_out_items(LEFT_OUT, 2, 1024),
+        left_out_items(with_many_results().left_out, 0, 1024, unfolded=True),
         difference_items(comparison),
     )
     for items in lists:

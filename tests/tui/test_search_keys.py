@@ -22,7 +22,7 @@ async def test_s_opens_it_and_esc_goes_back(run: Run) -> None:
     async with run() as driven:
         searched = Searched(driven.app, driven.pilot, driven.engine)
         await searched.press("s")
-        assert searched.is_open() and searched.panel() == "query"
+        assert searched.is_open() and searched.in_use() == "query"
         await searched.press("escape")
         assert not searched.is_open() and driven.bench.panel_in_use == "feed"
 
@@ -40,7 +40,7 @@ async def test_what_is_typed_right_after_s_lands_in_the_line(run: Run) -> None:
 async def test_results_come_while_typing_and_are_asked_for_once(run: Run) -> None:
     async with searching(run) as driven:
         await driven.type("connection pool")
-        assert driven.panel() == "query"
+        assert driven.in_use() == "query"
         assert "8 found" in driven.text
         assert driven.finding.asked("search") == [("search", "connection pool", None, 51)]
 
@@ -49,9 +49,9 @@ async def test_enter_goes_to_the_results_and_slash_comes_back(run: Run) -> None:
     async with searching(run) as driven:
         await driven.type(QUERY)
         await driven.press("enter")
-        assert driven.panel() == "results" and driven.selected() == f"{SESSION}:19"
+        assert driven.in_use() == "results" and driven.selected() == f"{SESSION}:19"
         await driven.press("slash")
-        assert driven.panel() == "query"
+        assert driven.in_use() == "query"
         await driven.type("s")
         assert driven.state.query == f"{QUERY}s"
 
@@ -62,7 +62,7 @@ async def test_enter_does_not_wait_for_the_typing_to_rest(run: Run) -> None:
         await driven.until(lambda: driven.state.query == "pool")
         await driven.send("enter")
         await driven.pilot.pause()
-        assert driven.panel() == "results" and driven.finding.asked("search")
+        assert driven.in_use() == "results" and driven.finding.asked("search")
         await driven.settle()
         assert driven.selected()
         assert [call[1] for call in driven.finding.asked("search")] == ["pool"]
@@ -74,7 +74,7 @@ async def test_keys_right_after_enter_act_on_the_results(run: Run) -> None:
         await driven.send("l", "enter", "j", "j", "y")
         await driven.settle()
         assert driven.state.query == "pool" and driven.screen.prompt.input.value == "pool"
-        assert driven.panel() == "results" and driven.screen.results.row_count == 8
+        assert driven.in_use() == "results" and driven.screen.results.row_count == 8
 
 
 async def test_up_brings_earlier_queries_back(run: Run) -> None:
@@ -112,12 +112,12 @@ async def test_the_selection_moves(run: Run, keys: list[str], at: int) -> None:
 async def test_enter_reads_a_result_and_n_goes_on_from_there(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("enter")
-        assert driven.panel() == "preview"
+        assert driven.in_use() == "preview"
         await driven.press("n")
-        assert driven.panel() == "preview" and driven.selected() == f"{DECISIONS}:4"
+        assert driven.in_use() == "preview" and driven.selected() == f"{DECISIONS}:4"
         assert "A cache" not in driven.text and "No transaction is held" in driven.text
         await driven.press("1", "j", "o")
-        assert driven.panel() == "preview"
+        assert driven.in_use() == "preview"
 
 
 async def test_the_preview_scrolls_and_shows_what_stands_around(run: Run) -> None:
@@ -138,16 +138,16 @@ async def test_numbers_and_tab_go_round(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         for key, name in {"2": "preview", "3": "why", "1": "results"}.items():
             await driven.press(key)
-            assert driven.panel() == name
+            assert driven.in_use() == name
         seen = []
         for _press in range(4):
             await driven.press("tab")
-            seen.append(driven.panel())
+            seen.append(driven.in_use())
         assert seen == ["preview", "why", "query", "results"]
         await driven.press("shift+tab")
-        assert driven.panel() == "query"
+        assert driven.in_use() == "query"
         await driven.press("shift+tab")
-        assert driven.panel() == "why"
+        assert driven.in_use() == "why"
 
 
 async def test_w_shows_and_hides_the_reasons(run: Run) -> None:
@@ -156,7 +156,7 @@ async def test_w_shows_and_hides_the_reasons(run: Run) -> None:
         await driven.press("w")
         assert not driven.shows("why") and driven.shows("preview")
         await driven.press("w", "3", "w")
-        assert not driven.shows("why") and driven.panel() == "results"
+        assert not driven.shows("why") and driven.in_use() == "results"
 
 
 async def test_on_a_small_screen_the_reasons_take_the_place_of_the_preview(run: Run) -> None:
@@ -166,22 +166,22 @@ async def test_on_a_small_screen_the_reasons_take_the_place_of_the_preview(run: 
         assert driven.shows("why") and not driven.shows("preview")
         assert "meaning" in driven.text and ".24" in driven.line("meaning")
         await driven.press("2")
-        assert driven.panel() == "preview" and not driven.shows("why")
+        assert driven.in_use() == "preview" and not driven.shows("why")
         await driven.press("3")
-        assert driven.panel() == "why" and not driven.shows("preview")
+        assert driven.in_use() == "why" and not driven.shows("preview")
 
 
 async def test_on_the_smallest_screen_one_panel_is_in_view(run: Run) -> None:
     async with searching(run, (60, 16), query=QUERY) as driven:
         assert not driven.shows("preview")
         await driven.press("enter")
-        assert driven.panel() == "preview" and not driven.shows("results")
+        assert driven.in_use() == "preview" and not driven.shows("results")
         await driven.press("w")
-        assert driven.panel() == "why" and not driven.shows("preview")
+        assert driven.in_use() == "why" and not driven.shows("preview")
         await driven.press("w")
-        assert driven.panel() == "results"
+        assert driven.in_use() == "results"
         await driven.press("2", "escape")
-        assert driven.panel() == "results" and driven.shows("results")
+        assert driven.in_use() == "results" and driven.shows("results")
         await driven.press("escape")
         assert not driven.is_open()
 
@@ -193,7 +193,7 @@ async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
             assert driven.zoomed() == name
             assert driven.screen.panel_named(name).size.width > 110  # type: ignore[arg-type]
             await driven.press("underscore")
-            assert driven.zoomed() is None and driven.panel() == name
+            assert driven.zoomed() is None and driven.in_use() == name
         await driven.press("plus", "1")
         assert driven.zoomed() == "results"
         await driven.press("escape")
@@ -227,9 +227,9 @@ async def test_kinds_without_files_are_passed_over(run: Run) -> None:
 async def test_esc_leaves_line_enlarged_panel_and_kind_before_the_screen(run: Run) -> None:
     async with searching(run, query="pool") as driven:
         await driven.press("c", "c", "c", "plus", "slash")
-        assert driven.panel() == "query"
+        assert driven.in_use() == "query"
         await driven.press("escape")
-        assert driven.panel() == "results" and driven.zoomed() == "results"
+        assert driven.in_use() == "results" and driven.zoomed() == "results"
         await driven.press("escape")
         assert driven.zoomed() is None and driven.state.only == "journal"
         await driven.press("escape")
@@ -249,7 +249,7 @@ async def test_q_backs_out_but_is_a_letter_in_the_line(run: Run) -> None:
 async def test_the_query_is_there_again_the_next_time(run: Run) -> None:
     async with searching(run, query="pool") as driven:
         await driven.press("escape", "s")
-        assert driven.state.query == "pool" and "8 found" in driven.text and driven.panel() == "query"
+        assert driven.state.query == "pool" and "8 found" in driven.text and driven.in_use() == "query"
         await driven.type("queue")
         assert driven.state.query == "queue"  # what was there was selected, so typing replaces it
 
@@ -270,7 +270,7 @@ async def test_e_opens_the_file_at_the_line(run: Run, monkeypatch: pytest.Monkey
     asked: list[tuple[str, int]] = []
     async with searching(run, query=QUERY) as driven:
         monkeypatch.setattr(
-            driven.bench.actions, "edit_file", lambda path, line=0: asked.append((path, line))
+            driven.screen.actions, "edit_file", lambda path, line=0: asked.append((path, line))
         )
         await driven.press("j", "e")
         assert asked == [(DECISIONS, 4)]
@@ -301,13 +301,13 @@ async def test_a_file_that_is_gone_is_neither_edited_nor_hidden(run: Run) -> Non
 async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("j", "a")
-        assert driven.panel() == "preset" and f"add to preset {DECISIONS}:4-6" in driven.text
+        assert driven.in_use() == "preset" and f"add to preset {DECISIONS}:4-6" in driven.text
         await driven.type("pools")
         await driven.press("enter")
         assert driven.finding.asked("add") == [("add", "pools", DECISIONS, "4-6", "")]
         assert "decisions.md:4-6 is in the preset pools" in driven.said and "a81f2c0" in driven.said
         assert "preset use pools" in driven.said
-        assert driven.panel() == "results" and driven.screen.prompt.input.value == QUERY
+        assert driven.in_use() == "results" and driven.screen.prompt.input.value == QUERY
         await driven.press("a", "up")
         assert driven.screen.prompt.input.value == "pools"
 
@@ -319,7 +319,7 @@ async def test_a_preset_is_not_made_without_a_name_nor_after_esc(run: Run) -> No
         await driven.press("escape")
         await driven.press("a", "tab")
         assert not driven.finding.asked("add")
-        assert driven.panel() == "results" and driven.screen.prompt.input.value == QUERY
+        assert driven.in_use() == "results" and driven.screen.prompt.input.value == QUERY
         assert driven.state.query == QUERY
 
 
@@ -336,7 +336,7 @@ async def test_read_only_refuses_presets_and_nothing_else(run: Run, engine: Fake
     engine.status_value = status_view(read_only=True)
     async with searching(run, query=QUERY) as driven:
         await driven.press("a")
-        assert driven.panel() == "results" and "the workspace is read-only" in driven.said
+        assert driven.in_use() == "results" and "the workspace is read-only" in driven.said
         await driven.press("y", "j", "w")
         assert driven.app.clipboard == f"{SESSION}:19"
 
@@ -389,7 +389,7 @@ async def test_question_mark_opens_help_for_the_panel(run: Run) -> None:
         assert isinstance(driven.app.screen, PageScreen)
         assert "in why" in driven.text
         await driven.press("escape")
-        assert driven.panel() == "why"
+        assert driven.in_use() == "why"
 
 
 async def test_the_gate_is_answered_from_here(run: Run) -> None:
@@ -414,7 +414,7 @@ async def test_a_click_selects(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.pilot.click("#results", offset=(10, 8))
         await driven.settle()
-        assert driven.screen.results.cursor == 2 and driven.panel() == "results"
+        assert driven.screen.results.cursor == 2 and driven.in_use() == "results"
 
 
 async def test_another_size_keeps_selection_and_focus(run: Run) -> None:
@@ -423,7 +423,7 @@ async def test_another_size_keeps_selection_and_focus(run: Run) -> None:
         await driven.pilot.resize_terminal(80, 24)
         await driven.settle()
         assert driven.screen.results.cursor == 2
-        assert driven.screen.focused is not None and driven.panel() in driven.screen.in_view()
+        assert driven.screen.focused is not None and driven.in_use() in driven.screen.in_view()
         await driven.pilot.resize_terminal(50, 10)
         await driven.settle()
         assert "This terminal is 50×10" in driven.text

@@ -123,6 +123,17 @@ def test_very_many_words_are_cut_and_counted() -> None:
     assert all(row.cells <= 40 for row in rows) and "more" in rows[-1].text
 
 
+def test_only_a_conversation_is_called_a_session() -> None:
+    said = draw_why(hit_of(1, RESULTS[0], WORDS), 110, PLAIN)
+    assert "its session as a whole" in text_of(said)
+    part = replace(RESULTS[0].shares[0], name="session")
+    note = replace(RESULTS[1], shares=(*RESULTS[1].shares, part))
+    rows = text_of(draw_why(hit_of(1, note, WORDS), 110, PLAIN))
+    assert "its file as a whole" in rows and "session" not in rows
+    assert "session" not in plain_shares(note) and " + file " in f" + {plain_shares(note)}"
+    assert "session" in plain_shares(RESULTS[0])
+
+
 def test_plain_shares_and_ranks_for_the_command_line() -> None:
     assert plain_shares(RESULTS[1]) == "words .31 + meaning .26 + use .06 − recency .02 = .61"
     assert plain_ranks(RESULTS[1]) == "rank 3 by words, 1 by meaning"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
@@ -13,22 +12,13 @@ from engine.events import FileChanged, TopicsReloaded, TurnTraced
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
 from tests.tui.tune_data import Kind, decision, decisions, topic
-from tests.tui.tune_driven import Tuned, tuning
-
-
-async def until(driven: Tuned, met: Callable[[], bool]) -> None:
-    """Waits for something that a background thread brings about."""
-    for _round in range(500):
-        await driven.pilot.pause(0.01)
-        if met():
-            return
-    raise AssertionError("it never came")
+from tests.tui.tune_driven import tuning
 
 
 async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
-        await until(driven, lambda: bool(driven.tuning.asked("table")))
+        await driven.until(lambda: bool(driven.tuning.asked("table")))
         assert "reading the decision log" in driven.text
         for key in ("right", "y", "f", "enter", "j", "s", "c"):
             await driven.send(key)
@@ -42,9 +32,9 @@ async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
 async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
-        await until(driven, lambda: bool(driven.tuning.asked("table")))
+        await driven.until(lambda: bool(driven.tuning.asked("table")))
         await driven.send("escape")
-        await until(driven, lambda: not driven.is_open())
+        await driven.until(lambda: not driven.is_open())
         still.set()
         await driven.settle()
         assert driven.panel() == "feed"

@@ -1,50 +1,21 @@
-"""Every action of the workbench, once."""
+"""Every action of the workbench, once; those that other screens have as well are in ``common``."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from tui.commands.command import LISTS, Command, Need, PanelName, Situation
-from tui.commands.shared import A_TOPIC, ROWS, Focus, Label
-
-
-class AnswerYes(Command):
-    """Tell the gate that the topic applies to the message it asks about."""
-
-    keys = ("y",)
-    title = "Answer the gate: yes"
-    panels = LISTS
-    footer = "answer the gate"
-    rank = 0
-    passing = True
-
-    @classmethod
-    def applies(cls, situation: Situation) -> bool:
-        """Only while a question is open; then it comes before every other meaning of the key."""
-        return situation.question and situation.panel in cls.panels
-
-
-class AnswerNo(AnswerYes):
-    """Tell the gate that the topic does not apply."""
-
-    keys = ("n",)
-    title = "Answer the gate: no"
-
-
-class Back(Command):
-    """Back out one level: leave the line, drop the filter, end the try, shrink the panel, follow again."""
-
-    keys = ("escape",)
-    title = "Back"
-    footer = "back"
-    rank = 2
-    palette = False
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(
-            lambda here: here.zoomed or here.filtered or here.trying or here.panel == "try",
-            "this is the top level; q quits",
-        ),
-    )
+from tui.commands.command import LISTS, Command, Need, PanelName
+from tui.commands.common import (
+    A_TOPIC,
+    ALWAYS,
+    ANSWERS,
+    ENLARGING,
+    MOVING,
+    ROWS,
+    Back,
+    Copy,
+    Edit,
+    Focus,
+    Label,
+)
 
 
 class _Focus(Focus):
@@ -87,22 +58,6 @@ class FocusBudget(_Focus):
     title = "Go to the budget"
 
 
-class NextPanel(Command):
-    """Go to the next panel."""
-
-    keys = ("tab",)
-    title = "Next panel"
-    palette = False
-
-
-class PreviousPanel(Command):
-    """Go to the panel before."""
-
-    keys = ("shift+tab",)
-    title = "Previous panel"
-    palette = False
-
-
 class Open(Command):
     """Open what is selected: a message's trace, everything about a topic, ledger entry or left-out piece."""
 
@@ -136,17 +91,6 @@ class LabelNoise(_Label):
 
     keys = ("n",)
     title = "Label the topic: noise"
-
-
-class Edit(Command):
-    """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
-
-    keys = ("e",)
-    title = "Edit the topic or file"
-    panels = LISTS
-    footer = "edit"
-    rank = 24
-    needs = (Need(lambda here: here.file, "the selection is no file"),)
 
 
 class Try(Command):
@@ -215,80 +159,6 @@ class PreviousMatch(_Match):
     title = "Previous match"
 
 
-class Zoom(Command):
-    """Give the focused panel the whole area."""
-
-    keys = ("plus",)
-    title = "Enlarge the panel"
-    panels = LISTS
-    footer = "enlarge"
-    rank = 40
-    needs = (Need(lambda here: not here.zoomed, "the panel is enlarged already"),)
-
-
-class Unzoom(Command):
-    """Show all panels again."""
-
-    keys = ("underscore",)
-    title = "Show all panels"
-    panels = LISTS
-    needs = (Need(lambda here: here.zoomed, "no panel is enlarged"),)
-
-
-class Down(Command):
-    """Go down one line."""
-
-    keys = ("j", "down")
-    title = "Down"
-    panels = LISTS
-    palette = False
-
-
-class Up(Command):
-    """Go up one line."""
-
-    keys = ("k", "up")
-    title = "Up"
-    panels = LISTS
-    palette = False
-
-
-class HalfDown(Command):
-    """Go down half a page."""
-
-    keys = ("ctrl+d", "pagedown")
-    title = "Half a page down"
-    panels = LISTS
-    palette = False
-
-
-class HalfUp(Command):
-    """Go up half a page."""
-
-    keys = ("ctrl+u", "pageup")
-    title = "Half a page up"
-    panels = LISTS
-    palette = False
-
-
-class First(Command):
-    """Go to the first line."""
-
-    keys = ("g", "home")
-    title = "To the first line"
-    panels = LISTS
-    palette = False
-
-
-class Last(Command):
-    """Go to the last line; in the feed, follow what comes in."""
-
-    keys = ("G", "end")
-    title = "To the last line"
-    panels = LISTS
-    palette = False
-
-
 class CommandLine(Command):
     """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
 
@@ -299,77 +169,10 @@ class CommandLine(Command):
     rank = 28
 
 
-class Help(Command):
-    """Show what every key does here."""
-
-    keys = ("question_mark",)
-    title = "Help"
-    panels = LISTS
-    footer = "help"
-    rank = 14
-
-
-class Palette(Command):
-    """Search all actions by name."""
-
-    keys = ("ctrl+p",)
-    title = "All actions"
-    palette = False
-
-
-class Problems(Command):
-    """List what was found wrong in settings, topics and files, with line and cure."""
-
-    keys = ("exclamation_mark",)
-    title = "Show the problems"
-    panels = LISTS
-    needs = (Need(lambda here: here.problems, "nothing is wrong"),)
-
-
-class Copy(Command):
-    """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
-
-    keys = ("Y",)
-    title = "Copy the selection"
-    panels = LISTS
-    needs = (ROWS,)
-
-
-class Theme(Command):
-    """Use the next theme; the choice is kept in tui.yaml of your user settings."""
-
-    keys = ("T",)
-    title = "Next theme"
-    panels = LISTS
-
-
-class Rescan(Command):
-    """Look at every file again; only needed where changes are not noticed by themselves."""
-
-    keys = ("ctrl+r",)
-    title = "Rescan the workspace"
-
-
-class Suspend(Command):
-    """Put the workbench aside and return to the shell; fg brings it back."""
-
-    keys = ("ctrl+z",)
-    title = "Suspend"
-
-
-class Quit(Command):
-    """Quit; from inside something it first backs out, as esc does."""
-
-    keys = ("q",)
-    title = "Quit"
-    panels = LISTS
-
-
 CATALOG: tuple[type[Command], ...] = (
-    AnswerYes, AnswerNo, Back,
-    FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, NextPanel, PreviousPanel,
-    Down, Up, HalfDown, HalfUp, First, Last,
+    *ANSWERS, Back,
+    FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, *MOVING,
     Open, LabelUseful, LabelNoise, Edit, Copy, Try, OpenTune, OpenContext, OpenSearch, Filter, NextMatch,
-    PreviousMatch, Zoom, Unzoom, CommandLine, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+    PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

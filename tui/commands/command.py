@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 BenchPanel = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
 TunePanel = Literal["topics", "scores", "decisions", "filter"]
 SearchPanel = Literal["results", "preview", "why", "query", "preset"]
 ContextPanel = Literal["sections", "text", "left-out", "slots", "name"]
 PanelName = BenchPanel | TunePanel | SearchPanel | ContextPanel
+Name = TypeVar("Name", bound=PanelName)
+"""The panels of one screen."""
 PANELS: tuple[BenchPanel, ...] = get_args(BenchPanel)
 """The panels of the workbench."""
 TUNE_PANELS: tuple[TunePanel, ...] = get_args(TunePanel)

@@ -1,34 +1,11 @@
-"""Every action of the context screen, once; those it shares with the workbench come from there."""
+"""Every action of the context screen, once; those of every screen come from ``common``."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from tui.commands.catalog import (
-    AnswerNo,
-    AnswerYes,
-    Back,
-    Down,
-    Edit,
-    First,
-    HalfDown,
-    HalfUp,
-    Help,
-    Last,
-    NextPanel,
-    Palette,
-    PreviousPanel,
-    Problems,
-    Quit,
-    Rescan,
-    Suspend,
-    Theme,
-    Unzoom,
-    Up,
-    Zoom,
-)
 from tui.commands.command import CONTEXT_PANELS, LINES, Command, Need, PanelName
-from tui.commands.shared import ROWS, WRITABLE, Focus
+from tui.commands.common import ALWAYS, ANSWERS, ENLARGING, MOVING, ROWS, WRITABLE, BackOut, Edit, Focus
 
 CONTEXT_LISTS: frozenset[PanelName] = frozenset(CONTEXT_PANELS) - LINES
 A_PROMPT = Need(lambda here: here.prompt, "there is no prompt")
@@ -39,11 +16,10 @@ class _Context(Command):
     needs: ClassVar[tuple[Need, ...]] = (A_PROMPT,)
 
 
-class BackOut(Back):
+class Leave(BackOut):
     """Back out one level: leave the line, drop the filter, end the comparison, return to the workbench."""
 
     rank = 11
-    needs = ()  # there is always the workbench to return to
 
 
 class _Focus(Focus):
@@ -184,11 +160,10 @@ class WritePrompt(_Context):
 
 
 CONTEXT: tuple[type[Command], ...] = (
-    AnswerYes, AnswerNo, BackOut,
-    FocusSections, FocusText, FocusLeftOut, FocusSlots, NextPanel, PreviousPanel,
-    Down, Up, HalfDown, HalfUp, First, Last,
+    *ANSWERS, Leave,
+    FocusSections, FocusText, FocusLeftOut, FocusSlots, *MOVING,
     OpenSelected, WholePrompt, LeftOutList, Compare, FilterSections, NextMessage, PreviousMessage,
-    EditSource, CopyText, CopyPrompt, WritePrompt, Zoom, Unzoom,
-    Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+    EditSource, CopyText, CopyPrompt, WritePrompt, *ENLARGING,
+    *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

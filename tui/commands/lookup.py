@@ -9,9 +9,11 @@ from tui.commands.command import (
     CONTEXT_PANELS,
     EVERYWHERE,
     LISTS,
+    PANELS,
     SEARCH_PANELS,
     TUNE_PANELS,
     Command,
+    PanelName,
     Situation,
 )
 from tui.commands.context import CONTEXT
@@ -19,15 +21,19 @@ from tui.commands.search import SEARCH
 from tui.commands.tune import TUNE
 
 Catalog = tuple[type[Command], ...]
+SCREENS: tuple[tuple[tuple[PanelName, ...], Catalog], ...] = (
+    (PANELS, CATALOG),
+    (TUNE_PANELS, TUNE),
+    (SEARCH_PANELS, SEARCH),
+    (CONTEXT_PANELS, CONTEXT),
+)
+"""The panels of each screen, and what can be done there."""
+_CATALOG_OF = {panel: catalog for panels, catalog in SCREENS for panel in panels}
 
 
 def catalog_of(situation: Situation) -> Catalog:
     """The commands of the screen that the situation is one of."""
-    if situation.panel in SEARCH_PANELS:
-        return SEARCH
-    if situation.panel in CONTEXT_PANELS:
-        return CONTEXT
-    return TUNE if situation.panel in TUNE_PANELS else CATALOG
+    return _CATALOG_OF[situation.panel]
 
 
 def all_keys(catalog: Catalog = CATALOG) -> tuple[str, ...]:

@@ -1,33 +1,11 @@
-"""Every action of the search screen, once; those it shares with the workbench come from there."""
+"""Every action of the search screen, once; those of every screen come from ``common``."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from tui.commands.catalog import (
-    AnswerNo,
-    AnswerYes,
-    Back,
-    Down,
-    First,
-    HalfDown,
-    HalfUp,
-    Help,
-    Last,
-    NextPanel,
-    Palette,
-    PreviousPanel,
-    Problems,
-    Quit,
-    Rescan,
-    Suspend,
-    Theme,
-    Unzoom,
-    Up,
-    Zoom,
-)
 from tui.commands.command import LINES, SEARCH_PANELS, Command, Need, PanelName
-from tui.commands.shared import WRITABLE, Focus
+from tui.commands.common import ALWAYS, ANSWERS, ENLARGING, MOVING, WRITABLE, BackOut, Focus
 
 SEARCH_LISTS: frozenset[PanelName] = frozenset(SEARCH_PANELS) - LINES
 A_RESULT = Need(lambda here: here.result, "no result is selected")
@@ -42,11 +20,10 @@ class _Result(_Searching):
     needs: ClassVar[tuple[Need, ...]] = (A_RESULT,)
 
 
-class BackOut(Back):
+class Leave(BackOut):
     """Back out one level: leave the line, show all panels, search every kind, return to the workbench."""
 
     rank = 30
-    needs = ()  # there is always the workbench to return to
 
 
 class Ask(_Searching):
@@ -193,11 +170,10 @@ class AddToPreset(_Result):
 
 
 SEARCH: tuple[type[Command], ...] = (
-    AnswerYes, AnswerNo, BackOut,
+    *ANSWERS, Leave,
     Ask, ToResults, Read, NextResult, PreviousResult, More, Why, NextKind, PreviousKind,
     EditThere, CopyPlace, CopyText, AddToPreset,
-    FocusResults, FocusPreview, FocusWhy, NextPanel, PreviousPanel,
-    Down, Up, HalfDown, HalfUp, First, Last,
-    Zoom, Unzoom, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+    FocusResults, FocusPreview, FocusWhy, *MOVING,
+    *ENLARGING, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

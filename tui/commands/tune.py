@@ -1,35 +1,23 @@
-"""Every action of the tune screen, once; those it shares with the workbench come from there."""
+"""Every action of the tune screen, once; those of every screen come from ``common``."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from tui.commands.catalog import (
-    AnswerNo,
-    AnswerYes,
-    Back,
-    Copy,
-    Down,
-    Edit,
-    First,
-    HalfDown,
-    HalfUp,
-    Help,
-    Last,
-    NextPanel,
-    Palette,
-    PreviousPanel,
-    Problems,
-    Quit,
-    Rescan,
-    Suspend,
-    Theme,
-    Unzoom,
-    Up,
-    Zoom,
-)
 from tui.commands.command import LINES, TUNE_PANELS, Command, Need, PanelName, Situation
-from tui.commands.shared import A_TOPIC, WRITABLE, Focus, Label
+from tui.commands.common import (
+    A_TOPIC,
+    ALWAYS,
+    ANSWERS,
+    ENLARGING,
+    MOVING,
+    WRITABLE,
+    BackOut,
+    Copy,
+    Edit,
+    Focus,
+    Label,
+)
 
 TUNE_LISTS: frozenset[PanelName] = frozenset(TUNE_PANELS) - LINES
 THE_LOG = Need(lambda here: not here.loading, "the decision log is being read")
@@ -56,11 +44,10 @@ class Discard(_Tuning):
         return situation.moved and situation.panel in cls.panels
 
 
-class BackOut(Back):
+class Leave(BackOut):
     """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
 
     rank = 20
-    needs = ()  # there is always the workbench to return to
 
 
 class _Focus(Focus):
@@ -232,11 +219,10 @@ class FilterTopics(Command):
 
 
 TUNE: tuple[type[Command], ...] = (
-    AnswerYes, AnswerNo, Discard, BackOut,
+    *ANSWERS, Discard, Leave,
     CutLeft, CutRight, CutLeftFast, CutRightFast, OtherCut, Apply, Fit, LabelUseful, LabelNoise, Unlabel,
     OpenDecision, Undo, Sort, FilterTopics,
-    FocusTopics, FocusScores, FocusDecisions, NextPanel, PreviousPanel,
-    Down, Up, HalfDown, HalfUp, First, Last,
-    Edit, Copy, Zoom, Unzoom, Palette, Help, Problems, Theme, Rescan, Suspend, Quit,
+    FocusTopics, FocusScores, FocusDecisions, *MOVING,
+    Edit, Copy, *ENLARGING, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
 from engine.context.explain import next_line, window_share
 from tui.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
@@ -13,6 +16,8 @@ RESERVE = "░"
 FILLS = (FILL, FILL, FILL, FILL, FILL)
 PLAIN_FILLS = ("█", "▓", "▒", "▚", "▤")
 """Fills by priority where colour cannot tell the priorities apart."""
+FEW = 3
+"""Search results left out that are still listed one by one among the rest."""
 
 
 def slots_of(compiled: Compiled) -> list[Slot]:
@@ -47,8 +52,9 @@ def budget_lines(
         rows.append(Row())
     used = max([len(count(slot.used)) for slot in slots] + [5])
     caps = max([len(_cap(slot)) for slot in slots] + [0])
+    gauge = max(_GAUGE, width - _NAME - used - caps - 2 - any(_is_over(slot) for slot in slots))
     for slot in slots:
-        rows.append(_slot_row(slot, compiled, width, (used, caps), roles))
+        rows.append(_slot_row(slot, compiled, (gauge, used, caps), roles).cut(width))
     message = sum(slot.used for slot in compiled.slots if slot.name == "message")
     if roomy:
         rows.append(Row())
@@ -62,6 +68,10 @@ def budget_lines(
     return rows
 
 
+_NAME = 13
+"""Cells of a slot's priority and name."""
+_GAUGE = 4
+"""Cells of a slot's gauge at least."""
 _EMPTY = "Select a message of the feed, or press i to try one: its prompt is measured here."
 
 
@@ -69,17 +79,19 @@ def _cap(slot: Slot) -> str:
     return f"/{count(slot.cap)}" if slot.cap is not None else ""
 
 
-def _slot_row(slot: Slot, compiled: Compiled, width: int, columns: tuple[int, int], roles: Roles) -> Row:
-    used, caps = columns
+def _is_over(slot: Slot) -> bool:
+    return slot.cap is not None and slot.used > slot.cap
+
+
+def _slot_row(slot: Slot, compiled: Compiled, columns: tuple[int, int, int], roles: Roles) -> Row:
+    gauge, used, caps = columns
     style = roles.slot(slot.priority)
     whole = slot.cap if slot.cap else compiled.budget - compiled.reply_reserve
     row = Row((f"P{slot.priority} ", style)).fit(slot.name, 10, roles.normal)
-    gauge = max(4, width - row.cells - used - caps - 2)
     row.extend(bar(slot.used / whole if whole else 0.0, gauge, style, roles.faint)).gap()
-    over = slot.cap is not None and slot.used > slot.cap
-    row.fit(count(slot.used), used, roles.trouble if over else roles.strong, "right")
+    row.fit(count(slot.used), used, roles.trouble if _is_over(slot) else roles.strong, "right")
     row.fit(_cap(slot), caps, roles.muted)
-    return row.add(" !", roles.trouble) if over else row
+    return row.add(" !", roles.trouble) if _is_over(slot) else row
 
 
 def left_out_line(compiled: Compiled) -> str:
@@ -100,11 +112,32 @@ def next_row(compiled: Compiled, width: int, roles: Roles) -> Row:
     return row.add(clip_start(name, room), roles.muted).add(clip(tail, width - row.cells), roles.faint)
 
 
+def alone_and_found(left_out: Sequence[LeftOut]) -> tuple[tuple[LeftOut, ...], tuple[LeftOut, ...]]:
+    """What was left out and stands on its own, and the search results among it that are shown as one.
+
+    A prompt leaves out hundreds of what search brings. Something that was due in it anyway, such as a topic
+    or a pinned file, must not be lost among them. Up to ``FEW`` search results are not many.
+    """
+    found = tuple(item for item in left_out if item.slot == "knowledge" and item.score is not None)
+    if len(found) <= FEW:
+        return tuple(left_out), ()
+    listed = set(map(id, found))
+    return tuple(item for item in left_out if id(item) not in listed), found
+
+
+def best_of(found: Sequence[LeftOut]) -> LeftOut:
+    """The search result that ranks first, of those that more room would have brought where there are any."""
+    return max(found, key=lambda item: (item.limit != "", item.score or 0.0))
+
+
 def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
     rows: list[Row] = []
     if compiled.left_out:
+        alone, found = alone_and_found(compiled.left_out)
         rows.append(Row((left_out_line(compiled), roles.gate)))
-        rows.extend(left_out_row(item, width, roles) for item in compiled.left_out)
+        rows.extend(left_out_row(item, width, roles) for item in alone)
+        if found:
+            rows.extend(_found_rows(found, width, roles))
     if compiled.dropped_turns:
         flushed = f", {compiled.unflushed_turns:,} not flushed" if compiled.unflushed_turns else ""
         dropped = plural(compiled.dropped_turns, "older turn")
@@ -112,12 +145,31 @@ def _left_out(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
+def _found_rows(found: Sequence[LeftOut], width: int, roles: Roles) -> list[Row]:
+    """``P3 356 search results  41,220``, and the best of them beside it or below it."""
+    best = best_of(found)
+    where = place(best.source, best.lines)
+    tokens = sum(item.tokens for item in found)
+    label = f"{count(len(found))} search results"
+    first = left_out_row(replace(best, source="", label=label, tokens=tokens, reason=""), width, roles)
+    beside = Row(("the best: ", roles.faint), (where, roles.faint))
+    if first.cells + beside.cells <= width:
+        return [first.extend(beside)]
+    room = max(8, width - _INDENT)
+    return [first, Row(("   best ", roles.faint)).add(clip_start(where, room), roles.faint)]
+
+
+_INDENT = 8
+_BESIDE = 64
+"""Cells from which a piece's reason has room beside it."""
+
+
 def left_out_row(item: LeftOut, width: int, roles: Roles) -> Row:
     """``P3  deploy.md:12-40   420  reason``."""
     row = Row((f"P{item.priority} ", roles.slot(item.priority)))
     size = count(item.tokens)
     name = place(item.source, item.lines) or first_line(item.label)
-    wide = width >= 64
+    wide = width >= _BESIDE
     room = (width // 2 if wide else width) - row.cells - len(size) - 2
     row.fit(clip_start(name, room), room, roles.normal).gap(2).add(size, roles.muted)
     return row.gap(2).add(clip(first_line(item.reason), width - row.cells), roles.faint) if wide else row
@@ -169,14 +221,20 @@ def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
         line.add(clip(first_line(section.why), width - line.cells), roles.muted)
         rows.append(line)
     if compiled.left_out:
+        alone, found = alone_and_found(compiled.left_out)
         rows.extend([Row(), Row((left_out_line(compiled), roles.gate))])
-        for item in compiled.left_out:
-            line = Row(("   ", roles.faint), (f"P{item.priority} ", roles.slot(item.priority)))
-            line.fit(clip_start(place(item.source, item.lines) or item.label, name), name, roles.normal).gap(
-                2
-            )
-            line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
-            rows.extend([line.add(clip(first_line(item.reason), width - line.cells), roles.muted)])
+        rows.extend(_page_row(item, name, width, roles) for item in alone)
+        if found:
+            tokens = sum(item.tokens for item in found)
+            rows.append(Row((f"{count(len(found))} search results · {count(tokens)} tok", roles.gate)))
+            rows.extend(_page_row(item, name, width, roles) for item in found)
     if compiled.next_kb:
         rows.extend(wrap([(first_line(next_line(compiled.next_kb)), roles.muted)], width))
     return rows
+
+
+def _page_row(item: LeftOut, name: int, width: int, roles: Roles) -> Row:
+    line = Row(("   ", roles.faint), (f"P{item.priority} ", roles.slot(item.priority)))
+    line.fit(clip_start(place(item.source, item.lines) or item.label, name), name, roles.normal).gap(2)
+    line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
+    return line.add(clip(first_line(item.reason), width - line.cells), roles.muted)

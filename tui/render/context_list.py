@@ -14,6 +14,7 @@ from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, LeftOut, Section
 from tui.commands.command import PanelName
 from tui.draw import Row, bar, clip, clip_start, found, marked
 from tui.figures import count, plural, score
+from tui.render.budget import alone_and_found, best_of
 from tui.render.budget import place as place_of
 from tui.render.context_prompt import Placed
 from tui.roles import Roles
@@ -36,11 +37,14 @@ CONTEXT_SIGNS: dict[PanelName, list[tuple[str, str]]] = {
     "left-out": [
         ("P0", "who would have got budget first, 0 to 4"),
         (".62", "how well search ranked it"),
+        ("▸", "search results that did not get in; enter lists them, and hides them again"),
     ],
 }
 """What the signs of the lists mean."""
 
 Sign = Literal["", "+", "-", "~", ">"]
+Fold = Literal["", "▸", "▾"]
+"""Whether a row stands for several, and whether these are hidden or follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class SectionItem:
         score: Relevance, where it was ranked.
         note: Why it is there, or why not.
         sign: In a comparison: came, went, changed or moved.
+        fold: The row stands for several, which are hidden below it, or follow it.
     """
 
     index: int
@@ -94,6 +99,7 @@ class SectionItem:
     score: float | None
     note: str
     sign: Sign = ""
+    fold: Fold = ""
 
 
 ListItem = HeadItem | RuleItem | SectionItem
@@ -151,32 +157,58 @@ def prefix_rule(placed: Placed) -> RuleItem:
 
 
 def left_out_order(left_out: Sequence[LeftOut], next_kb: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
-    """What was left out: first what one more KB would bring, best first, then the rest."""
+    """What was left out: first what one more KB would bring, best first, then the rest.
+
+    Of the rest, what search found stands last where it is much.
+    """
     known = {(each.label, each.source, each.lines) for each in next_kb}
-    return (*next_kb, *(each for each in left_out if (each.label, each.source, each.lines) not in known))
+    alone, found = alone_and_found(
+        [each for each in left_out if (each.label, each.source, each.lines) not in known]
+    )
+    return (*next_kb, *alone, *found)
 
 
-def left_out_items(entries: Sequence[LeftOut], wanted: int, budget: int, query: str = "") -> list[ListItem]:
-    """Rows for what was left out.
+def left_out_items(
+    entries: Sequence[LeftOut], wanted: int, budget: int, query: str = "", *, unfolded: bool = False
+) -> list[ListItem]:
+    """Rows for what was left out; what search found is one row where it is much and no filter is set.
 
     Args:
         entries: In the order of ``left_out_order``.
         wanted: How many of them one more KB would bring.
         budget: Tokens of the whole.
         query: Keeps only the rows that hold these words.
+        unfolded: The search results follow their row.
     """
-    rows = [row for index, each in enumerate(entries) if holds(row := item_of(each, index, budget), query)]
+    found = alone_and_found(entries[wanted:])[1] if not query else ()
+    fold = len(entries) - len(found)
+    shown = entries if unfolded else entries[:fold]
+    rows = [row for index, each in enumerate(shown) if holds(row := item_of(each, index, budget), query)]
     first = [row for row in rows if row.index < wanted]
     others = [row for row in rows if row.index >= wanted]
+    after = sum(row.tokens for row in others if row.index < fold) + sum(each.tokens for each in found)
+    if found:
+        others.insert(fold - wanted, _fold(found, len(entries), budget, unfolded=unfolded))
     if not first:
         return list(others)
     head = HeadItem("one more KB would bring", tokens=sum(row.tokens for row in first))
-    return [
-        head,
-        *first,
-        *([HeadItem("after that", tokens=sum(row.tokens for row in others))] if others else []),
-        *others,
-    ]
+    return [head, *first, *([HeadItem("after that", tokens=after)] if others else []), *others]
+
+
+def _fold(found: Sequence[LeftOut], index: int, budget: int, *, unfolded: bool) -> SectionItem:
+    """The row that stands for what search found; its index is the one behind all pieces."""
+    best, tokens = best_of(found), sum(each.tokens for each in found)
+    return SectionItem(
+        index,
+        best.priority,
+        "search",
+        f"{count(len(found))} search results",
+        tokens,
+        tokens / budget if budget else 0.0,
+        best.score,
+        f"the best: {place_of(best.source.rpartition('/')[2], best.lines)}",
+        fold="▾" if unfolded else "▸",
+    )
 
 
 def holds(row: SectionItem, query: str) -> bool:
@@ -206,7 +238,7 @@ class Columns:
         """The columns that these rows need."""
         rows = [item for item in items if isinstance(item, SectionItem)]
         largest = max((row.tokens for row in rows), default=0)
-        longest = max((cell_len(row.place) for row in rows), default=0)
+        longest = max((cell_len(row.place) + 2 * bool(row.fold) for row in rows), default=0)
         return cls(max(3, len(count(largest))), longest, any(row.score is not None for row in rows), reasons)
 
 
@@ -284,7 +316,7 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
     room = width - row.cells - right.cells
     noted = width >= (_TIGHT if columns.reasons else WIDE)
     limit = min(columns.place, max(18, room * 11 // 20)) if noted else room
-    name = clip_start(item.place, limit)
+    name = clip(f"{item.fold} {item.place}", limit) if item.fold else clip_start(item.place, limit)
     style = roles.strong if chosen else roles.normal
     for piece, piece_style in marked(name, found(name, query), style, roles.accent + Style(underline=True)):
         row.add(piece, piece_style)

@@ -28,7 +28,8 @@ MEANINGS: dict[str, str] = {
     "words": "the query's words in it",
     "meaning": "likeness in meaning",
     "neighbours": "what stands around it",
-    "session": "the rest of its session",
+    "session": "its session as a whole",
+    "file": "its file as a whole",
     "speaker": "who said it",
     "date": "the days that the query speaks of",
     "recency": "how old it is",
@@ -67,15 +68,21 @@ def _parts(result: SearchResult, width: int, roles: Roles) -> list[Row]:
         if part.value < 0:
             long = min(at, max(1, round(-_micro(part) * room / whole))) if number else 0
             at, tone, sign = at - long, roles.dropped, BACK
-        row = Row().fit(part.name, LABEL, roles.normal)
+        name = part_name(part, result)
+        row = Row().fit(name, LABEL, roles.normal)
         row.add(TRACK * at, roles.line).add(sign * long, tone).add(TRACK * (room - at - long), roles.line)
         row.fit(signed(number), _VALUE, roles.normal, "right")
         if means:
-            row.gap(2).add(MEANINGS.get(part.name, ""), roles.faint)
+            row.gap(2).add(MEANINGS.get(name, ""), roles.faint)
         rows.append(row)
         at = at + long if part.value > 0 else at
     last = Row().fit("score", LABEL, roles.strong).gap(room).fit(signed(total), _VALUE, roles.strong, "right")
     return [*rows, last]
+
+
+def part_name(part: Share, result: SearchResult) -> str:
+    """What a part is called: a conversation is a session, any other file as a whole is a file."""
+    return "file" if part.name == "session" and result.category != "conversation" else part.name
 
 
 def _micro(part: Share) -> int:
@@ -149,7 +156,7 @@ def plain_shares(result: SearchResult) -> str:
     parts = sorted(result.shares, key=lambda part: -part.value)
     numbers, total = hundredths([part.value for part in parts], result.score)
     line = "".join(
-        f" {'−' if number < 0 else '+'} {part.name} {score(abs(number) / 100)}"
+        f" {'−' if number < 0 else '+'} {part_name(part, result)} {score(abs(number) / 100)}"
         for part, number in zip(parts, numbers, strict=True)
     )
     return f"{line.removeprefix(' + ').lstrip()} = {signed(total)}"

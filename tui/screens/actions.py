@@ -2,99 +2,65 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.app import SuspendNotSupported
-
 from engine.feed import FeedEntry
 from engine.views import DIGEST_PATH, LEDGER_PATH
-from tui.commands import catalog
-from tui.commands.command import FOLDED, Command, PanelName, Situation
-from tui.draw import Row, wrap
-from tui.editor import editor_command, file_of
-from tui.messages import NextTheme
+from tui.commands import catalog, common
+from tui.commands.command import FOLDED, BenchPanel, Command, Situation
+from tui.editor import file_of
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
-from tui.render.help import help_lines
 from tui.render.ledger import ledger_detail
-from tui.roles import Roles
-from tui.screens.page import MOTIONS, Builder, PageScreen
-from tui.widgets.panel import Panel
+from tui.screens.screen_actions import ScreenActions
 
 if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
-COPY_LIMIT = 100_000
-"""Characters a copy takes; terminals drop or choke on more."""
-ORDER: tuple[PanelName, ...] = ("feed", "activation", "digest", "ledger", "budget", "try")
 
+class Actions(ScreenActions[BenchPanel]):
+    """The actions of one workbench."""
 
-class Actions:
-    """The actions of one workbench; ``perform`` is the way in for keys, footer and palette alike."""
+    screen: Workbench
 
     def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
         self.bench = bench
         self.searched = ""
-        self._doing: dict[type[Command], Callable[[], None]] = {
-            catalog.AnswerYes: partial(self.answer, True),
-            catalog.AnswerNo: partial(self.answer, False),
-            catalog.Back: self.back,
+        self.doing |= {
+            common.Back: self.back,
+            common.Quit: self.quit,
             catalog.FocusFeed: partial(self.go_to, "feed"),
             catalog.FocusActivation: partial(self.go_to, "activation"),
             catalog.FocusDigest: partial(self.go_to, "digest"),
             catalog.FocusLedger: partial(self.go_to, "ledger"),
             catalog.FocusBudget: partial(self.go_to, "budget"),
-            catalog.NextPanel: partial(self.cycle, 1),
-            catalog.PreviousPanel: partial(self.cycle, -1),
-            **{command: partial(self.move, command) for command in MOTIONS},
             catalog.Open: self.open,
             catalog.LabelUseful: partial(self.label, True),
             catalog.LabelNoise: partial(self.label, False),
-            catalog.Edit: self.edit,
-            catalog.Copy: self.copy,
-            catalog.Try: self.bench.typing.try_message,
+            common.Edit: self.edit,
+            common.Copy: self.copy,
+            catalog.Try: self.to_line,
             catalog.OpenTune: self.tune,
             catalog.OpenContext: self.context,
             catalog.OpenSearch: self.search,
             catalog.Filter: self.bench.typing.filter,
             catalog.NextMatch: partial(self.bench.typing.match, 1),
             catalog.PreviousMatch: partial(self.bench.typing.match, -1),
-            catalog.Zoom: self.zoom,
-            catalog.Unzoom: self.unzoom,
             catalog.CommandLine: self.bench.typing.command_line,
-            catalog.Palette: self.palette,
-            catalog.Help: self.help,
-            catalog.Problems: self.problems,
-            catalog.Theme: self.theme,
-            catalog.Rescan: self.rescan,
-            catalog.Suspend: self.suspend,
-            catalog.Quit: self.quit,
         }
 
-    @property
-    def known(self) -> frozenset[type[Command]]:
-        """Every command that something happens for."""
-        return frozenset(self._doing)
-
     def perform(self, command: type[Command], situation: Situation) -> None:
-        """Does what a command says, or says why not."""
-        refusal = command.refusal(situation)
-        if refusal and command is not catalog.Back:
-            self.bench.say(refusal)
+        """Does what a command says, or says why not; at the top level, backing out still follows the feed."""
+        if command is common.Back:
+            self.back()
         else:
-            self._doing[command]()
+            super().perform(command, situation)
 
     # Moving about
 
-    def panel(self) -> Panel | None:
-        """The panel in use; ``None`` while a line is typed."""
-        name = self.bench.panel_in_use
-        return None if name == "try" else self.bench.panel_named(name)
-
-    def go_to(self, name: PanelName) -> None:
+    def go_to(self, name: BenchPanel) -> None:
         """Focuses a panel; one that is folded away opens over the whole area."""
         bench = self.bench
         folded = bench.compact and name in FOLDED
@@ -104,46 +70,26 @@ class Actions:
             bench.lay_out()
         bench.focus_panel(name)
 
-    def cycle(self, step: int) -> None:
-        """Focuses the next panel that is in view, or the line."""
-        bench = self.bench
-        if bench.zoomed is not None:
-            names: tuple[PanelName, ...] = (bench.zoomed, "try")
-        else:
-            names = tuple(name for name in ORDER if not (bench.compact and name in FOLDED))
-        here = names.index(bench.panel_in_use) if bench.panel_in_use in names else -1
-        name = names[(here + step) % len(names)]
-        if name == "try":
-            self.bench.typing.try_message()
-        else:
-            bench.focus_panel(name)
+    def stops(self) -> tuple[BenchPanel, ...]:
+        """The panels in view, then the line."""
+        return (*self.bench.in_view(), "try")
 
-    def move(self, command: type[Command]) -> None:
-        """Moves inside the panel."""
-        panel = self.panel()
-        if panel is not None:
-            panel.move(MOTIONS[command])
+    def to_line(self) -> None:
+        """Takes the keys into the line, to type a message."""
+        self.bench.typing.try_message()
 
-    def zoom(self) -> None:
-        """Gives the panel in use the whole area."""
+    def enlarge(self, name: BenchPanel | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
         bench = self.bench
-        if bench.panel_in_use != "try":
-            bench.zoomed = bench.panel_in_use
-            bench.lay_out()
-            bench.focus_panel(bench.zoomed)
-
-    def unzoom(self) -> None:
-        """Shows all panels again."""
-        bench = self.bench
-        name = bench.zoomed or bench.panel_in_use
-        bench.zoomed = None
+        used = name or bench.zoomed or bench.panel_in_use
+        bench.zoomed = name
         bench.lay_out()
-        bench.focus_panel("activation" if bench.compact and name in FOLDED else name)
+        bench.focus_panel(bench.home() if name is None and bench.compact and used in FOLDED else used)
 
     def back(self) -> None:
         """Leaves the innermost level there is."""
         bench = self.bench
-        if bench.panel_in_use == "try":
+        if bench.in_line:
             mode = bench.prompt.mode
             if mode == "filter":
                 bench.typing.set_filter(bench.filtering, "")
@@ -161,7 +107,7 @@ class Actions:
 
     def quit(self) -> None:
         """Quits at the top level, else backs out."""
-        if catalog.Back.refusal(self.bench.situation):
+        if common.Back.refusal(self.bench.situation):
             self.bench.app.exit(0)
         else:
             self.back()
@@ -192,21 +138,13 @@ class Actions:
         elif bench.zoomed is None:
             self.zoom()
 
-    def page(self, title: str, build: Builder, *, full: bool = False) -> None:
-        """Opens a page over the workbench."""
-        self.bench.app.push_screen(PageScreen(title, build, full=full))
-
     def label(self, useful: bool) -> None:
         """Labels the selected topic."""
         row, key = self.bench.activation.selected, self.bench.activation.shown.key
         if row is not None and key:
             self.bench.conductor.label(key, row.topic, useful)
 
-    def answer(self, yes: bool) -> None:
-        """Answers the gate's question."""
-        self.bench.questions.answer(yes)
-
-    def file_of(self, name: PanelName) -> str:
+    def file_of(self, name: BenchPanel) -> str:
         """The file behind the selection of a panel, relative to the workspace."""
         bench = self.bench
         root = bench.engine.workspace.root
@@ -223,38 +161,6 @@ class Actions:
     def edit(self) -> None:
         """Opens the file behind the selection."""
         self.edit_file(self.file_of(self.bench.panel_in_use))
-
-    def edit_file(self, relative: str, line: int = 0) -> None:
-        """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
-        bench = self.bench
-        words = editor_command(bench.engine.workspace.root / relative, line=line)
-        if not words:
-            bench.say("no editor is set; set $EDITOR", trouble=True)
-            return
-        try:
-            with bench.app.suspend():
-                code = subprocess.run(words, check=False).returncode
-        except SuspendNotSupported:
-            bench.say("this terminal cannot be handed to an editor", trouble=True)
-            return
-        except OSError as error:
-            bench.say(f"{words[0]} cannot be started: {error.strerror}", trouble=True)
-            return
-        if code:
-            bench.say(f"{words[0]} ended with {code}", trouble=True)
-        bench.conductor.rescan(quietly=True)
-
-    def copy(self) -> None:
-        """Puts the selection on the clipboard."""
-        panel = self.panel()
-        self.copy_text(panel.selected_text() if panel is not None else "")
-
-    def copy_text(self, text: str) -> None:
-        """Puts a text on the clipboard, as much of it as terminals take."""
-        text = text.encode("utf-8", "replace").decode()
-        self.bench.app.copy_to_clipboard(text[:COPY_LIMIT])
-        of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
-        self.bench.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
 
     def tune(self) -> None:
         """Opens the tune screen on the topic selected in the activation panel."""
@@ -274,38 +180,3 @@ class Actions:
         from tui.screens.search import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
 
         self.bench.app.push_screen(SearchScreen(self.bench, self.searched))
-
-    # About the workbench
-
-    def help(self) -> None:
-        """Opens the help for what is focused."""
-        situation = self.bench.situation
-        self.page("help", lambda width, roles: help_lines(situation, width, roles), full=True)
-
-    def problems(self) -> None:
-        """Lists what is wrong in files."""
-        status = self.bench.status
-        lines = [str(problem) for problem in status.problems] if status is not None else []
-        self.page("problems", lambda width, roles: _bullets(lines, width, roles))
-
-    def palette(self) -> None:
-        """Opens the palette."""
-        self.bench.app.action_command_palette()
-
-    def theme(self) -> None:
-        """Uses the next theme."""
-        self.bench.post_message(NextTheme())
-
-    def rescan(self) -> None:
-        """Looks at every file again."""
-        self.bench.conductor.rescan(quietly=False)
-
-    def suspend(self) -> None:
-        """Puts the workbench aside."""
-        self.bench.app.action_suspend_process()
-
-
-def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:
-    return [
-        row for line in lines for row in wrap([("! ", roles.trouble), (line, roles.normal)], width, indent=2)
-    ]

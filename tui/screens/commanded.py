@@ -2,19 +2,253 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Generic
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
-from tui.commands.command import Command, Situation
+from tui.commands.command import LINES, Command, Name, Situation
+from tui.commands.lookup import Catalog, all_keys, footer, resolve
+from tui.safe import visible
+from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
+from tui.widgets.panel import Panel
+from tui.widgets.prompt import Mode, PromptLine
+
+if TYPE_CHECKING:
+    from tui.screens.screen_actions import ScreenActions
+    from tui.screens.workbench import Workbench
+
+SMALLEST = (60, 16)
+"""Columns and lines below which a screen only says what size it needs."""
 
 
-class Commanded(Screen[None], inherit_bindings=False):
-    """What palette and help need to know of a screen."""
+def keys_of(catalog: Catalog) -> list[BindingType]:
+    """The bindings of a screen: all keys of its catalogue, each of which ``Commanded`` looks up."""
+    return [Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys(catalog)]
+
+
+class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
+    """What the workbench and the screens over it have in common.
+
+    A screen says in ``body`` what stands on it, in ``in_view`` which panels can be seen, in ``lay_out`` and
+    ``show`` where they are and what is in them, in ``line`` what its line is called, and in ``situation``
+    what its commands need to know. What its commands do is in its ``actions``.
+
+    Args:
+        bench: The workbench.
+        panels: The screen's panels in the order of their numbers; the line is none of them.
+        used: What has the keys to begin with.
+    """
+
+    area: ClassVar[str]
+    """The id of what holds the panels."""
+    line_passes: ClassVar[bool] = False
+    """Whether the line is there only while it is typed in."""
+    bench: Workbench
+    """The workbench; its own is itself."""
+    actions: ScreenActions[Name]
+    prompt: PromptLine
+    """The line to type in."""
+
+    def __init__(self, bench: Workbench, panels: tuple[Name, ...], used: Name) -> None:
+        super().__init__()
+        self.bench = bench
+        self.panels = panels
+        self.panel_in_use = used
+        self.panel_before = used
+        self.zoomed: Name | None = None
+
+    # What a screen says of itself
+
+    def body(self) -> ComposeResult:
+        """What stands between header and gate's question; the line as well, where it has its place there."""
+        raise AssertionError(f"{type(self).__name__} has no panels")
+
+    def below(self) -> ComposeResult:
+        """What stands between the gate's question and the footer."""
+        yield from ()
+
+    @property
+    def line(self) -> Name:
+        """The name that the line has while it is typed in."""
+        raise AssertionError(f"{type(self).__name__} has no line")
+
+    def in_view(self) -> tuple[Name, ...]:
+        """The panels that can be seen, in order."""
+        return self.panels if self.zoomed is None else (self.zoomed,)
+
+    def home(self) -> Name:
+        """The panel that gets the keys when the one that had them is out of view."""
+        return self.in_view()[0]
+
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        raise AssertionError(f"{type(self).__name__} has no layout")
+
+    def show(self) -> None:
+        """Hands the state to the panels; each draws only what is different."""
+
+    def panel_changed(self) -> None:
+        """Another panel has the keys."""
+
+    @property
+    def glance(self) -> Situation:
+        """As much of the situation as decides which command a key means; it is asked for at every key."""
+        return Situation(panel=self.panel_in_use, question=bool(self.bench.questions.open))
 
     @property
     def situation(self) -> Situation:
-        """What the keys depend on."""
-        raise AssertionError(f"{type(self).__name__} has no situation")
+        """What the keys depend on; each screen adds its own."""
+        status = self.bench.status
+        return replace(
+            self.glance,
+            zoomed=self.zoomed is not None,
+            read_only=status is not None and status.read_only,
+            rows=0 if self.in_line else self.panel_named(self.panel_in_use).row_count,
+            problems=len(status.problems) if status is not None else 0,
+        )
+
+    # What is on it
+
+    def compose(self) -> ComposeResult:
+        """Header, panels, the gate's question, footer."""
+        self.prompt = PromptLine(id="prompt")
+        yield Header(self.bench.engine.workspace.root, id="header")
+        yield from self.body()
+        yield QuestionBar(id="question")
+        yield from self.below()
+        yield Footer(id="footer")
+        yield TooSmall(id="too-small")
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was left, or is being taken down; what comes in after that is for nobody."""
+        return self not in self.app.screen_stack or not self.query(Footer)
+
+    def lay_out_frame(self, classes: Mapping[str, bool], *others: str) -> None:
+        """Sets the classes for the present size. Where it is too small nothing is left but a note.
+
+        Args:
+            classes: Those of the screen, and whether each applies.
+            others: What else gives way to the note beside header, panels and footer.
+        """
+        size = self.app.size
+        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
+        for name, wanted in classes.items():
+            self.set_class(wanted, name)
+        self.query_one(TooSmall).display = small
+        for name in ("#header", f"#{self.area}", *others, "#footer"):
+            self.query_one(name).display = not small
+
+    def on_resize(self, _event: Resize) -> None:
+        """Another size may have room for more, or less."""
+        self.lay_out()
+        self.show()
+        self.call_after_refresh(self.keep_focus)
+
+    def keep_focus(self) -> None:
+        """Gives the keys to a panel that can be seen."""
+        if not self.query_one(f"#{self.area}").display:
+            return
+        lost = not self.in_line and self.panel_in_use not in self.in_view()
+        if lost or self.focused is None:
+            self.focus_panel(self.home() if lost else self.panel_in_use)
+
+    def panel_named(self, name: Name) -> Panel:
+        """A panel by its name."""
+        return self.query_one(f"#{name}", Panel)
+
+    def update_footer(self) -> None:
+        """Shows the keys that matter now."""
+        if self.is_mounted and not self.gone:
+            self.query_one(Footer).show(footer(self.situation))
+
+    def say(self, text: str, *, trouble: bool = False) -> None:
+        """Tells the person something in passing."""
+        self.notify(visible(text, 400), severity="error" if trouble else "information", markup=False)
+
+    # What has the keys
+
+    @property
+    def in_line(self) -> bool:
+        """Whether the line has the keys."""
+        return self.panel_in_use in LINES
+
+    def focus_panel(self, name: Name) -> None:
+        """Gives a panel the keys, at once: the next key typed may be there already."""
+        self._use(name)
+        self.set_focus(self.prompt.input if self.in_line else self.panel_named(name))
+        self.update_footer()
+
+    def _use(self, name: Name) -> None:
+        if name != self.panel_in_use:
+            self.panel_in_use = name
+            self.panel_changed()
+
+    @on(DescendantFocus)
+    def _focus_moved(self) -> None:
+        # The event may be older than the focus is: keys come faster than it does.
+        holder = self.focused
+        if isinstance(holder, Panel):
+            self._use(next((name for name in self.panels if name == holder.name_of), self.panel_in_use))
+        elif holder is not None:
+            self._use(self.line)
+        self.update_footer()
+
+    def open_line(self, name: Name, mode: Mode, value: str = "", about: str = "") -> None:
+        """Gives the line the keys, and a place where it had none.
+
+        Args:
+            name: What the line is called meanwhile.
+            mode: What is typed.
+            value: What stands in it to begin with.
+            about: What it is about.
+        """
+        if not self.in_line:
+            self.panel_before = self.panel_in_use
+        self.prompt.enter_mode(mode, value=value, about=about)
+        if self.line_passes:
+            self.prompt.display = True
+            self.lay_out()
+        self.focus_panel(name)
+
+    def leave_line(self) -> None:
+        """Gives the keys back to where they came from."""
+        self.focus_panel(self.panel_before)
+        if self.line_passes:
+            self.prompt.display = False
+            self.lay_out()
+
+    # What a person does
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key means something here; if not it goes to the line that is being typed.
+
+        Keys are looked at before any widget gets them. So what is typed fast after the key that opens the
+        line lands in the line, and never acts on the panel that had the keys a moment ago.
+        """
+        if action != "press":
+            return super().check_action(action, parameters)
+        return resolve(str(parameters[0]), self.glance) is not None
+
+    def action_press(self, key: str) -> None:
+        """A key of the catalogue was pressed: does what it means here, or says why not."""
+        situation = self.situation
+        command = resolve(key, situation)
+        if command is not None:
+            self.actions.perform(command, situation)
 
     def do(self, command: type[Command]) -> None:
         """Does a command that was chosen by name."""
-        raise AssertionError(f"{type(self).__name__} does no commands")
+        if self.in_line and not command.applies(self.situation):
+            self.leave_line()
+        situation = self.situation
+        if command.applies(situation):
+            self.actions.perform(command, situation)
+        else:
+            self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))

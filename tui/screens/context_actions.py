@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands import catalog, context
-from tui.commands.command import Command, ContextPanel, Situation
+from tui.commands import context
+from tui.commands.command import ContextPanel
 from tui.editor import file_of
 from tui.render.context_head import left_out_detail
-from tui.render.help import help_lines
-from tui.screens.confirm import ConfirmScreen
 from tui.screens.context_work import KeepWish, Kept
-from tui.screens.page import MOTIONS, Builder, PageScreen
+from tui.screens.screen_actions import ScreenActions
 from tui.widgets.prompt import Mode
 
 if TYPE_CHECKING:
@@ -22,27 +19,22 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "scratch/prompt.md"
 
 
-class ContextActions:
-    """The actions of one context screen; ``perform`` is the way in for keys, footer and palette alike."""
+class ContextActions(ScreenActions[ContextPanel]):
+    """The actions of one context screen."""
+
+    screen: ContextScreen
 
     def __init__(self, screen: ContextScreen) -> None:
-        self.screen = screen
+        super().__init__(screen)
         self._name = DEFAULT_NAME
         self._written = ""
         self._file_of: tuple[str, str] = ("", "")
-        bench = screen.bench.actions
-        self._doing: dict[type[Command], Callable[[], None]] = {
-            catalog.AnswerYes: partial(bench.answer, True),
-            catalog.AnswerNo: partial(bench.answer, False),
-            context.BackOut: self.back,
-            catalog.Quit: self.back,
+        self.doing |= {
+            context.Leave: self.back,
             context.FocusSections: partial(self.go_to, "sections"),
             context.FocusText: partial(self.go_to, "text"),
             context.FocusLeftOut: partial(self.go_to, "left-out"),
             context.FocusSlots: partial(self.go_to, "slots"),
-            catalog.NextPanel: partial(self.cycle, 1),
-            catalog.PreviousPanel: partial(self.cycle, -1),
-            **{command: partial(self.move, command) for command in MOTIONS},
             context.OpenSelected: self.open,
             context.WholePrompt: self.whole,
             context.LeftOutList: self.left_out,
@@ -54,28 +46,7 @@ class ContextActions:
             context.CopyText: self.copy,
             context.CopyPrompt: self.copy_prompt,
             context.WritePrompt: self.write,
-            catalog.Zoom: self.zoom,
-            catalog.Unzoom: self.unzoom,
-            catalog.Palette: bench.palette,
-            catalog.Help: self.help,
-            catalog.Problems: bench.problems,
-            catalog.Theme: bench.theme,
-            catalog.Rescan: self.rescan,
-            catalog.Suspend: bench.suspend,
         }
-
-    @property
-    def known(self) -> frozenset[type[Command]]:
-        """Every command that something happens for."""
-        return frozenset(self._doing)
-
-    def perform(self, command: type[Command], situation: Situation) -> None:
-        """Does what a command says, or says why not."""
-        refusal = command.refusal(situation)
-        if refusal:
-            self.screen.say(refusal)
-        else:
-            self._doing[command]()
 
     # Moving about
 
@@ -93,48 +64,27 @@ class ContextActions:
         screen.view.lay_out()
         screen.focus_panel(name)
 
-    def cycle(self, step: int) -> None:
-        """Focuses the next panel that is in view; where only one is, the next of the two that matter most."""
-        screen = self.screen
-        if screen.panel_in_use == "name":
-            self.leave_line()
-            return
-        names = screen.view.in_view()
-        if len(names) == 1 and screen.zoomed is None:
-            names = ("sections", "text")
-        at = names.index(screen.panel_in_use) if screen.panel_in_use in names else -1
-        screen.focus_panel(names[(at + step) % len(names)])
+    def stops(self) -> tuple[ContextPanel, ...]:
+        """The panels in view; where only one has room, the two that matter most."""
+        names = self.screen.in_view()
+        return ("sections", "text") if len(names) == 1 and self.screen.zoomed is None else names
 
-    def move(self, command: type[Command]) -> None:
-        """Moves the selection, or scrolls."""
-        if self.screen.panel_in_use != "name":
-            self.screen.panel_named(self.screen.panel_in_use).move(MOTIONS[command])
-
-    def zoom(self) -> None:
-        """Gives the panel in use the whole area."""
-        screen = self.screen
-        if screen.panel_in_use != "name":
-            self._enlarge(screen.panel_in_use)
-
-    def unzoom(self) -> None:
-        """Shows the panels beside each other again."""
-        self._enlarge(None)
-
-    def _enlarge(self, name: ContextPanel | None) -> None:
+    def enlarge(self, name: ContextPanel | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
         screen = self.screen
         screen.zoomed = name
         screen.view.lay_out()
         shown = screen.view.in_view()
         screen.focus_panel(screen.panel_in_use if screen.panel_in_use in shown else shown[0])
-        screen.call_after_refresh(partial(screen.view.show, stay=True))
+        screen.call_after_refresh(screen.show)
 
     def back(self) -> None:
         """Leaves the innermost level there is."""
         screen, state = self.screen, self.screen.state
-        if screen.panel_in_use == "name":
+        if screen.in_line:
             if screen.prompt.mode == "filter":
                 self.narrow("")
-            self.leave_line()
+            screen.leave_line()
         elif state.queries[screen.listed]:
             self.narrow("")
         elif screen.zoomed is not None:
@@ -149,14 +99,20 @@ class ContextActions:
     # What is shown
 
     def open(self) -> None:
-        """Opens the text of a section over the whole area, or everything about a piece that was left out."""
+        """Opens the text of a section over the whole area, or everything about a piece that was left out.
+
+        Of search results that stand in one row, it lists them below it, or hides them again.
+        """
         screen = self.screen
         if screen.panel_in_use == "left-out":
             piece = screen.state.piece()
-            if piece is not None:
-                self._page("left out", lambda width, roles: left_out_detail(piece, width, roles))
+            if screen.state.on_fold:
+                screen.state.unfolded = not screen.state.unfolded
+                screen.view.show_lists()
+            elif piece is not None:
+                self.page("left out", lambda width, roles: left_out_detail(piece, width, roles))
         elif screen.zoomed is not None or "text" not in screen.view.in_view():
-            self._enlarge("text")
+            self.enlarge("text")
         else:
             screen.focus_panel("text")
 
@@ -180,7 +136,7 @@ class ContextActions:
             screen.zoomed = None
         screen.view.lay_out()
         screen.focus_panel("left-out" if screen.out_open else "sections")
-        screen.call_after_refresh(partial(screen.view.show, stay=True))
+        screen.call_after_refresh(screen.show)
 
     def compare(self) -> None:
         """Shows what differs from the prompt before, or the sections again."""
@@ -212,28 +168,14 @@ class ContextActions:
         """Takes the keys into the line, to type what to look for."""
         screen = self.screen
         words = "left out" if screen.panel_in_use == "left-out" else "sections"
-        self._open_line("filter", screen.state.queries[screen.listed], words)
+        screen.open_line("name", "filter", screen.state.queries[screen.listed], words)
 
     def write(self) -> None:
         """Takes the keys into the line, to type a file's name."""
         compiled = self.screen.state.compiled
         if compiled is not None:
             self._written = compiled.text
-            self._open_line("write", self._name, "the prompt to")
-
-    def _open_line(self, mode: Mode, value: str, about: str) -> None:
-        screen = self.screen
-        if screen.panel_in_use != "name":
-            screen.panel_before = screen.panel_in_use
-        screen.prompt.display = True
-        screen.prompt.enter_mode(mode, value=value, about=about)
-        screen.focus_panel("name")
-
-    def leave_line(self) -> None:
-        """Gives the keys back to where they came from."""
-        screen = self.screen
-        screen.focus_panel(screen.panel_before)
-        screen.prompt.display = False
+            self.screen.open_line("name", "write", self._name, "the prompt to")
 
     def narrow(self, query: str) -> None:
         """Narrows a list while it is typed."""
@@ -259,7 +201,7 @@ class ContextActions:
 
     def entered(self, mode: Mode, value: str) -> None:
         """A line was ended with enter."""
-        self.leave_line()
+        self.screen.leave_line()
         if mode == "write" and value.strip():
             self._name = value.strip()
             self.screen.work.keep(KeepWish(self._name, self._written))
@@ -275,13 +217,9 @@ class ContextActions:
             screen.say(f"written to {kept.path}")
 
     def _ask_to_replace(self, path: str) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.screen.work.keep(KeepWish(path, self._written, replace=True))
-
-        self.screen.app.clear_notifications()
+        replacing = partial(self.screen.work.keep, KeepWish(path, self._written, replace=True))
         question = f"{path} is there already. Replace it by the prompt?"
-        self.screen.app.push_screen(ConfirmScreen("write", question, "Replace it"), answered)
+        self.ask("write", question, "Replace it", replacing)
 
     # Acting on the selection
 
@@ -317,7 +255,7 @@ class ContextActions:
     def edit(self) -> None:
         """Opens the source in the editor, then compiles anew."""
         self._file_of = ("", "")
-        self.screen.bench.actions.edit_file(self.file(), self._line())
+        self.edit_file(self.file(), self._line())
         self.screen.refetch()
 
     def copy(self) -> None:
@@ -331,26 +269,18 @@ class ContextActions:
             text = state.comparison.text(state.change) if state.comparison is not None else ""
         else:
             text = state.chosen.text if state.chosen is not None else ""
-        screen.bench.actions.copy_text(text)
+        self.copy_text(text)
 
     def copy_prompt(self) -> None:
         """Copies the whole prompt."""
         compiled = self.screen.state.compiled
         if compiled is not None:
-            self.screen.bench.actions.copy_text(compiled.text)
-
-    def help(self) -> None:
-        """Opens the help for this screen."""
-        situation = self.screen.situation
-        self._page("help", lambda width, roles: help_lines(situation, width, roles), full=True)
+            self.copy_text(compiled.text)
 
     def rescan(self) -> None:
         """Looks at every file again, and compiles anew."""
-        self.screen.bench.actions.rescan()
+        super().rescan()
         self.screen.refetch()
-
-    def _page(self, title: str, build: Builder, *, full: bool = False) -> None:
-        self.screen.app.push_screen(PageScreen(title, build, full=full))
 
 
 def _first(lines: str) -> int:

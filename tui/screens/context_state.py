@@ -37,6 +37,7 @@ class ContextState:
         self.section = 0
         self.change = 0
         self.left_out = 0
+        self.unfolded = False
         self.queries: dict[Listed, str] = {"sections": "", "left-out": ""}
         self.whole = False
         self.comparing = False
@@ -50,7 +51,7 @@ class ContextState:
         self._markers: tuple[object, frozenset[int]] = (None, frozenset())
         self._listed: tuple[object, ...] = ()
         self._items: list[ListItem] = []
-        self._out_of: tuple[Compiled | None, str] = (None, "")
+        self._out_of: tuple[Compiled | None, str, bool] = (None, "", False)
         self._out_items: list[ListItem] = []
 
     # Which prompt.
@@ -129,16 +130,21 @@ class ContextState:
     def left_out_rows(self) -> list[ListItem]:
         """Rows of what was left out; the same list until something is different."""
         compiled, query = self.compiled, self.queries["left-out"]
-        if self._out_of[0] is not compiled or self._out_of[1] != query:
-            self._out_of = (compiled, query)
+        if self._out_of[0] is not compiled or self._out_of[1:] != (query, self.unfolded):
+            self._out_of = (compiled, query, self.unfolded)
             wanted = len(compiled.next_kb) if compiled is not None else 0
             budget = compiled.budget if compiled is not None else 0
-            self._out_items = left_out_items(self.entries, wanted, budget, query)
+            self._out_items = left_out_items(self.entries, wanted, budget, query, unfolded=self.unfolded)
         return self._out_items
 
     def piece(self) -> LeftOut | None:
         """The selected piece of what was left out."""
         return self.entries[self.left_out] if self.left_out < len(self.entries) else None
+
+    @property
+    def on_fold(self) -> bool:
+        """Whether the row that stands for several search results is selected."""
+        return bool(self.entries) and self.left_out == len(self.entries)
 
     # Text.
 

@@ -15,12 +15,10 @@ from tui.render.context_summary import Summary
 from tui.render.context_text import TextPage
 from tui.safe import first_line
 from tui.screens.context_work import NumberWish
-from tui.widgets.bars import TooSmall
 
 if TYPE_CHECKING:
     from tui.screens.context import ContextScreen
 
-SMALLEST = (60, 16)
 FULL = (100, 32)
 """Columns and lines from which the budget has a place of its own."""
 NARROW = 72
@@ -52,7 +50,7 @@ class ContextView:
         screen = self.screen
         if screen.zoomed is not None:
             return (screen.zoomed,)
-        used = screen.panel_before if screen.panel_in_use == "name" else screen.panel_in_use
+        used = screen.panel_before if screen.in_line else screen.panel_in_use
         if screen.app.size.width < NARROW:
             return (used,)
         if self.compact:
@@ -65,18 +63,16 @@ class ContextView:
         if screen.gone:
             return
         size = screen.app.size
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
-        for name, wanted in (
-            ("-low", size.height < LOW),
-            ("-short", LOW <= size.height < SHORT),
-            ("-wide", size.width >= WIDE),
-        ):
-            screen.set_class(wanted, name)
-        screen.query_one(TooSmall).display = small
-        for name in ("#header", "#summary", "#context", "#footer"):
-            screen.query_one(name).display = not small
+        screen.lay_out_frame(
+            {
+                "-low": size.height < LOW,
+                "-short": LOW <= size.height < SHORT,
+                "-wide": size.width >= WIDE,
+            },
+            "#summary",
+        )
         shown = self.in_view()
-        for panel in ("sections", "text", "left-out", "slots"):
+        for panel in screen.panels:
             screen.query_one(f"#{panel}").display = panel in shown
         left = {"sections", "slots"} & set(shown)
         right = {"text", "left-out"} & set(shown)
@@ -124,6 +120,9 @@ class ContextView:
         screen.left_out.show_list(
             rows, state.left_out, query=query, note=nothing if state.compiled is not None else ""
         )
+        listed = screen.left_out.entry
+        if listed is not None:  # what is selected may be folded away by now
+            state.left_out = listed.index
         self.frame_lists()
 
     def _note(self) -> tuple[str, bool]:
@@ -162,6 +161,9 @@ class ContextView:
         number = f"{count(listed)} of {count(len(state.entries))}" if query else count(len(state.entries))
         piece = state.piece()
         why = first_line(piece.reason) if piece is not None and listed else ""
+        row = screen.left_out.entry
+        if row is not None and row.fold:
+            why = f"{'enter hides them' if state.unfolded else 'enter lists them'} · {row.note}"
         below = f"/{query}" if query else clip(why, screen.left_out.size.width - 4)
         screen.left_out.set_frame(f"{number} · {count(tokens)} tok", below)
 

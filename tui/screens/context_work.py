@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from tui.bridge import EventBridge
 from tui.lanes import Lane
-from tui.messages import EventsArrived
 from tui.render.context_difference import Comparison, compare
 from tui.render.context_prompt import Placed, place
+from tui.screens.screen_work import ScreenWork
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
-
-LEAVE_S = 0.1
-"""How long leaving the screen waits for each lane at most."""
 
 
 @dataclass
@@ -91,62 +86,44 @@ class KeepWish:
     replace: bool = False
 
 
-class ContextWork:
-    """Owns the lanes between screen and engine. Every method returns at once.
+class ContextWork(ScreenWork):
+    """The lanes of one context screen.
 
     Args:
         engine: What is asked.
         post: Takes messages from any thread.
     """
 
+    leave_s = 0.1
+
     def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
-        self._engine = engine
-        self._send = post
-        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
-        self._unsubscribe: Callable[[], None] | None = None
-        self._places: Lane[Compiled, Placed] = Lane(
+        super().__init__(engine, post)
+        self._places: Lane[Compiled, Placed] = self.lane(
             _place,
-            lambda _compiled, placed: self._post(Ready(placed)),
+            lambda _compiled, placed: Ready(placed),
             lambda _compiled, _error: None,  # nothing is read
         )
-        self._bare: Lane[None, Compiled] = Lane(
+        self._bare: Lane[None, Compiled] = self.lane(
             lambda _none: engine.try_message("", ask=False)[1],
-            lambda _none, compiled: self._post(Bare(compiled)),
-            lambda _none, error: self._post(Bare(problem=error)),
+            lambda _none, compiled: Bare(compiled),
+            lambda _none, error: Bare(problem=error),
         )
-        self._numbers: Lane[NumberWish, tuple[int, ...]] = Lane(
+        self._numbers: Lane[NumberWish, tuple[int, ...]] = self.lane(
             lambda wish: engine.lines_of(wish.placed.compiled.sections[wish.index]),
-            lambda wish, lines: self._post(Numbered(wish.placed, wish.index, lines)),
-            lambda wish, _error: self._post(Numbered(wish.placed, wish.index, ())),
+            lambda wish, lines: Numbered(wish.placed, wish.index, lines),
+            lambda wish, _error: Numbered(wish.placed, wish.index, ()),
         )
-        self._compares: Lane[CompareWish, Comparison | None] = Lane(
+        self._compares: Lane[CompareWish, Comparison | None] = self.lane(
             self._compare,
-            lambda wish, comparison: self._post(Compared(wish.compiled, comparison)),
-            lambda wish, error: self._post(Compared(wish.compiled, problem=error)),
+            lambda wish, comparison: Compared(wish.compiled, comparison),
+            lambda wish, error: Compared(wish.compiled, problem=error),
         )
-        self._writes: Lane[KeepWish, bool] = Lane(
+        self._writes: Lane[KeepWish, bool] = self.lane(
             lambda wish: engine.keep_prompt(wish.path, wish.text, replace=wish.replace),
-            lambda wish, done: self._post(Kept(wish.path, taken=not done)),
-            lambda wish, error: self._post(Kept(wish.path, problem=error)),
+            lambda wish, done: Kept(wish.path, taken=not done),
+            lambda wish, error: Kept(wish.path, problem=error),
+            finish=True,
         )
-        self._reading: tuple[Lane[Any, Any], ...] = (self._places, self._bare, self._numbers, self._compares)
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything is under way."""
-        return any(lane.busy for lane in (*self._reading, self._writes))
-
-    def start(self) -> None:
-        """Listens to the engine."""
-        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
-
-    def stop(self) -> None:
-        """Stops listening. A file that is on its way is still written."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
-        for lane in self._reading:
-            lane.stop(LEAVE_S)
 
     def place(self, compiled: Compiled) -> None:
         """Makes a prompt ready to be shown, the newest wish first: ``Ready``."""
@@ -172,10 +149,6 @@ class ContextWork:
         engine = self._engine
         before = engine.compile_of(wish.key) if wish.with_key else engine.compile_before(wish.key)
         return compare(before, wish.compiled, tried=wish.with_key) if before is not None else None
-
-    def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
-            self._send(message)
 
 
 def _place(compiled: Compiled) -> Placed:

@@ -9,20 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.commands.catalog import (
-    Back,
-    Copy,
-    Down,
-    First,
-    HalfDown,
-    HalfUp,
-    Help,
-    Last,
-    Open,
-    Quit,
-    Up,
-)
+from tui.commands.catalog import Open
 from tui.commands.command import Command
+from tui.commands.common import Back, Copy, Down, First, HalfDown, HalfUp, Help, Last, Quit, Up
 from tui.draw import Row
 from tui.roles import Roles
 from tui.widgets.panel import LinesPanel, Motion

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.events import DescendantFocus, Resize
 from textual.types import CSSPathType
 
-from tui.commands.command import Command, SearchPanel, Situation
-from tui.commands.lookup import all_keys, footer, resolve
+from tui.bridge import Burst
+from tui.commands.command import SearchPanel, Situation
 from tui.commands.search import SEARCH
-from tui.messages import EventsArrived, Said
+from tui.messages import Said
 from tui.render.search_overview import draw_nothing, draw_overview, draw_trouble, notice
-from tui.safe import visible
-from tui.screens.commanded import Commanded
+from tui.screens.commanded import keys_of
+from tui.screens.full_screen import FullScreen
 from tui.screens.search_actions import SearchActions
 from tui.screens.search_flow import SearchFlow
 from tui.screens.search_state import SearchState
 from tui.screens.search_work import MOST, Answered, Looked, PassageRead, SearchWork
-from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
-from tui.widgets.panel import Panel
 from tui.widgets.prompt import PromptLine
 from tui.widgets.search_notice import NoticeBar
 from tui.widgets.search_preview import Preview, PreviewPanel, WhyPanel
@@ -32,7 +30,6 @@ from tui.widgets.search_results import Body, Results, ResultsPanel
 if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
-SMALLEST = (60, 16)
 NARROW = 100
 """Columns below which the preview stands under the results."""
 LOW = 20
@@ -43,8 +40,8 @@ REASONS = 0.5
 """The share of the right side that the reasons may take."""
 
 
-class SearchScreen(Commanded):
-    """The screen over the workbench. What may block is done by ``SearchWork``; typing never waits for it.
+class SearchScreen(FullScreen[SearchPanel]):
+    """The screen on what is searched for.
 
     Args:
         bench: The workbench it was opened from.
@@ -53,30 +50,28 @@ class SearchScreen(Commanded):
 
     AUTO_FOCUS = "#prompt-input"
     CSS_PATH: ClassVar[CSSPathType | None] = "search.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys(SEARCH)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(SEARCH)
+    area = "search"
+    line_passes = False
+    burst_s = 1.0  # the index needs a moment to know the news
+    work: SearchWork
+    actions: SearchActions
 
     def __init__(self, bench: Workbench, query: str = "") -> None:
-        super().__init__()
-        self.bench = bench
+        super().__init__(bench, ("results", "preview", "why"), "query")
+        self.panel_before = "results"
         self.state = SearchState(query)
         self.work = SearchWork(bench.engine, self.post_message)
-        self.actions = SearchActions(self)
-        self.zoomed: SearchPanel | None = None
-        self.why_wanted: bool | None = None
-        self.panel_in_use: SearchPanel = "query"
-        self.panel_before: SearchPanel = "results"
         self.flow = SearchFlow(self)
+        self.actions = SearchActions(self)
+        self.why_wanted: bool | None = None
         self._laid_out: tuple[SearchPanel, ...] = ()
 
-    def compose(self) -> ComposeResult:
-        """Header, the line, results, preview and reasons, footer."""
-        self.prompt = PromptLine(id="prompt")
+    def body(self) -> ComposeResult:
+        """The line, a notice; results, and beside them preview and reasons."""
         self.results = ResultsPanel(id="results")
         self.preview = PreviewPanel(id="preview")
         self.why = WhyPanel(id="why")
-        yield Header(self.bench.engine.workspace.root, id="header")
         yield self.prompt
         yield NoticeBar(id="notice")
         with Container(id="search"):
@@ -84,31 +79,22 @@ class SearchScreen(Commanded):
             with Vertical(id="search-side"):
                 yield self.preview
                 yield self.why
-        yield QuestionBar(id="question")
-        yield Footer(id="footer")
-        yield TooSmall(id="too-small")
 
-    def on_mount(self) -> None:
-        """Looks at what can be searched, and searches where there is a query already."""
+    def begin(self) -> None:
+        """Searches where there is a query already."""
         self.prompt.enter_mode("search", value=self.state.query)
-        self.lay_out()
-        self.bench.show_bars()
-        self.bench.questions.show()
-        self.show()
-        self.work.start()
         if self.state.asked:
             self.prompt.input.action_select_all()
             self.flow.again()
 
-    def on_unmount(self) -> None:
-        """Lets go of the engine."""
+    def end(self) -> None:
+        """Keeps the query for the next time."""
         self.bench.actions.searched = self.state.query
-        self.work.stop()
 
     @property
     def waiting(self) -> bool:
         """Whether something is under way that will change the screen."""
-        return self.work.busy or self.flow.waiting
+        return super().waiting or self.flow.waiting
 
     # What is on the screen
 
@@ -143,18 +129,8 @@ class SearchScreen(Commanded):
 
     def lay_out(self) -> None:
         """Gives every panel its place for the present size."""
-        size = self.app.size
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
         shown = self._laid_out = self.in_view()
-        for name, wanted in (
-            ("-low", self.low),
-            ("-narrow", self.narrow),
-            ("-alone", len(shown) == 1),
-        ):
-            self.set_class(wanted, name)
-        self.query_one(TooSmall).display = small
-        for name in ("#header", "#prompt", "#search", "#footer"):
-            self.query_one(name).display = not small
+        self.lay_out_frame({"-low": self.low, "-narrow": self.narrow, "-alone": len(shown) == 1}, "#prompt")
         for panel in (self.results, self.preview, self.why):
             panel.display = panel.name_of in shown
         self.query_one("#search-side").display = "preview" in shown or "why" in shown
@@ -171,19 +147,10 @@ class SearchScreen(Commanded):
         if str(self.why.styles.height) != str(height):
             self.why.styles.height = height
 
-    def on_resize(self, _event: Resize) -> None:
-        """Another size may have room for more, or less."""
-        self.lay_out()
-        self.show()
-        self.call_after_refresh(self._keep_focus)
-
-    def _keep_focus(self) -> None:
+    def keep_focus(self) -> None:
+        """Gives the keys to a panel that can be seen; by now there is room to measure for the reasons."""
         self._fit_why()
-        if not self.query_one("#search").display:
-            return
-        lost = self.panel_in_use not in ("query", "preset", *self.in_view())
-        if lost or self.focused is None:
-            self.focus_panel("results" if lost else self.panel_in_use)
+        super().keep_focus()
 
     def show(self) -> None:
         """Hands the state to the panels; each draws only what is different."""
@@ -245,29 +212,10 @@ class SearchScreen(Commanded):
         bar.show(words, urgent=urgent)
         bar.display = bool(words) and bool(self.query_one("#search").display)
 
-    def panel_named(self, name: SearchPanel) -> Panel:
-        """A panel by its name."""
-        return self.query_one(f"#{name}", Panel)
-
-    def focus_panel(self, name: SearchPanel) -> None:
-        """Gives a panel the keys, at once: the next key typed may be there already."""
-        line = name in ("query", "preset")
-        self.set_focus(self.prompt.input if line else self.panel_named(name))
-        self.panel_in_use = name
-        self.update_footer()
-
-    def open_query(self) -> None:
-        """Gives the line the keys, to type what to search for."""
-        if self.panel_in_use not in ("query", "preset"):
-            self.panel_before = self.panel_in_use
-        self.prompt.enter_mode("search", value=self.prompt.input.value)
-        self.focus_panel("query")
-
-    def open_preset(self, about: str) -> None:
-        """Gives the line the keys, to type a preset's name."""
-        self.panel_before = self.panel_in_use
-        self.prompt.enter_mode("preset", about=about)
-        self.focus_panel("preset")
+    @property
+    def line(self) -> SearchPanel:
+        """The line's name tells what is typed there."""
+        return "preset" if self.prompt.mode == "preset" else "query"
 
     def leave_line(self) -> None:
         """Gives the keys back to where they came from, or to the results."""
@@ -277,29 +225,13 @@ class SearchScreen(Commanded):
     @property
     def situation(self) -> Situation:
         """What the keys depend on."""
-        status, name = self.bench.status, self.panel_in_use
-        selected = self.results.selected
-        return Situation(
-            panel=name,
-            zoomed=self.zoomed is not None,
+        return replace(
+            super().situation,
             filtered=bool(self.state.only),
-            question=bool(self.bench.questions.open),
-            read_only=status is not None and status.read_only,
-            rows=0 if name in ("query", "preset") else self.panel_named(name).row_count,
             file=self.actions.file(),
-            problems=len(status.problems) if status is not None else 0,
-            result=selected is not None,
+            result=self.results.selected is not None,
             asked=self.state.asked,
         )
-
-    def update_footer(self) -> None:
-        """Shows the keys that matter now."""
-        if self.is_mounted:
-            self.query_one(Footer).show(footer(self.situation))
-
-    def say(self, text: str, *, trouble: bool = False) -> None:
-        """Tells the person something in passing."""
-        self.notify(visible(text, 400), severity="error" if trouble else "information", markup=False)
 
     # What comes in
 
@@ -316,9 +248,9 @@ class SearchScreen(Commanded):
     def _looked(self, looked: Looked) -> None:
         self.flow.looked(looked.inventory)
 
-    @on(EventsArrived)
-    def _events_arrived(self) -> None:
-        self.flow.events_arrived()
+    def heard(self, burst: Burst) -> None:
+        """Searches again."""
+        self.flow.heard(burst)
 
     @on(Said)
     def _said(self, said: Said) -> None:
@@ -337,16 +269,6 @@ class SearchScreen(Commanded):
     def _past_the_end(self) -> None:
         self.actions.more(quietly=True)
 
-    @on(DescendantFocus)
-    def _focus_moved(self) -> None:
-        # The event may be older than the focus is: keys come faster than it does.
-        holder = self.focused
-        if isinstance(holder, Panel):
-            self.panel_in_use = next(name for name in PANELS if name == holder.name_of)
-        elif holder is not None:
-            self.panel_in_use = "preset" if self.prompt.mode == "preset" else "query"
-        self.update_footer()
-
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "search":
@@ -356,31 +278,3 @@ class SearchScreen(Commanded):
     def _entered(self, entered: PromptLine.Entered) -> None:
         if entered.mode == "preset":
             self.actions.add(entered.value)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key means something here; if not it goes to the line that is being typed."""
-        if action != "press":
-            return super().check_action(action, parameters)
-        here = Situation(panel=self.panel_in_use, question=bool(self.bench.questions.open))
-        return resolve(str(parameters[0]), here) is not None
-
-    def action_press(self, key: str) -> None:
-        """A key of the catalogue was pressed: does what it means here, or says why not."""
-        situation = self.situation
-        command = resolve(key, situation)
-        if command is not None:
-            self.actions.perform(command, situation)
-
-    def do(self, command: type[Command]) -> None:
-        """Does a command that was chosen by name."""
-        if self.panel_in_use in ("query", "preset") and not command.applies(self.situation):
-            self.leave_line()
-        situation = self.situation
-        if command.applies(situation):
-            self.actions.perform(command, situation)
-        else:
-            self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))
-
-
-PANELS: tuple[SearchPanel, ...] = ("results", "preview", "why")
-"""The panels, in the order of their numbers."""

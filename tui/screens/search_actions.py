@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands import catalog, search
-from tui.commands.command import Command, SearchPanel, Situation
+from tui.commands import search
+from tui.commands.command import SearchPanel
 from tui.editor import file_of
-from tui.render.help import help_lines
 from tui.render.search_hits import Hit, lines_of
 from tui.render.search_overview import KINDS
 from tui.safe import visible
-from tui.screens.page import MOTIONS, PageScreen
+from tui.screens.screen_actions import ScreenActions
 from tui.screens.search_work import MOST, Addition
 from tui.widgets.panel import Motion
 
@@ -21,30 +19,25 @@ if TYPE_CHECKING:
     from tui.screens.search import SearchScreen
 
 
-class SearchActions:
-    """The actions of one search screen; ``perform`` is the way in for keys, footer and palette alike."""
+class SearchActions(ScreenActions[SearchPanel]):
+    """The actions of one search screen."""
+
+    screen: SearchScreen
 
     def __init__(self, screen: SearchScreen) -> None:
-        self.screen = screen
+        super().__init__(screen)
         self._adding: Hit | None = None
         self._file_of: tuple[Hit | None, str] = (None, "")
-        bench = screen.bench.actions
-        self._doing: dict[type[Command], Callable[[], None]] = {
-            catalog.AnswerYes: partial(bench.answer, True),
-            catalog.AnswerNo: partial(bench.answer, False),
-            search.BackOut: self.back,
-            catalog.Quit: self.back,
-            search.Ask: screen.open_query,
+        self.doing |= {
+            search.Leave: self.back,
+            search.Ask: self.to_line,
             search.ToResults: self.to_results,
             search.FocusResults: partial(self.go_to, "results"),
             search.FocusPreview: partial(self.go_to, "preview"),
             search.FocusWhy: partial(self.go_to, "why"),
-            catalog.NextPanel: partial(self.cycle, 1),
-            catalog.PreviousPanel: partial(self.cycle, -1),
-            **{command: partial(self.move, command) for command in MOTIONS},
             search.Read: partial(self.go_to, "preview"),
-            search.NextResult: partial(screen_move, screen, Motion.DOWN),
-            search.PreviousResult: partial(screen_move, screen, Motion.UP),
+            search.NextResult: partial(self.step, Motion.DOWN),
+            search.PreviousResult: partial(self.step, Motion.UP),
             search.More: self.more,
             search.Why: self.why,
             search.NextKind: partial(self.kind, 1),
@@ -53,28 +46,7 @@ class SearchActions:
             search.CopyPlace: self.copy_place,
             search.CopyText: self.copy,
             search.AddToPreset: self.ask_preset,
-            catalog.Zoom: self.zoom,
-            catalog.Unzoom: self.unzoom,
-            catalog.Palette: bench.palette,
-            catalog.Help: self.help,
-            catalog.Problems: bench.problems,
-            catalog.Theme: bench.theme,
-            catalog.Rescan: self.rescan,
-            catalog.Suspend: bench.suspend,
         }
-
-    @property
-    def known(self) -> frozenset[type[Command]]:
-        """Every command that something happens for."""
-        return frozenset(self._doing)
-
-    def perform(self, command: type[Command], situation: Situation) -> None:
-        """Does what a command says, or says why not."""
-        refusal = command.refusal(situation)
-        if refusal:
-            self.screen.say(refusal)
-        else:
-            self._doing[command]()
 
     # Moving about
 
@@ -82,10 +54,10 @@ class SearchActions:
         """Focuses a panel; one that is not in view takes the place of what is, or the whole area."""
         screen = self.screen
         if screen.zoomed is not None or (screen.low and name != "results"):
-            self._enlarge(None if screen.low and name == "results" else name)
+            self.enlarge(None if screen.low and name == "results" else name)
         elif name not in screen.in_view():
             screen.why_wanted = name == "why"
-            self._enlarge(None)
+            self.enlarge(None)
         screen.focus_panel(name)
 
     def to_results(self) -> None:
@@ -95,51 +67,29 @@ class SearchActions:
         screen.flow.at_once()
         self.go_to("results")
 
-    def cycle(self, step: int) -> None:
-        """Focuses the next panel that is in view, or the line."""
-        screen = self.screen
-        if screen.panel_in_use == "preset":
-            self.leave_preset()
-            return
-        names: tuple[SearchPanel, ...] = ("query", *screen.in_view())
-        here = names.index(screen.panel_in_use) if screen.panel_in_use in names else 0
-        name = names[(here + step) % len(names)]
-        if name == "query":
-            screen.open_query()
-        else:
-            screen.focus_panel(name)
+    def stops(self) -> tuple[SearchPanel, ...]:
+        """The panels in view, then the query."""
+        return (*self.screen.in_view(), "query")
 
-    def move(self, command: type[Command]) -> None:
-        """Moves the selection in the results, else scrolls."""
-        screen = self.screen
-        if screen.panel_in_use not in ("query", "preset"):
-            screen.panel_named(screen.panel_in_use).move(MOTIONS[command])
+    def to_line(self) -> None:
+        """Takes the keys into the line, to type what to search for."""
+        self.screen.open_line("query", "search", self.screen.prompt.input.value)
 
-    def zoom(self) -> None:
-        """Gives the panel in use the whole area."""
-        screen = self.screen
-        if screen.panel_in_use not in ("query", "preset"):
-            self._enlarge(screen.panel_in_use)
+    def step(self, motion: Motion) -> None:
+        """Moves the selection, whichever panel has the keys."""
+        self.screen.results.move(motion)
 
     def unzoom(self) -> None:
         """Shows all panels again."""
         screen = self.screen
-        self._enlarge(None)
+        super().unzoom()
         if screen.panel_in_use not in screen.in_view():
             screen.focus_panel("results")
-
-    def _enlarge(self, name: SearchPanel | None) -> None:
-        screen = self.screen
-        screen.zoomed = name
-        screen.lay_out()
-        screen.show()
 
     def back(self) -> None:
         """Leaves the innermost level there is."""
         screen, state = self.screen, self.screen.state
-        if screen.panel_in_use == "preset":
-            self.leave_preset()
-        elif screen.panel_in_use == "query" and state.hits:
+        if screen.panel_in_use == "preset" or (screen.panel_in_use == "query" and state.hits):
             screen.leave_line()
         elif screen.zoomed is not None:
             self.unzoom()
@@ -182,8 +132,8 @@ class SearchActions:
 
     def rescan(self) -> None:
         """Looks at every file again, and searches again."""
+        super().rescan()
         screen = self.screen
-        screen.bench.actions.rescan()
         screen.work.look()
         screen.flow.again()
 
@@ -193,11 +143,11 @@ class SearchActions:
         shown = "why" in screen.in_view()
         in_use = screen.panel_in_use
         if screen.zoomed is not None or screen.low:
-            self._enlarge(None if shown else "why")
+            self.enlarge(None if shown else "why")
         else:
             screen.why_wanted = not shown
-            self._enlarge(None)
-        if in_use not in ("query", "preset") and in_use not in screen.in_view():
+            self.enlarge(None)
+        if not screen.in_line and in_use not in screen.in_view():
             screen.focus_panel("results" if shown or "why" not in screen.in_view() else "why")
 
     # The selected result
@@ -214,7 +164,7 @@ class SearchActions:
         """Opens the file in the editor, at the result's first line."""
         selected = self.screen.results.selected
         if selected is not None:
-            self.screen.bench.actions.edit_file(self.file(), selected.result.start_line)
+            self.edit_file(self.file(), selected.result.start_line)
             self.screen.flow.again()
 
     def copy_place(self) -> None:
@@ -226,39 +176,17 @@ class SearchActions:
             self.screen.app.copy_to_clipboard(place)
             self.screen.say(f"copied {place}")
 
-    def copy(self) -> None:
-        """Copies what the panel in use says."""
-        name = self.screen.panel_in_use
-        if name not in ("query", "preset"):
-            self.screen.bench.actions.copy_text(self.screen.panel_named(name).selected_text())
-
     def ask_preset(self) -> None:
         """Asks for the preset that the selected result goes into."""
         self._adding = self.screen.results.selected
         if self._adding is not None:
             result = self._adding.result
-            self.screen.open_preset(f"{visible(result.path)}:{lines_of(result)}")
+            about = f"{visible(result.path)}:{lines_of(result)}"
+            self.screen.open_line("preset", "preset", about=about)
 
     def add(self, name: str) -> None:
         """Adds the result to a preset; without a name nothing happens."""
         hit = self._adding
-        self.leave_preset()
+        self.screen.leave_line()
         if hit is not None and name.strip():
             self.screen.work.add(Addition(name.strip(), hit.result.path, lines_of(hit.result)))
-
-    def leave_preset(self) -> None:
-        """Gives the keys back, and the line its query."""
-        self._adding = None
-        self.screen.leave_line()
-
-    def help(self) -> None:
-        """Opens the help for this screen."""
-        situation = self.screen.situation
-        self.screen.app.push_screen(
-            PageScreen("help", lambda width, roles: help_lines(situation, width, roles), full=True)
-        )
-
-
-def screen_move(screen: SearchScreen, motion: Motion) -> None:
-    """Moves the selection whatever has the keys."""
-    screen.results.move(motion)

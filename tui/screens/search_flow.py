@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from tui.bridge import Burst
 from tui.render.search_overview import Inventory
 from tui.screens.search_work import Answered
 
@@ -16,8 +17,6 @@ TYPING_S = 0.12
 """How long the typing must rest before it is searched for."""
 PATIENCE_S = 0.3
 """How long an answer may take before the screen says that it is being waited for."""
-BURST_S = 1.0
-"""How long news may gather before the search is repeated; the index needs a moment to know them."""
 POLL_S = 1.0
 """How often an index that is being made is looked at."""
 
@@ -29,13 +28,12 @@ class SearchFlow:
         self.screen = screen
         self._typing: Timer | None = None
         self._patience: Timer | None = None
-        self._burst: Timer | None = None
         self._poll: Timer | None = None
 
     @property
     def waiting(self) -> bool:
-        """Whether a pause in typing or the end of a burst is being waited for."""
-        return self._typing is not None or self._burst is not None
+        """Whether a pause in typing is being waited for."""
+        return self._typing is not None
 
     def typed(self, query: str) -> None:
         """Takes what stands in the line; it is searched for when the typing rests."""
@@ -123,15 +121,9 @@ class SearchFlow:
             self._poll.stop()
             self._poll = None
 
-    def events_arrived(self) -> None:
-        """Files changed, or the index did: searches again when it has gone quiet."""
-        if self._burst is None:
-            self._burst = self.screen.set_timer(BURST_S, self._take_burst)
-
-    def _take_burst(self) -> None:
-        self._burst = None
+    def heard(self, burst: Burst) -> None:
+        """Files changed, or the index did: searches again."""
         screen = self.screen
-        burst = screen.work.bridge.take()
         if not burst.parts and burst.progress is None:
             return
         screen.work.look()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,13 +13,13 @@ from engine.errors import AutopoiesisError
 from engine.search.reports import IndexStatus
 from engine.search.sources import all_sources
 from engine.store.paths import Workspace
-from tui.bridge import EventBridge
 from tui.lanes import Lane
-from tui.messages import EventsArrived, Said
+from tui.messages import Said
 from tui.render.search_hits import Hit, hit_of
 from tui.render.search_overview import Inventory
 from tui.render.search_passage import Passage, read_passage
 from tui.render.search_words import Words
+from tui.screens.screen_work import ScreenWork, committed
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Results that one search brings at most."""
-COMMIT = 7
-"""Characters of a commit's name that are shown."""
-LEAVE_S = 0.2
-"""How long leaving the screen waits for each lane at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +91,8 @@ class Addition:
     lines: str
 
 
-class SearchWork:
-    """Owns the lanes between screen and engine. Every method returns at once.
+class SearchWork(ScreenWork):
+    """The lanes of one search screen.
 
     Args:
         engine: What is asked.
@@ -105,42 +100,22 @@ class SearchWork:
     """
 
     def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
-        self._engine = engine
-        self._send = post
-        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
-        self._unsubscribe: Callable[[], None] | None = None
-        self._searches: Lane[Wish, Answer] = Lane(
+        super().__init__(engine, post)
+        self._searches: Lane[Wish, Answer] = self.lane(
             self._search,
-            lambda wish, answer: self._post(Answered(wish, answer)),
-            lambda wish, error: self._post(Answered(wish, problem=error)),
+            lambda wish, answer: Answered(wish, answer),
+            lambda wish, error: Answered(wish, problem=error),
         )
-        self._passages: Lane[tuple[Hit, str], Passage] = Lane(
+        self._passages: Lane[tuple[Hit, str], Passage] = self.lane(
             lambda wanted: read_passage(wanted[0], Words(wanted[1]), engine.files),
-            lambda _wanted, passage: self._post(PassageRead(passage)),
-            lambda _wanted, error: self._post(Said(error, trouble=True)),
+            lambda _wanted, passage: PassageRead(passage),
         )
-        self._looks: Lane[Literal["look"], Inventory] = Lane(
-            lambda _look: self._look(),
-            lambda _look, inventory: self._post(Looked(inventory)),
-            lambda _look, error: self._post(Said(error, trouble=True)),
+        self._looks: Lane[Literal["look"], Inventory] = self.lane(
+            lambda _look: self._look(), lambda _look, inventory: Looked(inventory)
         )
-        self._additions: Lane[tuple[Addition, ...], None] = Lane(
-            self._add,
-            lambda _wishes, _nothing: None,
-            lambda _wishes, error: self._post(Said(error, trouble=True)),
-            merge=lambda waiting, new: waiting + new,
+        self._additions: Lane[tuple[Addition, ...], None] = self.lane(
+            self._add, lambda _wishes, _nothing: None, merge=lambda waiting, new: waiting + new, finish=True
         )
-        self._lanes: tuple[Lane[Any, Any], ...] = (
-            self._searches,
-            self._passages,
-            self._looks,
-            self._additions,
-        )
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything is under way."""
-        return any(lane.busy for lane in self._lanes)
 
     @property
     def searching(self) -> bool:
@@ -149,16 +124,8 @@ class SearchWork:
 
     def start(self) -> None:
         """Listens to the engine and looks at what is there."""
-        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
+        super().start()
         self.look()
-
-    def stop(self) -> None:
-        """Stops listening. What goes into presets is still written."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
-        for lane in (self._searches, self._passages, self._looks):
-            lane.stop(LEAVE_S)
 
     def search(self, wish: Wish) -> None:
         """Searches, the newest wish first: ``Answered``."""
@@ -213,14 +180,10 @@ class SearchWork:
             else:
                 self._post(Said(_added(wish, change)))
 
-    def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
-            self._send(message)
-
 
 def _added(wish: Addition, change: PresetChange) -> str:
     """What came of an addition, and what is still to do for it to reach the prompt."""
-    commit = f"commit {change.commit[:COMMIT]}" if change.commit else change.why or "not committed"
+    commit = committed(change.commit, change.why)
     use = f"autopoiesis preset use {wish.preset} puts it into every prompt"
     done = f"{wish.path.rpartition('/')[2]}:{wish.lines} is in the preset {wish.preset} · {commit}"
     return done if wish.preset in change.active else f"{done} · {use}"

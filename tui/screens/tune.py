@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import DescendantFocus, Resize
-from textual.timer import Timer
 from textual.types import CSSPathType
 
-from tui.commands.command import Command, PanelName, Situation, TunePanel
-from tui.commands.lookup import all_keys, footer, resolve
+from tui.bridge import Burst
+from tui.commands.command import Situation, TunePanel
 from tui.commands.tune import TUNE
-from tui.messages import EventsArrived
-from tui.safe import visible
-from tui.screens.commanded import Commanded
+from tui.screens.commanded import keys_of
+from tui.screens.full_screen import FullScreen
 from tui.screens.tune_actions import TuneActions
 from tui.screens.tune_state import TuneState
 from tui.screens.tune_work import Proposed, TableRead, TuneWork, Written
-from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
-from tui.widgets.panel import Panel
 from tui.widgets.prompt import PromptLine
 from tui.widgets.rows import RowList
 from tui.widgets.tune_decisions import DecisionsPanel
@@ -32,18 +28,15 @@ from tui.widgets.tune_topics import TopicsPanel
 if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
-BURST_S = 0.2
-"""How long news may gather before the log is read again."""
 PATIENCE = 4.0
 """How many times as long as reading the log takes the screen waits before it reads it once more."""
 KEYS = ("← → .01", "H L .05", "c other cut", "f fit", "z undo")
-SMALLEST = (60, 16)
 LOW = 20
 """Lines below which the comparison is a line in the frame."""
 
 
-class TuneScreen(Commanded):
-    """The screen over the workbench. Work that may block is done by ``TuneWork``; keys never wait for it.
+class TuneScreen(FullScreen[TunePanel]):
+    """The screen on one topic and its cuts.
 
     Args:
         bench: The workbench it was opened from.
@@ -52,30 +45,25 @@ class TuneScreen(Commanded):
 
     AUTO_FOCUS = "#scores"
     CSS_PATH: ClassVar[CSSPathType | None] = "tune.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys(TUNE)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(TUNE)
+    area = "tune"
+    line = "filter"
+    work: TuneWork
+    actions: TuneActions
 
     def __init__(self, bench: Workbench, topic: str = "") -> None:
-        super().__init__()
-        self.bench = bench
+        super().__init__(bench, ("topics", "scores", "decisions"), "scores")
         self.state = TuneState(topic)
         self.work = TuneWork(bench.engine, self.post_message)
         self.actions = TuneActions(self)
-        self.zoomed: TunePanel | None = None
-        self.panel_in_use: TunePanel = "scores"
-        self.panel_before: TunePanel = "scores"
-        self._burst: Timer | None = None
         self._rest_until = 0.0
 
-    def compose(self) -> ComposeResult:
-        """Header, topics on the left; scores, what changes and decisions on the right; footer."""
+    def body(self) -> ComposeResult:
+        """Topics on the left, with the line below them; scores, what changes and decisions on the right."""
         self.topics = TopicsPanel(id="topics")
         self.scores = ScoresPanel(id="scores")
         self.changes = ChangesPanel(id="changes")
         self.decisions = DecisionsPanel(id="decisions")
-        self.prompt = PromptLine(id="prompt")
-        yield Header(self.bench.engine.workspace.root, id="header")
         with Horizontal(id="tune"):
             with Vertical(id="tune-left"):
                 yield self.topics
@@ -84,40 +72,14 @@ class TuneScreen(Commanded):
                 yield self.scores
                 yield self.changes
                 yield self.decisions
-        yield QuestionBar(id="question")
-        yield Footer(id="footer")
-        yield TooSmall(id="too-small")
-
-    def on_mount(self) -> None:
-        """Begins to read the log."""
-        self.prompt.display = False
-        self.lay_out()
-        self.bench.show_bars()
-        self.bench.questions.show()
-        self.show()
-        self.work.start()
-
-    def on_unmount(self) -> None:
-        """Lets go of the engine."""
-        self.work.stop()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
-        return self.work.busy or self._burst is not None
 
     # What is on the screen
 
     def lay_out(self) -> None:
         """Gives every panel its place for the present size."""
         size, zoom = self.app.size, self.zoomed
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
         low = size.height < LOW
-        for name, wanted in (("-low", low), ("-wide", size.width >= 160), ("-narrow", size.width < 100)):
-            self.set_class(wanted, name)
-        self.query_one(TooSmall).display = small
-        for name in ("#header", "#tune", "#footer"):
-            self.query_one(name).display = not small
+        self.lay_out_frame({"-low": low, "-wide": size.width >= 160, "-narrow": size.width < 100})
         left = self.query_one("#tune-left")
         left.display = zoom in (None, "topics") or self.prompt.display
         self.topics.display = zoom in (None, "topics")
@@ -126,16 +88,6 @@ class TuneScreen(Commanded):
         self.scores.display = zoom in (None, "scores")
         self.changes.display = zoom in (None, "scores") and not low
         self.decisions.display = zoom in (None, "decisions")
-
-    def on_resize(self, _event: Resize) -> None:
-        """Another size may have room for more, or less."""
-        self.lay_out()
-        self.show()
-        self.call_after_refresh(self._keep_focus)
-
-    def _keep_focus(self) -> None:
-        if self.focused is None and self.query_one("#tune").display:
-            self.focus_panel(self.panel_in_use)
 
     def show(self) -> None:
         """Hands the state to the panels; each draws only what is different."""
@@ -176,71 +128,33 @@ class TuneScreen(Commanded):
             "y and n label them here."
         )
 
-    def panel_named(self, name: TunePanel) -> Panel:
-        """A panel by its name."""
-        return self.query_one(f"#{name}", Panel)
-
-    def focus_panel(self, name: TunePanel) -> None:
-        """Gives a panel the keys, at once: the next key typed may be there already."""
-        self.set_focus(self.prompt.input if name == "filter" else self.panel_named(name))
-        self.panel_in_use = name
-        self.update_footer()
-
-    def open_prompt(self) -> None:
-        """Gives the line the keys, to type what to look for."""
-        if self.panel_in_use != "filter":
-            self.panel_before = self.panel_in_use
-        self.prompt.display = True
-        self.prompt.enter_mode("filter", value=self.state.query, about="topics")
-        self.lay_out()
-        self.focus_panel("filter")
-
-    def leave_prompt(self) -> None:
-        """Gives the keys back to where they came from."""
-        self.focus_panel(self.panel_before)
-        self.prompt.display = False
-        self.lay_out()
+    @property
+    def glance(self) -> Situation:
+        """While a cut is moved, esc discards the move."""
+        return replace(super().glance, moved=self.state.moved)
 
     @property
     def situation(self) -> Situation:
         """What the keys depend on."""
-        state, status, name = self.state, self.bench.status, self.panel_in_use
-        return Situation(
-            panel=name,
-            zoomed=self.zoomed is not None,
+        state = self.state
+        return replace(
+            super().situation,
             filtered=bool(state.query),
-            question=bool(self.bench.questions.open),
-            read_only=status is not None and status.read_only,
-            rows=0 if name == "filter" else self.panel_named(name).row_count,
             topic=state.topic if state.known else "",
             file=self.actions.file(),
-            problems=len(status.problems) if status is not None else 0,
             loading=state.loading,
-            moved=state.moved,
             decision=self.decisions.selected is not None,
             fitting=bool(state.fitting),
         )
 
-    def update_footer(self) -> None:
-        """Shows the keys that matter now."""
-        if self.is_mounted:
-            self.query_one(Footer).show(footer(self.situation))
-
-    def say(self, text: str, *, trouble: bool = False) -> None:
-        """Tells the person something in passing."""
-        self.notify(visible(text, 400), severity="error" if trouble else "information", markup=False)
-
     # What comes in
 
-    @on(EventsArrived)
-    def _events_arrived(self) -> None:
-        if self._burst is None:
-            rest = self._rest_until - self.bench.clock.monotonic()
-            self._burst = self.set_timer(max(BURST_S, rest), self._take_burst)
+    def patience(self) -> float:
+        """A log that takes long to read is not read all the time."""
+        return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
 
-    def _take_burst(self) -> None:
-        self._burst = None
-        burst = self.work.bridge.take()
+    def heard(self, burst: Burst) -> None:
+        """Reads what is new in the log."""
         if burst.keys or "status" in burst.parts:
             self.work.read()
 
@@ -282,16 +196,6 @@ class TuneScreen(Commanded):
     def _row_moved(self) -> None:
         self.update_footer()
 
-    @on(DescendantFocus)
-    def _focus_moved(self) -> None:
-        # The event may be older than the focus is: keys come faster than it does.
-        holder = self.focused
-        if isinstance(holder, Panel):
-            self.panel_in_use = _named(holder.name_of)
-        elif holder is not None:
-            self.panel_in_use = "filter"
-        self.update_footer()
-
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         self.state.filter(edited.value)
@@ -299,35 +203,4 @@ class TuneScreen(Commanded):
 
     @on(PromptLine.Entered)
     def _entered(self) -> None:
-        self.leave_prompt()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key means something here; if not it goes to the line that is being typed."""
-        if action != "press":
-            return super().check_action(action, parameters)
-        here = Situation(
-            panel=self.panel_in_use, question=bool(self.bench.questions.open), moved=self.state.moved
-        )
-        return resolve(str(parameters[0]), here) is not None
-
-    def action_press(self, key: str) -> None:
-        """A key of the catalogue was pressed: does what it means here, or says why not."""
-        situation = self.situation
-        command = resolve(key, situation)
-        if command is not None:
-            self.actions.perform(command, situation)
-
-    def do(self, command: type[Command]) -> None:
-        """Does a command that was chosen by name."""
-        if self.panel_in_use == "filter":
-            self.leave_prompt()
-        situation = self.situation
-        if command.applies(situation):
-            self.actions.perform(command, situation)
-
-
-_NAMES: tuple[TunePanel, ...] = ("topics", "scores", "decisions")
-
-
-def _named(name: PanelName) -> TunePanel:
-    return next((each for each in _NAMES if each == name), "scores")
+        self.leave_line()

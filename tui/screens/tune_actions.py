@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands import catalog, tune
-from tui.commands.command import Command, Situation, TunePanel
+from tui.commands import common, tune
+from tui.commands.command import Command, TunePanel
 from tui.editor import file_of
-from tui.render.help import help_lines
 from tui.render.tune_changes import Changes, notes
 from tui.render.tune_decisions import decision_detail, label_text
 from tui.render.tune_plot import cut_text
 from tui.render.tune_topics import SORTED_BY, a_day, per_day, rate_text
 from tui.roles import PLAIN
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import MOTIONS, Builder, PageScreen
+from tui.screens.page import MOTIONS
+from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_work import committed
 from tui.screens.tune_cuts import FAST, STEP
 from tui.screens.tune_work import CutsWish, LabelWish, Proposed, Written
 
@@ -25,34 +24,26 @@ if TYPE_CHECKING:
     from engine.tuning import Applied
     from tui.screens.tune import TuneScreen
 
-ORDER: tuple[TunePanel, ...] = ("topics", "scores", "decisions")
-COMMIT = 7
-"""Characters of a commit's name that are shown."""
 _ONE_LINE = 400
 
 
-class TuneActions:
-    """The actions of one tune screen; ``perform`` is the way in for keys, footer and palette alike."""
+class TuneActions(ScreenActions[TunePanel]):
+    """The actions of one tune screen."""
+
+    screen: TuneScreen
 
     def __init__(self, screen: TuneScreen) -> None:
-        self.screen = screen
+        super().__init__(screen)
         self.labelled = False
         self._labelled: list[tuple[str, str, bool | None]] = []
         self._applied: Applied | None = None
         self._file_of: tuple[object, str, str] = (None, "", "")
-        bench = screen.bench.actions
-        self._doing: dict[type[Command], Callable[[], None]] = {
-            catalog.AnswerYes: partial(bench.answer, True),
-            catalog.AnswerNo: partial(bench.answer, False),
+        self.doing |= {
             tune.Discard: self.discard,
-            tune.BackOut: self.back,
-            catalog.Quit: self.back,
+            tune.Leave: self.back,
             tune.FocusTopics: partial(self.go_to, "topics"),
             tune.FocusScores: partial(self.go_to, "scores"),
             tune.FocusDecisions: partial(self.go_to, "decisions"),
-            catalog.NextPanel: partial(self.cycle, 1),
-            catalog.PreviousPanel: partial(self.cycle, -1),
-            **{command: partial(self.move, command) for command in MOTIONS},
             tune.CutLeft: partial(self.move_cut, -STEP),
             tune.CutRight: partial(self.move_cut, STEP),
             tune.CutLeftFast: partial(self.move_cut, -FAST),
@@ -66,49 +57,12 @@ class TuneActions:
             tune.OpenDecision: self.open_decision,
             tune.Undo: self.undo,
             tune.Sort: self.sort,
-            tune.FilterTopics: screen.open_prompt,
-            catalog.Edit: self.edit,
-            catalog.Copy: self.copy,
-            catalog.Zoom: self.zoom,
-            catalog.Unzoom: self.unzoom,
-            catalog.Palette: bench.palette,
-            catalog.Help: self.help,
-            catalog.Problems: bench.problems,
-            catalog.Theme: bench.theme,
-            catalog.Rescan: self.rescan,
-            catalog.Suspend: bench.suspend,
+            tune.FilterTopics: self.filter,
+            common.Edit: self.edit,
+            common.Copy: self.copy,
         }
 
-    @property
-    def known(self) -> frozenset[type[Command]]:
-        """Every command that something happens for."""
-        return frozenset(self._doing)
-
-    def perform(self, command: type[Command], situation: Situation) -> None:
-        """Does what a command says, or says why not."""
-        refusal = command.refusal(situation)
-        if refusal:
-            self.screen.say(refusal)
-        else:
-            self._doing[command]()
-
     # Moving about
-
-    def go_to(self, name: TunePanel) -> None:
-        """Focuses a panel; from an enlarged one that panel is enlarged instead."""
-        screen = self.screen
-        if screen.zoomed is not None:
-            self._enlarge(name)
-        screen.focus_panel(name)
-
-    def cycle(self, step: int) -> None:
-        """Focuses the next panel that is in view."""
-        screen = self.screen
-        if screen.panel_in_use == "filter":
-            screen.leave_prompt()
-        elif screen.zoomed is None:
-            at = ORDER.index(screen.panel_in_use)
-            screen.focus_panel(ORDER[(at + step) % len(ORDER)])
 
     def move(self, command: type[Command]) -> None:
         """Moves the selection: among the decisions there, among the topics elsewhere."""
@@ -119,28 +73,12 @@ class TuneActions:
         else:
             screen.choose_row(screen.topics.target(motion))
 
-    def zoom(self) -> None:
-        """Gives the panel in use the whole area."""
-        screen = self.screen
-        if screen.panel_in_use != "filter":
-            self._enlarge(screen.panel_in_use)
-
-    def unzoom(self) -> None:
-        """Shows all panels again."""
-        self._enlarge(None)
-
-    def _enlarge(self, name: TunePanel | None) -> None:
-        screen = self.screen
-        screen.zoomed = name
-        screen.lay_out()
-        screen.show()
-
     def back(self) -> None:
         """Leaves the innermost level there is."""
         screen, state = self.screen, self.screen.state
-        if screen.panel_in_use == "filter":
+        if screen.in_line:
             self._filter("")
-            screen.leave_prompt()
+            screen.leave_line()
         elif state.moved:
             self.discard()
         elif state.query:
@@ -153,6 +91,10 @@ class TuneActions:
             if self.labelled:
                 screen.bench.conductor.learn()
             screen.dismiss(None)
+
+    def filter(self) -> None:
+        """Takes the keys into the line, to type what to look for."""
+        self.screen.open_line("filter", "filter", self.screen.state.query, "topics")
 
     def _filter(self, query: str) -> None:
         self.screen.state.filter(query)
@@ -184,7 +126,7 @@ class TuneActions:
                 f"{state.topic}: {_cuts(state.today)} ▸ {_cuts(state.now)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
-            self._ask("apply", question, "Apply it", wish)
+            self.ask("apply", question, "Apply it", partial(self.screen.work.write, wish))
         else:
             self.screen.work.write(wish)
 
@@ -229,17 +171,7 @@ class TuneActions:
             question = (
                 f"Take back what was applied last?\n{last.topic}: {_cuts(last.after)} ▸ {_cuts(last.before)}"
             )
-        self._ask("undo", question, "Take it back", CutsWish("", None))
-
-    def _ask(self, title: str, question: str, answer: str, wish: CutsWish) -> None:
-        """Writes only if the person says so."""
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.screen.work.write(wish)
-
-        self.screen.app.clear_notifications()  # on a small screen they would lie over the answers
-        self.screen.app.push_screen(ConfirmScreen(title, question, answer), answered)
+        self.ask("undo", question, "Take it back", partial(self.screen.work.write, CutsWish("", None)))
 
     def written(self, written: Written) -> None:
         """Cuts were written, or refused: says so, with the commit."""
@@ -251,7 +183,7 @@ class TuneActions:
         self._applied = None if written.undone else applied
         if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
             state.moves.pop(applied.topic, None)
-        commit = f"commit {applied.commit[:COMMIT]}" if applied.commit else applied.why or "not committed"
+        commit = committed(applied.commit, applied.why)
         done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
         screen.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}{more}")
 
@@ -296,7 +228,7 @@ class TuneActions:
         item, table = self.screen.decisions.selected, self.screen.state.table
         if item is not None and table is not None:
             decision = table.decision(item.index)
-            self._page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
+            self.page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
 
     # About the screen
 
@@ -321,27 +253,12 @@ class TuneActions:
 
     def edit(self) -> None:
         """Opens the topic's file in the editor."""
-        self.screen.bench.actions.edit_file(self.file())
-
-    def copy(self) -> None:
-        """Copies what the panel in use says."""
-        if self.screen.panel_in_use != "filter":
-            self.screen.bench.actions.copy_text(
-                self.screen.panel_named(self.screen.panel_in_use).selected_text()
-            )
-
-    def help(self) -> None:
-        """Opens the help for this screen."""
-        situation = self.screen.situation
-        self._page("help", lambda width, roles: help_lines(situation, width, roles), full=True)
+        self.edit_file(self.file())
 
     def rescan(self) -> None:
         """Looks at every file again, and at the log."""
-        self.screen.bench.actions.rescan()
+        super().rescan()
         self.screen.work.read()
-
-    def _page(self, title: str, build: Builder, *, full: bool = False) -> None:
-        self.screen.app.push_screen(PageScreen(title, build, full=full))
 
     def hint(self) -> str:
         """What the lower edge of the comparison says."""

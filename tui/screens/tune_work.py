@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
 from engine.errors import AutopoiesisError
-from tui.bridge import EventBridge
 from tui.lanes import Lane
-from tui.messages import EventsArrived
+from tui.screens.screen_work import ScreenWork
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from engine.activation.tuning.replay import Figures
     from engine.activation.tuning.table import DecisionTable
     from engine.tuning import Applied
-
-LEAVE_S = 0.2
-"""How long leaving the screen waits for each lane at most."""
 
 
 @dataclass
@@ -85,8 +80,8 @@ class CutsWish:
 Wish = LabelWish | CutsWish
 
 
-class TuneWork:
-    """Owns the lanes between screen and engine. Every method returns at once.
+class TuneWork(ScreenWork):
+    """The lanes of one tune screen.
 
     Args:
         engine: What is asked.
@@ -94,46 +89,34 @@ class TuneWork:
     """
 
     def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
-        self._engine = engine
-        self._send = post
-        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
-        self._unsubscribe: Callable[[], None] | None = None
-        self._reading: Lane[Literal["read"], TableRead] = Lane(
+        super().__init__(engine, post)
+        self._reading: Lane[Literal["read"], TableRead] = self.lane(
             lambda _read: self._read(),
-            lambda _read, message: self._post(message),
-            lambda _read, error: self._post(TableRead(problem=error)),
+            lambda _read, message: message,
+            lambda _read, error: TableRead(problem=error),
         )
-        self._fits: Lane[str, Proposal] = Lane(
+        self._fits: Lane[str, Proposal] = self.lane(
             lambda topic: engine.tuning.propose(topic),
-            lambda topic, proposal: self._post(Proposed(topic, proposal)),
-            lambda topic, error: self._post(Proposed(topic, problem=error)),
+            lambda topic, proposal: Proposed(topic, proposal),
+            lambda topic, error: Proposed(topic, problem=error),
         )
-        self._writes: Lane[tuple[Wish, ...], TableRead] = Lane(
+        self._writes: Lane[tuple[Wish, ...], TableRead] = self.lane(
             self._write,
-            lambda _wishes, message: self._post(message),
-            lambda _wishes, error: self._post(TableRead(problem=error)),
+            lambda _wishes, message: message,
+            lambda _wishes, error: TableRead(problem=error),
             merge=lambda waiting, new: waiting + new,
+            finish=True,
         )
-        self._lanes: tuple[Lane[Any, Any], ...] = (self._reading, self._fits, self._writes)
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything is under way."""
-        return any(lane.busy for lane in self._lanes)
 
     def start(self) -> None:
         """Listens to the engine and reads the log."""
-        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
+        super().start()
         self.read()
 
     def stop(self) -> None:
         """Stops listening. Labels and cuts that are on their way are still written."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        super().stop()
         gc.unfreeze()
-        self._reading.stop(LEAVE_S)
-        self._fits.stop(LEAVE_S)
 
     def read(self) -> None:
         """Reads what is new in the log: ``TableRead``."""
@@ -153,7 +136,7 @@ class TuneWork:
         started = time.monotonic()
         table = self._engine.tuning.table()
         figures = overview(table)
-        if self._unsubscribe is not None:
+        if self.listening:
             # To look for garbage among 100,000 decisions takes a quarter of a second, and a key would wait.
             gc.freeze()
         return TableRead(table, figures, total(figures.values()), seconds=time.monotonic() - started)
@@ -200,7 +183,3 @@ class TuneWork:
             if index < 0:
                 raise AutopoiesisError("the decision is not in the log any more")
         self._engine.tuning.label(index, wish.useful)
-
-    def _post(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # the screen is gone: there is nobody left to tell
-            self._send(message)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from tui.commands.command import PanelName
+from tui.commands.command import BenchPanel
 from tui.draw import Row, wrap
 from tui.messages import CommandRan
 from tui.roles import Roles
@@ -31,17 +31,17 @@ class Typing:
     def try_message(self) -> None:
         """Takes the keys into the line, to type a message."""
         value = self.bench.shown.text if self.bench.shown.trying else ""
-        self.bench.open_prompt("try", value)
+        self.bench.open_line("try", "try", value)
 
     def command_line(self) -> None:
         """Takes the keys into the line, to type a command."""
-        self.bench.open_prompt("command")
+        self.bench.open_line("try", "command")
 
     def filter(self) -> None:
         """Takes the keys into the line, to type what to look for."""
         bench = self.bench
         bench.filtering = bench.panel_in_use
-        bench.open_prompt("filter", self.filter_of(bench.filtering), about=bench.filtering)
+        bench.open_line("try", "filter", self.filter_of(bench.filtering), about=bench.filtering)
 
     def leave_prompt(self) -> None:
         """Gives the keys back to where they came from."""
@@ -50,7 +50,7 @@ class Typing:
         bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
         bench.focus_panel(bench.panel_before)
 
-    def set_filter(self, name: PanelName, query: str) -> None:
+    def set_filter(self, name: BenchPanel, query: str) -> None:
         """Narrows the list of a panel; an empty query shows all of it."""
         bench = self.bench
         if name == "feed":
@@ -61,7 +61,7 @@ class Typing:
             bench.activation.filter(query)
         bench.update_footer()
 
-    def filter_of(self, name: PanelName) -> str:
+    def filter_of(self, name: BenchPanel) -> str:
         """What a list is narrowed by."""
         bench = self.bench
         queries = {

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Horizontal
-from textual.events import DescendantFocus, Resize
 from textual.timer import Timer
 
 from engine.events import IndexProgress
 from engine.views import DigestView, LedgerView, StatusView
 from tui.bridge import ALL_PARTS
 from tui.clock import Clock
-from tui.commands.command import FOLDED, Command, PanelName, Situation
-from tui.commands.lookup import all_keys, footer, resolve
+from tui.commands.catalog import CATALOG
+from tui.commands.command import FOLDED, BenchPanel, Situation
 from tui.conductor import Conductor
 from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.safe import visible
 from tui.screens.actions import Actions
-from tui.screens.commanded import Commanded
+from tui.screens.commanded import Commanded, keys_of
 from tui.screens.page import PageScreen
 from tui.screens.questions import Questions
 from tui.screens.typing import Typing
 from tui.session import WorkbenchEngine
 from tui.shown import Shown
 from tui.widgets.activation import ActivationPanel
-from tui.widgets.bars import Bar, Footer, Header, QuestionBar, TooSmall
+from tui.widgets.bars import Bar, Header, QuestionBar
 from tui.widgets.feed import FeedPanel
 from tui.widgets.ledger import LedgerPanel
 from tui.widgets.memory import BudgetPanel, DigestPanel, MemoryPanel
-from tui.widgets.panel import Panel
-from tui.widgets.prompt import Mode, PromptLine
+from tui.widgets.prompt import PromptLine
 from tui.widgets.rows import RowList
 
 AnyBar = TypeVar("AnyBar", bound=Bar)
@@ -45,23 +43,23 @@ PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
 TYPING_S = 0.15
 """How long the typing must rest before a message is tried."""
-SMALLEST = (60, 16)
 FULL = (100, 32)
 """Columns and lines from which all five panels have room."""
 LOW = 20
 """Lines below which the folded panels are left out as well."""
 
 
-class Workbench(Commanded):
+class Workbench(Commanded[BenchPanel]):
     """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
 
     AUTO_FOCUS = "#feed"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys()
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(CATALOG)
+    area = "body"
+    line = "try"
+    actions: Actions
 
     def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
-        super().__init__()
+        super().__init__(self, ("feed", "activation", "digest", "ledger", "budget"), "feed")
         self.engine = engine
         self.clock = clock
         self.conductor = Conductor(engine, self.post_message, run_line)
@@ -73,10 +71,7 @@ class Workbench(Commanded):
         self.ledger: LedgerView | None = None
         self.progress: IndexProgress | None = None
         self.questions = Questions(self, clock)
-        self.zoomed: PanelName | None = None
-        self.panel_in_use: PanelName = "feed"
-        self.panel_before: PanelName = "feed"
-        self.filtering: PanelName = "feed"
+        self.filtering: BenchPanel = "feed"
         self.output: PageScreen | None = None
         self.followers: list[Callable[[], None]] = []
         """Called when another message is shown, or more about it."""
@@ -84,16 +79,14 @@ class Workbench(Commanded):
         self._typing: Timer | None = None
         self._patience: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        """Header, panels, the line to type in, footer."""
+    def body(self) -> ComposeResult:
+        """Two panels above, three below, which fold into one."""
         self.feed = FeedPanel(id="feed")
         self.activation = ActivationPanel(id="activation")
         self.digest_panel = DigestPanel(id="digest")
         self.ledger_panel = LedgerPanel(id="ledger")
         self.budget = BudgetPanel(id="budget")
         self.memory = MemoryPanel(id="memory")
-        self.prompt = PromptLine(id="prompt")
-        yield Header(self.engine.workspace.root, id="header")
         with Container(id="body"):
             with Horizontal(id="upper"):
                 yield self.feed
@@ -103,10 +96,10 @@ class Workbench(Commanded):
                 yield self.ledger_panel
                 yield self.budget
             yield self.memory
-        yield QuestionBar(id="question")
+
+    def below(self) -> ComposeResult:
+        """The line."""
         yield self.prompt
-        yield Footer(id="footer")
-        yield TooSmall(id="too-small")
 
     def on_mount(self) -> None:
         """Starts listening and reads everything once."""
@@ -135,20 +128,18 @@ class Workbench(Commanded):
     def lay_out(self) -> None:
         """Gives every panel its place for the present size."""
         size, zoom = self.app.size, self.zoomed
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
         low = size.height < LOW
         upper, lower = ("feed", "activation"), ("digest", "ledger", "budget")
-        for name, wanted in (
-            ("-low", low),
-            ("-compact", self.compact),
-            ("-zoomed", zoom is not None),
-            ("-wide", size.width >= 160),
-            ("-narrow", size.width < 72),
-        ):
-            self.set_class(wanted, name)
-        self.query_one(TooSmall).display = small
-        for name in ("#header", "#body", "#prompt", "#footer"):
-            self.query_one(name).display = not small
+        self.lay_out_frame(
+            {
+                "-low": low,
+                "-compact": self.compact,
+                "-zoomed": zoom is not None,
+                "-wide": size.width >= 160,
+                "-narrow": size.width < 72,
+            },
+            "#prompt",
+        )
         self.query_one("#upper").display = zoom is None or zoom in upper
         self.query_one("#lower").display = zoom in lower or (zoom is None and not self.compact)
         asked = bool(self.questions.open)
@@ -157,57 +148,33 @@ class Workbench(Commanded):
             self.query_one(f"#{panel}").display = zoom is None or zoom == panel
         self.update_footer()
 
-    def on_resize(self, _event: Resize) -> None:
-        """Another size may have room for more, or less."""
-        self.lay_out()
-        self.call_after_refresh(self._keep_focus)
+    def in_view(self) -> tuple[BenchPanel, ...]:
+        """The panels that can be seen; those that are folded into one are none of them."""
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        return tuple(name for name in self.panels if not (self.compact and name in FOLDED))
 
-    def _keep_focus(self) -> None:
-        folded = self.compact and self.zoomed is None and self.panel_in_use in FOLDED
-        if (folded or self.focused is None) and self.query_one("#body").display:
-            self.focus_panel("activation" if folded else self.panel_in_use)
+    def home(self) -> BenchPanel:
+        """The panel that gets the keys when the one that had them is folded away."""
+        return "activation"
 
-    def panel_named(self, name: PanelName) -> Panel:
-        """A panel by its name."""
-        return self.query_one(f"#{name}", Panel)
-
-    def focus_panel(self, name: PanelName) -> None:
-        """Gives a panel the keys, at once: the next key typed may be there already."""
-        self.set_focus(self.prompt.input if name == "try" else self.panel_named(name))
-        self.panel_in_use = name
-        self.update_footer()
-
-    def open_prompt(self, mode: Mode, value: str = "", about: str = "") -> None:
-        """Gives the line the keys."""
-        if self.panel_in_use != "try":
-            self.panel_before = self.panel_in_use
-        self.prompt.enter_mode(mode, value=value, about=about)
-        self.focus_panel("try")
+    def leave_line(self) -> None:
+        """Gives the keys back, and the line its message."""
+        self.typing.leave_prompt()
 
     @property
     def situation(self) -> Situation:
         """What the keys depend on."""
-        name = self.panel_in_use
         row = self.activation.selected
-        return Situation(
-            panel=name,
+        return replace(
+            super().situation,
             compact=self.compact,
-            zoomed=self.zoomed is not None,
-            filtered=bool(self.typing.filter_of(name)),
+            filtered=bool(self.typing.filter_of(self.panel_in_use)),
             trying=self.shown.trying,
-            question=bool(self.questions.open),
-            read_only=self.status is not None and self.status.read_only,
-            rows=0 if name == "try" else self.panel_named(name).row_count,
             topic=row.topic if row is not None else "",
             key=self.activation.shown.key,
-            file=self.actions.file_of(name),
-            problems=len(self.status.problems) if self.status is not None else 0,
+            file=self.actions.file_of(self.panel_in_use),
         )
-
-    def update_footer(self) -> None:
-        """Shows the keys that matter now."""
-        if self.is_mounted:
-            self.query_one(Footer).show(footer(self.situation))
 
     def show_bars(self) -> None:
         """Header, folded panel and footer; the header of a screen that lies over this one as well."""
@@ -221,10 +188,6 @@ class Workbench(Commanded):
         """The bars of a kind on this screen and on those over it."""
         screens = dict.fromkeys((self, *self.app.screen_stack))
         return [bar for screen in screens for bar in screen.query(kind)]
-
-    def say(self, text: str, *, trouble: bool = False) -> None:
-        """Tells the person something in passing."""
-        self.notify(visible(text, 400), severity="error" if trouble else "information", markup=False)
 
     # Which message is shown
 
@@ -328,14 +291,6 @@ class Workbench(Commanded):
 
     # What a person does
 
-    @on(DescendantFocus)
-    def _focus_moved(self) -> None:
-        # The event may be older than the focus is: keys come faster than it does.
-        holder = self.focused
-        if holder is not None:
-            self.panel_in_use = holder.name_of if isinstance(holder, Panel) else "try"
-        self.update_footer()
-
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
@@ -363,32 +318,3 @@ class Workbench(Commanded):
             self.typing.run_line(entered.value)
         elif entered.value.strip():
             self.typing.keep(entered.value)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key means something here; if not it goes to the line that is being typed.
-
-        Keys are looked at before any widget gets them. So what is typed fast after the key that opens the
-        line lands in the line, and never acts on the panel that had the keys a moment ago.
-        """
-        if action != "press":
-            return super().check_action(action, parameters)
-        here = Situation(panel=self.panel_in_use, question=bool(self.questions.open))
-        return resolve(str(parameters[0]), here) is not None
-
-    def action_press(self, key: str) -> None:
-        """A key of the catalog was pressed: does what it means here, or says why not."""
-        situation = self.situation
-        command = resolve(key, situation)
-        if command is not None:
-            self.actions.perform(command, situation)
-
-    def do(self, command: type[Command]) -> None:
-        """Does a command that was chosen by name."""
-        situation = self.situation
-        if situation.panel == "try" and not command.applies(situation):
-            self.typing.leave_prompt()
-            situation = self.situation
-        if command.applies(situation):
-            self.actions.perform(command, situation)
-        else:
-            self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))
