@@ -67,3 +67,8 @@ def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     yield root
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """More workers than processors: a test of a screen or of a process waits for half of its time."""
+    return 2 * (os.cpu_count() or 1)

@@ -136,11 +136,27 @@ async def _run(argv: list[str], prompt: str) -> tuple[int, bytes, bytes]:
     environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | _SET
     # An empty folder: what a project says to its agents is no part of the question.
     with tempfile.TemporaryDirectory(prefix="autopoiesis-gate-", ignore_cleanup_errors=True) as folder:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=folder, env=environment, start_new_session=True
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
         )
-        assert process.stdin and process.stdout and process.stderr
-        errors = asyncio.ensure_future(_drained(process.stderr))
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Cancelled itself it would kill the command alone, and wait for all that this has started.
+            with suppress(OSError, ValueError):  # it cannot be started
+                process = await starting
+                await _end(process, _errors_of(process))
+            raise
+        errors = _errors_of(process)
+        assert process.stdin and process.stdout
         try:
             process.stdin.write(prompt.encode("utf-8", "replace"))
             process.stdin.close()
@@ -165,6 +181,11 @@ async def _end(process: Process, errors: asyncio.Future[bytes]) -> None:
         async with asyncio.timeout(_GRACE_S):
             await asyncio.wait([errors])
             await process.communicate()
+
+
+def _errors_of(process: Process) -> asyncio.Future[bytes]:
+    assert process.stderr
+    return asyncio.ensure_future(_drained(process.stderr))
 
 
 async def _drained(stream: asyncio.StreamReader) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -159,6 +159,26 @@ async def test_cancelling_ends_it_with_all_it_started(claude: Install) -> None:
     await until_there(log / "leader")
     task.cancel()
     done, _ = await asyncio.wait([task], timeout=5.0)
+    assert done and task.cancelled()
+    await until_gone(log, "leader", "child")
+
+
+async def test_cancelling_while_it_starts_ends_it_with_all_it_started(
+    claude: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = claude(HANGS)
+    start = asyncio.create_subprocess_exec
+
+    async def slowly(*argv: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*argv, **options)
+        await until_there(log / "leader")
+        task.cancel()
+        await asyncio.sleep(0)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
+    task = asyncio.ensure_future(complete(ClaudeCode(), timeout=600))
+    done, _ = await asyncio.wait([task], timeout=20.0)
     assert done and task.cancelled()
     await until_gone(log, "leader", "child")
 
