@@ -142,6 +142,13 @@ class IndexProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Indexed:
+    """Search finds other things than before: so many files were indexed anew, or are gone from the index."""
+
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something failed that the person should know of; the engine goes on."""
 
@@ -163,5 +170,6 @@ EngineEvent = (
     | GateClosed
     | WatchState
     | IndexProgress
+    | Indexed
     | Trouble
 )

@@ -23,7 +23,6 @@ from engine.events import (
     Committed,
     EngineEvent,
     FileChanged,
-    IndexProgress,
     PromptCompiled,
     Signal,
     TopicsReloaded,
@@ -33,6 +32,7 @@ from engine.events import (
     WatchState,
 )
 from engine.flush_worker import FlushWorker
+from engine.index_worker import IndexWorker
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from engine.flush import Flusher
     from engine.injections.injections import Injections
     from engine.labels import Labels
+    from engine.search.reports import IndexReport
     from engine.store.files import Files
     from engine.store.paths import Workspace
     from engine.store.repository import Repository
@@ -106,11 +107,7 @@ class Worked(Protocol):
 
     def refresh_index(
         self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
-    ) -> object: ...
-
-
-class _Stopped(Exception):
-    """The work in hand is given up: nobody is there any more."""
+    ) -> IndexReport | None: ...
 
 
 class Live:
@@ -125,8 +122,6 @@ class Live:
         self._engine = engine
         self._publish = publish
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._to_index: set[str] = set()
-        self._index_wanted = threading.Event()
         self._stop = threading.Event()
         self._sizes: dict[str, int] = {}
         self._known: dict[str, tuple[int, Turn | None]] = {}
@@ -135,7 +130,8 @@ class Live:
         self._head: tuple[str, str] | None = None
         self._watch_state = ("", "")
         self._due: dict[tuple[str, str], datetime] = {}
-        self._threads: list[threading.Thread] = []
+        self._thread = threading.Thread(target=self._work, name="autopoiesis-live", daemon=True)
+        self._index = IndexWorker(engine, publish)
         self._flushes = FlushWorker(engine, publish)
         self._logs = followed(engine.config.imports)
         self.watcher = Watcher(engine.workspace.root, self._changed, extra=self._logs)
@@ -154,22 +150,18 @@ class Live:
         # What comes due is counted from here, not from the first look at the clock.
         self._guarded(self._schedules)
         self.watcher.start()
-        for name, target in (("live", self._work), ("index", self._index)):
-            thread = threading.Thread(target=target, name=f"autopoiesis-{name}", daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        self._thread.start()
+        self._index.start()
         self._flushes.start()
-        self._index_wanted.set()
 
     def stop(self) -> None:
         """Stops watching and waits for the work in hand."""
         self._stop.set()
         self._jobs.put(None)
-        self._index_wanted.set()
         self.watcher.stop()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(timeout=5)
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self._index.stop()
         self._flushes.stop()
 
     def rescan(self) -> None:
@@ -275,8 +267,7 @@ class Live:
                 self._grown(path, change.kind)
             elif not path.startswith(("logs/", "scratch/")):
                 self._publish(FileChanged(self._engine.clock(), path, change.kind))
-        self._to_index.update(latest)
-        self._index_wanted.set()
+        self._index.changed(latest)
 
     def _import(self, change: Change) -> None:
         """Takes over what another agent's session log gained; the transcript that grows is noticed itself."""
@@ -371,32 +362,6 @@ class Live:
         self._publish(Signal(now, key, event.source, event.event))
         trace = self._engine.trace_message(Message("", at=now, event=event), key=key, record=True, ask=True)
         self._publish(TurnTraced(key, trace))
-
-    def _index(self) -> None:
-        everything = True
-        while not self._stop.is_set():
-            self._index_wanted.wait()
-            self._index_wanted.clear()
-            if self._stop.is_set():
-                return
-            # A burst of saves is one refresh.
-            if self._stop.wait(0.3):
-                return
-            paths, self._to_index = self._to_index, set()
-            wanted = None if everything else sorted(paths)
-            everything = False
-            self._guarded(lambda wanted=wanted: self._refresh(wanted))  # type: ignore[misc]
-
-    def _refresh(self, paths: list[str] | None) -> None:
-        # What is not indexed yet is found missing the next time.
-        with contextlib.suppress(_Stopped):
-            self._engine.refresh_index(self._progress, paths=paths)
-
-    def _progress(self, done: int, total: int) -> None:
-        if self._stop.is_set():
-            raise _Stopped
-        if total >= 50 and (done == total or done % 25 == 0):
-            self._publish(IndexProgress(done, total))
 
 
 def followed(settings: ImportSettings) -> dict[Path, Kind]:

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from engine.initialise import initialise
 
-# The same examples on every machine and on every run, so that a change is what turns a test red; `make explore`
+# The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
 # looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)

@@ -15,6 +15,7 @@ from engine.events import (
     Flushed,
     GateAsked,
     GateClosed,
+    Indexed,
     IndexProgress,
     PromptCompiled,
     TopicsReloaded,
@@ -39,6 +40,7 @@ class Burst:
         asked: Questions the gate opened, in order.
         closed: Ids of questions that are settled.
         progress: The last word on indexing, if there was one.
+        indexed: Whether search finds other things than before.
         troubles: Failures to tell the person about.
     """
 
@@ -47,6 +49,7 @@ class Burst:
     asked: tuple[GateAsked, ...] = ()
     closed: frozenset[str] = frozenset()
     progress: IndexProgress | None = None
+    indexed: bool = False
     troubles: tuple[str, ...] = ()
 
 
@@ -57,6 +60,7 @@ def condense(events: list[EngineEvent]) -> Burst:
     asked: dict[str, GateAsked] = {}
     closed: set[str] = set()
     progress: IndexProgress | None = None
+    indexed = False
     troubles: list[str] = []
     for event in events:
         match event:
@@ -86,6 +90,8 @@ def condense(events: list[EngineEvent]) -> Burst:
                 asked.pop(question, None)
             case IndexProgress():
                 progress = event
+            case Indexed():
+                indexed = True
             case Trouble(text=text):
                 parts.add("feed")
                 troubles.append(text)
@@ -95,6 +101,7 @@ def condense(events: list[EngineEvent]) -> Burst:
         tuple(asked.values()),
         frozenset(closed),
         progress,
+        indexed,
         tuple(troubles),
     )
 

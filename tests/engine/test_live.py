@@ -10,6 +10,7 @@ from engine.engine import Engine
 from engine.events import (
     Committed,
     FileChanged,
+    Indexed,
     PromptCompiled,
     Signal,
     TopicsReloaded,
@@ -58,6 +59,15 @@ def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
     assert [event for event in seen.events if isinstance(event, TurnArrived) and event.path == session] == [
         arrived
     ]
+
+
+def test_it_is_news_when_search_finds_something_else(live: Live) -> None:
+    engine, seen = live
+    seen.wait(Indexed, lambda event: event.files > 20)
+    note = engine.workspace.root / "knowledge" / "memory" / "2026-06-11.md"
+    note.write_text("# Thursday\n\nThe walrus project began.\n")
+    seen.wait(Indexed, lambda event: event.files == 1)
+    assert engine.search("walrus")[0].path.endswith("2026-06-11.md")
 
 
 def test_what_the_agent_writes_steers_the_next_prompt(live: Live) -> None:

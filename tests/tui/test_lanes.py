@@ -9,6 +9,7 @@ from engine.events import (
     FileChanged,
     GateAsked,
     GateClosed,
+    Indexed,
     IndexProgress,
     PromptCompiled,
     Trouble,
@@ -144,7 +145,8 @@ def test_a_burst_comes_down_to_what_has_to_be_done() -> None:
     assert burst.parts == {"feed", "digest", "status"}
     assert burst.keys == {"a#1"}
     assert burst.asked == (asked,) and burst.closed == {"q2"}
-    assert burst.progress == IndexProgress(7, 10)
+    assert burst.progress == IndexProgress(7, 10) and not burst.indexed
+    assert condense([Indexed(2)]).indexed
     assert burst.troubles == ("broken",)
 
 

@@ -17,6 +17,7 @@ from engine.events import (
     FileChanged,
     GateAsked,
     GateClosed,
+    Indexed,
     IndexProgress,
     PromptCompiled,
     TopicsReloaded,
@@ -140,6 +141,26 @@ async def test_indexing_shows_how_far_it_is_and_goes_away(run: Run) -> None:
         driven.engine.publish(IndexProgress(1204, 1204))
         await driven.settle()
         assert "indexing" not in driven.lines[0]
+
+
+async def test_what_search_finds_now_stands_in_the_prompt_that_is_shown(run: Run) -> None:
+    async with run() as driven:
+        key = driven.bench.shown.key
+        driven.engine.calls.clear()
+        driven.engine.compiled = replace(review_compiled(), tokens=4321)
+        driven.engine.publish(Indexed(3))
+        await driven.settle()
+        assert ("compile_of", key) in driven.engine.calls
+        assert "4,321" in driven.lines[0]
+
+
+async def test_a_message_being_typed_is_left_alone_by_the_index(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i", *"hello", "enter")
+        driven.engine.calls.clear()
+        driven.engine.publish(Indexed(3))
+        await driven.settle()
+        assert not [call for call in driven.engine.calls if call[0] in ("compile_of", "try_message")]
 
 
 async def test_troubles_are_told(run: Run) -> None:

@@ -119,6 +119,8 @@ class OpenContext(Command):
     keys = ("c",)
     title = "Look at the prompt"
     panels = LISTS
+    footer = "prompt"
+    rank = 18
 
 
 class OpenSearch(Command):
@@ -127,6 +129,8 @@ class OpenSearch(Command):
     keys = ("s",)
     title = "Search everything remembered"
     panels = LISTS
+    footer = "search"
+    rank = 17
 
 
 class Filter(Command):

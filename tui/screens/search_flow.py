@@ -124,7 +124,7 @@ class SearchFlow:
     def heard(self, burst: Burst) -> None:
         """Files changed, or the index did: searches again."""
         screen = self.screen
-        if not burst.parts and burst.progress is None:
+        if not burst.parts and burst.progress is None and not burst.indexed:
             return
         screen.work.look()
         if screen.state.asked and not screen.state.pending:

@@ -258,7 +258,8 @@ class Workbench(Commanded[BenchPanel]):
         self._burst = None
         burst = self.conductor.bridge.take()
         self.conductor.read(burst.parts)
-        if self.shown.key in burst.keys:
+        # What search finds stands in the prompt.
+        if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
             self.conductor.fetch(self.shown.key)
         self.questions.heard(burst.asked, burst.closed)
         for trouble in burst.troubles[-3:]:

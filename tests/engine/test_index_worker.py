@@ -1,0 +1,124 @@
+"""The index is kept fresh in the background, whatever fails and however it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.errors import IndexFailed
+from engine.events import EngineEvent, Indexed, IndexProgress, Trouble
+from engine.index_worker import IndexWorker
+from engine.search.reports import IndexReport
+
+NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
+
+
+class Index:
+    """Counts what it is asked for, and fails where it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str] | None] = []
+        self.failures = 0
+        self.files = 100
+        self.progressed = threading.Event()
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.ended = False
+        self.clock: Callable[[], datetime] = lambda: NOW
+
+    def refresh_index(
+        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
+    ) -> IndexReport | None:
+        self.asked.append(None if paths is None else list(paths))
+        if self.failures:
+            self.failures -= 1
+            raise IndexFailed("the disk is full", where="memory.db")
+        assert progress is not None
+        if paths is not None:
+            return IndexReport(changed=len(self.asked[-1] or ()))
+        self.progressed.set()
+        for done in range(self.files):
+            self.go_on.wait()
+            progress(done + 1, self.files)
+        self.ended = True
+        return IndexReport(added=self.files)
+
+
+class Heard:
+    """The events, and waiting for them."""
+
+    def __init__(self) -> None:
+        self.events: list[EngineEvent] = []
+        self._news = threading.Condition()
+
+    def take(self, event: EngineEvent) -> None:
+        with self._news:
+            self.events.append(event)
+            self._news.notify_all()
+
+    def wait(self, event: EngineEvent) -> None:
+        with self._news:
+            assert self._news.wait_for(lambda: event in self.events, timeout=30), self.events
+
+
+@contextmanager
+def working(index: Index, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[IndexWorker, Heard]]:
+    monkeypatch.setattr("engine.index_worker.GATHER_S", 0.01)
+    heard = Heard()
+    worker = IndexWorker(index, heard.take)
+    worker.start()
+    yield worker, heard
+    worker.stop()
+
+
+def test_everything_first_then_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index()
+    with working(index, monkeypatch) as (worker, heard):
+        heard.wait(Indexed(100))
+        worker.changed(["b.md", "a.md", "b.md"])
+        heard.wait(Indexed(2))
+    assert index.asked == [None, ["a.md", "b.md"]]
+    told = [event for event in heard.events if isinstance(event, IndexProgress)]
+    assert told == [IndexProgress(done, 100) for done in (25, 50, 75, 100)]
+
+
+def test_the_progress_of_few_files_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index()
+    index.files = 49
+    with working(index, monkeypatch) as (_, heard):
+        heard.wait(Indexed(49))
+    assert heard.events == [Indexed(49)]
+
+
+def test_after_a_failure_everything_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index()
+    index.failures = 1
+    with working(index, monkeypatch) as (worker, heard):
+        heard.wait(Trouble(NOW, str(IndexFailed("the disk is full", where="memory.db"))))
+        worker.changed(["a.md"])
+        heard.wait(Indexed(100))
+    assert index.asked == [None, None]
+
+
+def test_a_long_refresh_is_given_up_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index()
+    index.go_on.clear()
+    with working(index, monkeypatch) as (worker, heard):
+        assert index.progressed.wait(timeout=30)
+        stopping = threading.Thread(target=worker.stop)
+        stopping.start()
+        while not worker._stop.is_set():
+            pass
+        index.go_on.set()
+        stopping.join(timeout=30)
+        assert not stopping.is_alive()
+    assert not index.ended
+    assert heard.events == []
+
+
+def test_one_that_never_began_can_be_stopped() -> None:
+    IndexWorker(Index(), print).stop()
