@@ -282,6 +282,53 @@ class FlushSettings(Settings):
 
 
 @dataclass(frozen=True)
+class ChatSettings(Settings):
+    """Who answers a prompt that is sent (``send``, and ctrl+enter in the workbench)."""
+
+    provider: Literal["local", "anthropic", "openai", "gemini", "claude-code"] = "local"
+    """``local`` asks no model: it answers with the lines of the prompt that are nearest to the message. The
+    others as ``gate.provider``."""
+    model: str = ""
+    """Model of the provider; empty: the provider's default for conversations."""
+    base_url: str = ""
+    """As ``gate.base_url``; a server named here gets ``AUTOPOIESIS_CHAT_API_KEY``."""
+    max_tokens: Annotated[int, Limits(ge=1, le=131_072)] = 4096
+    """Longest reply asked for, in tokens."""
+    deadline_s: Annotated[float, Limits(gt=0, le=3600)] = 300.0
+    """Total time for a reply, retries included, seconds."""
+
+
+@dataclass(frozen=True)
+class CacheSettings(Settings):
+    """What providers are told about keeping the stable prefix (``cache-friendly-context.md`` 5)."""
+
+    anthropic: bool = True
+    """Mark the prefix for Anthropic's cache."""
+    anthropic_ttl: Literal["5m", "1h"] = "5m"
+    """How long it is asked to stay after its last use; writing it for ``1h`` costs more."""
+    gemini: bool = True
+    """Keep the prefix in a cache of its own at Gemini, for which storage is charged while it stays."""
+    gemini_ttl_minutes: Annotated[int, Limits(ge=1, le=10_080)] = 60
+    """How long such a cache stays; over 60 only with ``gemini_long``."""
+    gemini_long: bool = False
+    """Allow Gemini caches for more than an hour."""
+    openai: bool = True
+    """Send OpenAI a key that leads requests with the same prefix to the same cache."""
+
+
+@dataclass(frozen=True)
+class CostSettings(Settings):
+    """What calls of models may cost. Without a limit nothing is refused."""
+
+    daily_usd: Annotated[float, Limits(ge=0)] = 0.0
+    """US dollars a day, UTC; 0: no limit. When they are spent, no paid call is made any more."""
+    monthly_usd: Annotated[float, Limits(ge=0)] = 0.0
+    """The same for a calendar month."""
+    warn_at: Annotated[float, Limits(ge=0, le=1)] = 0.8
+    """Share of a limit from which it is said."""
+
+
+@dataclass(frozen=True)
 class GitSettings(Settings):
     """What is committed without asking."""
 
@@ -315,5 +362,8 @@ class Config(Settings):
     watchers: WatcherSettings = WatcherSettings()
     gate: GateSettings = GateSettings()
     flush: FlushSettings = FlushSettings()
+    chat: ChatSettings = ChatSettings()
+    cache: CacheSettings = CacheSettings()
+    costs: CostSettings = CostSettings()
     git: GitSettings = GitSettings()
     imports: ImportSettings = ImportSettings()

@@ -77,6 +77,22 @@ class EmbeddingFailed(AutopoiesisError):
     """An embedding model could not answer: not installed, no key, time-out, refusal, nonsense."""
 
 
+class SendFailed(AutopoiesisError):
+    """A model did not answer a prompt, or not to the end: no key, time-out, refusal, nonsense.
+
+    Attributes:
+        partial: The text of the reply that had come.
+    """
+
+    def __init__(self, what: str, *, where: str = "", cure: str = "", partial: str = "") -> None:
+        super().__init__(what, where=where, cure=cure)
+        self.partial = partial
+
+
+class CostLimit(AutopoiesisError):
+    """A call was not made: the budget of the day or of the month is spent."""
+
+
 class BudgetError(AutopoiesisError):
     """The text that may never be dropped does not fit the token budget."""
 

@@ -149,6 +149,15 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheGivenUp:
+    """The cache of a discussion's stable prefix does not count any more; ``why`` is one clause."""
+
+    at: datetime
+    discussion_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something failed that the person should know of; the engine goes on."""
 
@@ -171,5 +180,6 @@ EngineEvent = (
     | WatchState
     | IndexProgress
     | Indexed
+    | CacheGivenUp
     | Trouble
 )

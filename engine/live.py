@@ -20,6 +20,7 @@ from engine.config_file import CONFIG_FILE
 from engine.conversations import WINDOW, is_conversation
 from engine.errors import AutopoiesisError, ImportFailed, PathRefused, Problem
 from engine.events import (
+    CacheGivenUp,
     Committed,
     EngineEvent,
     FileChanged,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from engine.config import Config, ImportSettings
     from engine.context.compiled import Compiled
     from engine.conversations import Conversation, Conversations
+    from engine.discussions.caches import DiscussionCaches
     from engine.feed import FeedEntry
     from engine.flush import Flusher
     from engine.injections.injections import Injections
@@ -85,6 +87,9 @@ class Worked(Protocol):
 
     @property
     def flush(self) -> Flusher: ...
+
+    @property
+    def caches(self) -> DiscussionCaches: ...
 
     @property
     def injections(self) -> Injections: ...
@@ -268,6 +273,9 @@ class Live:
             elif not path.startswith(("logs/", "scratch/")):
                 self._publish(FileChanged(self._engine.clock(), path, change.kind))
         self._index.changed(latest)
+        if not self._engine.files.read_only:
+            for state in self._engine.caches.files_changed(latest):
+                self._publish(CacheGivenUp(self._engine.clock(), state.discussion_id, state.why))
 
     def _import(self, change: Change) -> None:
         """Takes over what another agent's session log gained; the transcript that grows is noticed itself."""

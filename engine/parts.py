@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
+    from engine.discussions.caches import DiscussionCaches
     from engine.feed import FeedLog
     from engine.flush import Flusher
     from engine.flush_log import FlushLog
@@ -187,6 +188,13 @@ class Parts:
         from engine.injections.injections import Injections  # noqa: PLC0415 — only where one is used or ranked
 
         return Injections(self.files, lambda: self.turns, self.clock, self.trouble)
+
+    @part
+    def caches(self) -> DiscussionCaches:
+        """What providers keep of each discussion's prompts."""
+        from engine.discussions.caches import DiscussionCaches  # noqa: PLC0415 — only where one is sent or shown
+
+        return DiscussionCaches(self.files, self.clock, self.trouble)
 
     @part
     def probes(self) -> Probes:

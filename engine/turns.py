@@ -86,6 +86,8 @@ class Turns:
         self._guard = threading.Lock()
         self._forgotten = 0
         self._traces: OrderedDict[str, tuple[_State, Trace]] = OrderedDict()
+        self._recording = threading.RLock()
+        self._recorded: OrderedDict[str, str] = OrderedDict()
 
     def forget(self) -> None:
         """Drops every remembered trace, when settings, the gate or what tier 2 has learned have changed.
@@ -110,10 +112,24 @@ class Turns:
         return trace
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
-        """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory."""
+        """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory.
+
+        A turn is recorded once: whoever else asks for that gets the trace that was made then.
+        """
         found = self.find(key)
         message = found[0].message(found[1]) if found else None
-        return None if message is None else self.trace_message(message, key=key, record=record, ask=ask)
+        if message is None:
+            return None
+        if not record:
+            return self.trace_message(message, key=key, record=False, ask=ask)
+        with self._recording:
+            if self._recorded.get(key) == message.text:
+                return self.trace_of(key)
+            trace = self.trace_message(message, key=key, record=True, ask=ask)
+            self._recorded[key] = message.text
+            while len(self._recorded) > KEPT_TRACES:
+                self._recorded.popitem(last=False)
+        return trace
 
     def trace_of(self, key: str) -> Trace | None:
         """The trace of a turn or signal, remembered or made without asking anybody."""

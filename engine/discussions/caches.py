@@ -1,0 +1,243 @@
+"""The cache state of every discussion, kept in one file (``cache-friendly-context.md`` 5).
+
+Nothing here asks a provider: a state is what the last answers said. Giving a cache up means that it does not
+count any more, and that the next call goes to a cache of another name where providers name them. A provider's
+own copy of the same bytes may still be read until it expires; nobody but the provider can end that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engine.discussions.state import DiscussionCacheState
+from engine.errors import AutopoiesisError, TranscriptError
+from engine.store.paths import valid_session_id
+
+if TYPE_CHECKING:
+    from engine.providers.chat import Usage
+    from engine.store.files import Files
+
+PATH = "logs/caches.json"
+KEPT = 500
+"""Discussions that are remembered; those used longest ago go first, unless a person chose something."""
+
+_LIMIT = 4 * 1024 * 1024
+_TIMES = ("cached_at", "expires_at", "invalidated_at")
+_KINDS: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "bool": (bool,)}
+
+
+class DiscussionCaches:
+    """Reads and changes the states. Safe to use from several processes.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+        on_problem: Told when the file cannot be read; its states are then unknown, and found out anew.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        clock: Callable[[], datetime],
+        on_problem: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self._files = files
+        self._clock = clock
+        self._on_problem = on_problem
+
+    def all(self) -> tuple[DiscussionCacheState, ...]:
+        """Every known state, the one used last first."""
+        return tuple(sorted(self._read().values(), key=_used_last))
+
+    def get(self, discussion_id: str) -> DiscussionCacheState:
+        """The state of a discussion; a fresh one where nothing is known of it.
+
+        Raises:
+            TranscriptError: That is no session's id.
+        """
+        return self._read().get(discussion_id) or DiscussionCacheState(_checked(discussion_id))
+
+    def note(
+        self,
+        discussion_id: str,
+        *,
+        provider: str,
+        model: str,
+        usage: Usage,
+        prefix: str,
+        sources: Iterable[str],
+        ttl_s: float | None,
+        cached_content: str = "",
+        why: str = "",
+    ) -> DiscussionCacheState:
+        """Takes over what a call has shown.
+
+        Args:
+            discussion_id: The discussion.
+            provider: Who answered.
+            model: Which model.
+            usage: What the call read and wrote.
+            prefix: sha256 of the prefix that was sent.
+            sources: The files that it is made of.
+            ttl_s: Seconds that the cache stays from now on; ``None`` where nobody says.
+            cached_content: The name of the cache that was used, where it has one.
+            why: Why nothing was read, where that is known.
+        """
+        now = self._clock()
+        cached = usage.cached_tokens + usage.cache_write_tokens
+
+        def noted(state: DiscussionCacheState) -> DiscussionCacheState:
+            return replace(
+                state,
+                provider=provider,
+                model=model,
+                cached_at=now if cached else state.cached_at,
+                expires_at=now + timedelta(seconds=ttl_s) if cached and ttl_s is not None else None,
+                hits=state.hits + bool(usage.cached_tokens),
+                calls=state.calls + 1,
+                tokens_cached=cached,
+                prefix=prefix,
+                sources=tuple(sorted(set(sources))),
+                why="" if usage.cached_tokens else why,
+                cached_content=cached_content,
+            )
+
+        return self._change(discussion_id, noted)
+
+    def invalidate(self, discussion_id: str, why: str, *, by_hand: bool = False) -> DiscussionCacheState:
+        """Gives a discussion's cache up.
+
+        Args:
+            discussion_id: The discussion.
+            why: One clause.
+            by_hand: A person wants another cache, even for the same bytes.
+        """
+        return self._change(discussion_id, lambda state: _given_up(state, why, self._clock(), by_hand))
+
+    def set_enabled(self, discussion_id: str, enabled: bool) -> DiscussionCacheState:
+        """Allows or forbids caches for a discussion; forbidding gives up the one there is."""
+
+        def chosen(state: DiscussionCacheState) -> DiscussionCacheState:
+            if state.enabled == enabled:
+                return state
+            if not enabled:
+                state = _given_up(state, "switched off", self._clock(), by_hand=False)
+            return replace(state, enabled=enabled, why="" if enabled else state.why)
+
+        return self._change(discussion_id, chosen)
+
+    def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
+        """Gives up every cache whose prefix is made of one of some files; those given up."""
+        changed = set(paths)
+        if not any(changed.intersection(state.sources) for state in self._read().values() if _counts(state)):
+            return ()
+        now = self._clock()
+        given_up: list[DiscussionCacheState] = []
+        with self._files.lock():
+            states = self._read()
+            for name, state in states.items():
+                hit = sorted(changed.intersection(state.sources))
+                if hit and _counts(state):
+                    more = f" and {len(hit) - 1} more" if len(hit) > 1 else ""
+                    states[name] = _given_up(state, f"{hit[0]}{more} changed", now, by_hand=False)
+                    given_up.append(states[name])
+            if given_up:
+                self._write(states)
+        return tuple(given_up)
+
+    def _change(
+        self, discussion_id: str, change: Callable[[DiscussionCacheState], DiscussionCacheState]
+    ) -> DiscussionCacheState:
+        name = _checked(discussion_id)
+        with self._files.lock():
+            states = self._read()
+            before = states.get(name) or DiscussionCacheState(name)
+            after = change(before)
+            if after != before:
+                states[name] = after
+                self._write(states)
+        return after
+
+    def _read(self) -> dict[str, DiscussionCacheState]:
+        try:
+            data = json.loads(self._files.read(PATH, limit=_LIMIT))
+            rows = data["discussions"]
+            return {state.discussion_id: state for state in map(_state, rows)}
+        except FileNotFoundError:
+            return {}
+        except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, RecursionError) as error:
+            self._on_problem(f"{PATH}: cannot be read ({error}); what caches there are is found out anew")
+            return {}
+
+    def _write(self, states: Mapping[str, DiscussionCacheState]) -> None:
+        kept = sorted(states.values(), key=lambda state: (state.enabled, *_used_last(state)))[:KEPT]
+        rows = [_row(state) for state in sorted(kept, key=lambda state: state.discussion_id)]
+        text = json.dumps({"discussions": rows}, ensure_ascii=False, indent=1)
+        self._files.replace(PATH, f"{text}\n".encode("utf-8", "replace"))
+
+
+def _checked(discussion_id: str) -> str:
+    if not valid_session_id(discussion_id):
+        raise TranscriptError(
+            f"no session can have the id {discussion_id!r:.80}", cure="see: autopoiesis cache list"
+        )
+    return discussion_id
+
+
+def _counts(state: DiscussionCacheState) -> bool:
+    return bool(state.tokens_cached)
+
+
+def _given_up(state: DiscussionCacheState, why: str, now: datetime, by_hand: bool) -> DiscussionCacheState:
+    return replace(
+        state,
+        cached_at=None,
+        expires_at=None,
+        tokens_cached=0,
+        invalidated_at=now,
+        why=why,
+        generation=state.generation + by_hand,
+    )
+
+
+def _used_last(state: DiscussionCacheState) -> tuple[float, str]:
+    moments = [moment.timestamp() for moment in (state.cached_at, state.invalidated_at) if moment is not None]
+    return -max(moments, default=0.0), state.discussion_id
+
+
+def _row(state: DiscussionCacheState) -> dict[str, Any]:
+    row = asdict(state)
+    for name in _TIMES:
+        row[name] = row[name].isoformat(timespec="seconds") if row[name] is not None else None
+    return row
+
+
+def _state(row: Mapping[str, Any]) -> DiscussionCacheState:
+    """A state as it was written.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is none.
+    """
+    values: dict[str, Any] = {"discussion_id": row["discussion_id"]}
+    for field in fields(DiscussionCacheState):
+        if field.name not in row:
+            continue
+        value = row[field.name]
+        if field.name in _TIMES:
+            value = datetime.fromisoformat(value) if value is not None else None
+            if value is not None and value.tzinfo is None:
+                raise ValueError(f"{field.name} names no time zone")
+        elif field.name == "sources":
+            value = tuple(value)
+            if not all(isinstance(each, str) for each in value):
+                raise TypeError("sources are no paths")
+        elif type(value) not in _KINDS[str(field.type)]:
+            raise TypeError(f"{field.name} is {value!r:.40}")
+        values[field.name] = value
+    if not valid_session_id(values["discussion_id"]):
+        raise ValueError("discussion_id is no session's id")
+    return DiscussionCacheState(**values)

@@ -1,0 +1,74 @@
+"""A compiled prompt as what is sent: the stable prefix cut where caches may end (design 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from engine.providers.chat import ChatRequest, Ttl
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+
+LEAST_MORE = 128
+"""Tokens that a cache has to be longer than the one before it, to be worth a boundary of its own."""
+
+
+def request_for(
+    compiled: Compiled,
+    *,
+    least: int,
+    count: Callable[[str], int],
+    max_tokens: int,
+    ttl: Ttl | None,
+    cache_key: str = "",
+    cached_content: str = "",
+) -> ChatRequest:
+    """What is sent of a prompt.
+
+    Args:
+        compiled: The prompt.
+        least: Tokens below which the model caches nothing.
+        count: Counts tokens.
+        max_tokens: Longest reply.
+        ttl: How long a cache is asked to stay; none is asked for where the whole prefix is too short.
+        cache_key: As in ``ChatRequest``.
+        cached_content: Likewise.
+    """
+    prefix = compiled.text[: compiled.stable_prefix_length]
+    pieces = _pieces(prefix, compiled.boundaries, least, count)
+    pays = count(prefix) >= least
+    return ChatRequest(
+        prefix=pieces,
+        rest=compiled.text[compiled.stable_prefix_length :],
+        max_tokens=max_tokens,
+        ttl=ttl if pays else None,
+        cache_key=cache_key if pays else "",
+        cached_content=cached_content if pays else "",
+    )
+
+
+def prefix_hash(request: ChatRequest) -> str:
+    """sha256 of the prefix; empty where there is none."""
+    text = "".join(request.prefix)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+def _pieces(
+    prefix: str, boundaries: Sequence[int], least: int, count: Callable[[str], int]
+) -> tuple[str, ...]:
+    """The prefix in pieces, none of which ends where a cache would be too short to exist, or to pay."""
+    if not prefix:
+        return ()
+    cuts: list[int] = []
+    reached = 0
+    for boundary in sorted(each for each in set(boundaries) if 0 < each < len(prefix)):
+        tokens = count(prefix[:boundary])
+        if tokens >= max(least, 1) and tokens - reached >= LEAST_MORE:
+            cuts.append(boundary)
+            reached = tokens
+    if cuts and count(prefix[cuts[-1] :]) < LEAST_MORE:
+        cuts.pop()
+    cuts = cuts[-2:]
+    return tuple(prefix[start:end] for start, end in zip([0, *cuts], [*cuts, len(prefix)], strict=True))

@@ -1,0 +1,122 @@
+"""A turn put to a model: what is sent, what comes back piece by piece, and what was used (design 5).
+
+A compiled prompt is sent as its stable prefix, in the pieces after which a cache may end, and the rest. How a
+service is told about caching is its provider's affair; what was used is told the same way by all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Ttl = Literal["5m", "1h"]
+"""How long a cache is asked to stay, counted from its last use."""
+
+TTL_SECONDS: dict[Ttl, int] = {"5m": 300, "1h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What is sent.
+
+    Attributes:
+        prefix: The stable prefix in pieces; a cache may end after each. At most three, none of them empty.
+        rest: What follows it, the message included; not empty. Prefix and rest joined are the prompt.
+        max_tokens: Longest reply.
+        ttl: How long a cache is asked to stay; ``None`` to ask for none.
+        cache_key: What requests with the same prefix have in common, for services that route by it; no
+            content, no name of a person. Empty for none.
+        cached_content: The name of a cache that the service holds for exactly this prefix; empty for none.
+    """
+
+    prefix: tuple[str, ...]
+    rest: str
+    max_tokens: int
+    ttl: Ttl | None = None
+    cache_key: str = ""
+    cached_content: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, the same for all services (``cache-friendly-context.md`` 3.1).
+
+    Attributes:
+        input_tokens: All tokens sent, those of the cache included.
+        cached_tokens: Of these, read from a cache.
+        cache_write_tokens: Of these, written to a cache, for however long.
+        cache_write_1h_tokens: Of those written, the ones that stay an hour.
+        output_tokens: Tokens of the reply, thinking included.
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a model answered.
+
+    Attributes:
+        text: The whole reply.
+        usage: What was used; zeros where the service does not say.
+        model: The model that answered, as the service names it.
+        cut: The reply ended at the token limit.
+        cost_usd: What the service itself says that the call cost; ``None`` where it does not.
+    """
+
+    text: str
+    usage: Usage
+    model: str
+    cut: bool = False
+    cost_usd: float | None = None
+
+
+class ChatProvider(Protocol):
+    """A service that answers prompts.
+
+    Attributes:
+        name: As the settings call it.
+        model: The model asked.
+        address: The server asked; empty for the provider's own.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
+
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        """One reply, told piece by piece.
+
+        Cancelling the task ends it within a second. What failed is tried again only as long as no text has
+        come.
+
+        Args:
+            request: What is sent.
+            timeout: Seconds for everything together, retries and their pauses included.
+            on_text: Gets each piece of the reply as it comes; joined they are its text.
+
+        Raises:
+            SendFailed: There is no whole reply; the message says why and what to do, never holds a key, and
+                ``SendFailed.partial`` is the text that had come.
+        """
+        ...
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell."""
+        ...
+
+    async def aclose(self) -> None:
+        """Closes the connections that were opened on the running event loop."""
+        ...

@@ -1,0 +1,108 @@
+"""A provider that answers from a script, and money that is counted by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from engine.errors import AutopoiesisError, CostLimit
+from engine.providers.chat import ChatReply, ChatRequest, Usage
+
+Reply = str | ChatReply | BaseException
+
+
+@dataclass
+class Scripted:
+    """Says one reply after the other, a few characters at a time.
+
+    Attributes:
+        replies: What is said, in order; an exception is raised after ``first``.
+        first: What comes before an exception.
+        hangs: Whether the end of each reply is awaited for ever.
+        asked: What was sent.
+        closed: How often the connections were closed.
+        caching: Whether it keeps prefixes as a provider would.
+    """
+
+    replies: list[Reply] = field(default_factory=lambda: ["Good morning."])
+    first: str = ""
+    hangs: bool = False
+    name: str = "anthropic"
+    model: str = "claude-sonnet-5-5"
+    address: str = ""
+    asked: list[ChatRequest] = field(default_factory=list)
+    closed: int = 0
+    caching: bool = True
+    kept: set[str] = field(default_factory=set)
+
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        self.asked.append(request)
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        text = reply.text if isinstance(reply, ChatReply) else self.first if _fails(reply) else str(reply)
+        for piece in _pieces(text):
+            on_text(piece)
+            await asyncio.sleep(0)
+        if isinstance(reply, BaseException):
+            raise reply
+        if self.hangs:
+            await asyncio.sleep(3600)
+        return (
+            reply if isinstance(reply, ChatReply) else ChatReply(text, self._used(request, text), self.model)
+        )
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        return None
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+    def _used(self, request: ChatRequest, text: str) -> Usage:
+        """Tokens are characters here. A beginning that was sent before is read, the rest is written."""
+        whole = "".join(request.prefix)
+        if not (self.caching and request.ttl and whole):
+            return Usage(input_tokens=len(whole) + len(request.rest), output_tokens=len(text))
+        ends = ["".join(request.prefix[: count + 1]) for count in range(len(request.prefix))]
+        read = max((len(end) for end in ends if end in self.kept), default=0)
+        self.kept.update(ends)
+        return Usage(
+            input_tokens=len(whole) + len(request.rest),
+            cached_tokens=read,
+            cache_write_tokens=len(whole) - read,
+            output_tokens=len(text),
+        )
+
+
+@dataclass
+class Purse:
+    """Money as ``sending.Money``: a dollar a million characters."""
+
+    least: int = 10
+    spent_up: bool = False
+    calls: list[tuple[str, str, str, Usage]] = field(default_factory=list)
+
+    def allow(self) -> None:
+        if self.spent_up:
+            raise CostLimit(
+                "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", cure="raise it"
+            )
+
+    def least_cacheable(self, provider: str, model: str) -> int:
+        return self.least
+
+    def spent(
+        self, provider: str, model: str, discussion: str, usage: Usage, told_usd: float | None
+    ) -> float | None:
+        self.calls.append((provider, model, discussion, usage))
+        return told_usd if told_usd is not None else usage.input_tokens / 1e6
+
+
+def _fails(reply: Reply) -> bool:
+    return isinstance(reply, BaseException | AutopoiesisError)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for start in range(0, len(text), 7):
+        yield text[start : start + 7]

@@ -1,0 +1,238 @@
+"""A message goes to a model and everything about it is written down, however it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.discussions.sending import Sending, Sent
+from engine.engine import Engine
+from engine.errors import CostLimit, SendFailed, TranscriptError
+from engine.providers.chat import ChatReply, Usage
+from tests.discussions.scripted import Purse, Scripted
+
+Send = Callable[..., Sent]
+
+
+@pytest.fixture
+def engine(sample: Path) -> Engine:
+    return Engine.open(sample)
+
+
+def sending(engine: Engine, provider: Scripted, purse: Purse | None = None) -> Sending:
+    return Sending(engine, lambda: provider, purse or Purse(), len)
+
+
+def turns_of(engine: Engine, path: str) -> list[tuple[str, str]]:
+    conversation = engine.conversations.read(path)
+    assert conversation is not None
+    return [(turn.role, turn.text) for turn in conversation.turns]
+
+
+def test_a_message_is_said_answered_written_down_and_watched(engine: Engine) -> None:
+    pieces: list[str] = []
+    steps: list[str] = []
+    provider = Scripted(['Here:\n\n```python\nprint "stations"\n```'])
+    sent = sending(engine, provider).send(
+        "Can you review the PR that just came in?", on_text=pieces.append, on_step=steps.append
+    )
+    assert "".join(pieces) == sent.reply.text and len(pieces) > 3
+    assert steps == ["said", "traced", "compiled", "asked", "answered", "watched"]
+    assert turns_of(engine, sent.path) == [
+        ("user", "Can you review the PR that just came in?"),
+        ("agent", sent.reply.text),
+    ]
+    assert "github-pr-review" in sent.trace.active
+    assert sent.corrections and sent.problem == ""
+    (request,) = provider.asked
+    assert "".join(request.prefix) + request.rest == sent.compiled.text
+    assert sent.compiled.text.rstrip().endswith("Can you review the PR that just came in?")
+    assert engine.injections.last(1)[0].session_id == sent.session_id
+    decided = [
+        each for each in engine.decision_log.read().decisions if each.message.startswith("Can you review")
+    ]
+    assert {each.topic for each in decided} >= {"github-pr-review"}
+
+
+def test_the_correction_stands_in_the_next_prompt(engine: Engine) -> None:
+    provider = Scripted(['```python\nprint "stations"\n```', "Sorted."])
+    hand = sending(engine, provider)
+    first = hand.send("Write me a script that lists the stations.")
+    second = hand.send("Now sort it by name.", session_id=first.session_id)
+    assert first.corrections[0].hint in second.compiled.text
+    assert first.corrections[0].hint not in first.compiled.text
+    assert "Write me a script that lists the stations." in provider.asked[1].rest
+    assert second.path == first.path
+
+
+def test_five_turns_with_other_topics_read_the_same_prefix(engine: Engine) -> None:
+    provider = Scripted(["One.", "Two.", "Three.", "Four.", "Five."])
+    hand, session = sending(engine, provider), ""
+    messages = (
+        "Can you review the PR that just came in?",
+        "Good morning. Anything new?",
+        "The database is down, all pages give 500.",
+        "Please cut release 0.15.1.",
+        "Who is Wren?",
+    )
+    actives, states = [], []
+    for message in messages:
+        sent = hand.send(message, session_id=session)
+        session = sent.session_id
+        actives.append(sent.trace.active)
+        states.append(sent.cache)
+    assert len(set(actives)) > 2
+    assert len({request.prefix for request in provider.asked}) == 1
+    assert [state.hits for state in states] == [0, 1, 2, 3, 4]
+    assert states[0].why == "the first call of the discussion" and states[-1].why == ""
+    assert states[-1].calls == 5 and states[-1].tokens_cached > 1_000
+    assert "knowledge/identity/SOUL.md" in states[-1].sources
+
+
+def test_an_edit_of_the_prefix_is_a_miss_and_says_why(engine: Engine) -> None:
+    provider = Scripted(["One.", "Two."])
+    hand = sending(engine, provider)
+    first = hand.send("Good morning.")
+    soul = engine.workspace.root / "knowledge/identity/SOUL.md"
+    soul.write_text(soul.read_text() + "\nNever guess.\n")
+    second = hand.send("Anything new?", session_id=first.session_id)
+    assert provider.asked[0].prefix != provider.asked[1].prefix
+    assert second.cache.why == "the stable prefix changed"
+    assert second.cache.prefix != first.cache.prefix
+
+
+@pytest.mark.parametrize(
+    ("name", "ttl", "keyed"), [("anthropic", "5m", False), ("openai", None, True), ("local", None, False)]
+)
+def test_each_provider_is_told_what_it_understands(
+    engine: Engine, name: str, ttl: str | None, keyed: bool
+) -> None:
+    provider = Scripted(name=name)
+    sent = sending(engine, provider).send("Good morning.")
+    (request,) = provider.asked
+    assert request.ttl == ttl
+    assert bool(request.cache_key) is keyed
+    assert sent.session_id in request.cache_key or not keyed
+
+
+def test_a_discussion_without_caching_asks_for_none(engine: Engine) -> None:
+    provider = Scripted(["One.", "Two."])
+    hand = sending(engine, provider)
+    session = hand.send("Good morning.").session_id
+    engine.caches.set_enabled(session, False)
+    sent = hand.send("And now?", session_id=session)
+    assert provider.asked[1].ttl is None
+    assert sent.cache.why == "caching is switched off for this discussion"
+
+
+def test_giving_it_up_by_hand_leads_to_another_cache(engine: Engine) -> None:
+    provider = Scripted(["One.", "Two."], name="openai")
+    hand = sending(engine, provider)
+    session = hand.send("Good morning.").session_id
+    engine.caches.invalidate(session, "given up by hand", by_hand=True)
+    hand.send("And now?", session_id=session)
+    first, second = (request.cache_key for request in provider.asked)
+    assert first != second
+
+
+def test_a_short_prefix_asks_for_no_cache(engine: Engine) -> None:
+    provider = Scripted()
+    sending(engine, provider, Purse(least=10**9)).send("Good morning.")
+    (request,) = provider.asked
+    assert (request.ttl, request.cache_key, len(request.prefix)) == (None, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (
+            SendFailed("the service failed (500)", where="anthropic", cure="try again later"),
+            "anthropic: the service",
+        ),
+        (ValueError("sk-canary-123"), "anthropic: unexpected ValueError"),
+    ],
+)
+def test_what_came_of_a_reply_that_failed_is_kept(engine: Engine, failure: Exception, said: str) -> None:
+    provider, purse = Scripted([failure], first="The first half of"), Purse()
+    sent = sending(engine, provider, purse).send("Good morning.")
+    assert sent.problem.startswith(said) and "canary" not in sent.problem
+    assert sent.reply.text == "The first half of"
+    roles = turns_of(engine, sent.path)
+    assert roles[0] == ("user", "Good morning.")
+    assert roles[1][1].startswith("The first half of\n\n[cut off: ") and "canary" not in roles[1][1]
+    assert provider.closed == 1
+
+
+def test_without_any_reply_only_the_message_is_written_down(engine: Engine) -> None:
+    sent = sending(engine, Scripted([SendFailed("no key", where="anthropic")])).send("Good morning.")
+    assert turns_of(engine, sent.path) == [("user", "Good morning.")]
+    assert (sent.reply_key, sent.problem) == ("", "anthropic: no key")
+
+
+def test_stopping_keeps_what_has_come(engine: Engine) -> None:
+    provider = Scripted(["This is all that comes."], hangs=True)
+    hand, done = sending(engine, provider), []
+    heard = threading.Event()
+    thread = threading.Thread(
+        target=lambda: done.append(hand.send("Good morning.", on_text=lambda _text: heard.set()))
+    )
+    thread.start()
+    assert heard.wait(timeout=60)
+    hand.stop()
+    thread.join(timeout=60)
+    (sent,) = done
+    assert sent.problem == "anthropic: stopped"
+    assert turns_of(engine, sent.path)[1][1].startswith("This")
+
+
+def test_when_the_budget_is_spent_nothing_is_said(engine: Engine) -> None:
+    provider, before = Scripted(), len(engine.conversations.newest(1_000))
+    with pytest.raises(CostLimit, match="are spent"):
+        sending(engine, provider, Purse(spent_up=True)).send("Good morning.")
+    assert provider.asked == []
+    assert len(engine.conversations.newest(1_000)) == before
+
+
+def test_what_asks_nobody_needs_no_budget(engine: Engine) -> None:
+    assert sending(engine, Scripted(name="local"), Purse(spent_up=True)).send("Good morning.").problem == ""
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_nothing_cannot_be_said(engine: Engine, text: str) -> None:
+    with pytest.raises(TranscriptError, match="nothing is said"):
+        sending(engine, Scripted()).send(text)
+
+
+def test_an_unknown_or_ended_session_is_refused_before_anything_is_asked(engine: Engine) -> None:
+    provider = Scripted()
+    hand = sending(engine, provider)
+    with pytest.raises(TranscriptError):
+        hand.send("Good morning.", session_id="ses_unknown")
+    session = hand.send("Good morning.").session_id
+    engine.capture.end(session)
+    with pytest.raises(TranscriptError):
+        hand.send("And now?", session_id=session)
+    assert len(provider.asked) == 1
+
+
+def test_an_empty_reply_is_said_to_be_empty(engine: Engine) -> None:
+    sent = sending(engine, Scripted([ChatReply("  \n", Usage(100, 0, 0, 0, 1), "m")])).send("Good morning.")
+    assert (sent.problem, sent.reply_key) == ("the reply is empty", "")
+
+
+def test_what_is_used_is_told_to_the_purse(engine: Engine) -> None:
+    purse = Purse()
+    sent = sending(engine, Scripted(), purse).send("Good morning.")
+    assert purse.calls == [("anthropic", "claude-sonnet-5-5", sent.session_id, sent.reply.usage)]
+    assert sent.cost_usd == sent.reply.usage.input_tokens / 1e6
+
+
+def test_a_turn_is_recorded_once_whoever_asks(engine: Engine) -> None:
+    sent = sending(engine, Scripted()).send("Can you review the PR that just came in?")
+    count = len(engine.decision_log.read().decisions)
+    again = engine.trace_turn(sent.key, record=True, ask=True)
+    assert again == sent.trace
+    assert len(engine.decision_log.read().decisions) == count
