@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.activation.gate_ask import Asker
     from engine.config import FlushSettings
     from engine.conversations import Conversations
+    from engine.costs.costs import Costs
     from engine.flush import Flusher
     from engine.flush_log import FlushLog
     from engine.search.embeddings import Embedder
@@ -41,6 +42,7 @@ def assemble_pipeline(
     decisions: DecisionLog,
     asker: Asker,
     on_problem: Callable[[str], None],
+    costs: Callable[[], Costs],
 ) -> WatcherPipeline:
     """The pipeline as memory-config.yaml describes it.
 
@@ -51,6 +53,7 @@ def assemble_pipeline(
         decisions: Where decisions are logged.
         asker: Puts gate questions to a person.
         on_problem: Told when the gate's memory cannot be read or written.
+        costs: What the gate's calls are put down to.
 
     Raises:
         GateError: The provider cannot be used at all: its key is missing.
@@ -59,7 +62,11 @@ def assemble_pipeline(
         library,
         PatternMatcher(settings=config.watchers),
         scorer_for(config.watchers, files, decisions),
-        Gate(gate_provider(config.gate, files, asker), config.gate, GateCache(files, on_problem=on_problem)),
+        Gate(
+            gate_provider(config.gate, files, asker, costs=costs),
+            config.gate,
+            GateCache(files, on_problem=on_problem),
+        ),
         config.watchers,
         config.gate,
         decisions,
@@ -99,7 +106,9 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
     )
 
 
-def gate_provider(settings: GateSettings, files: Files, asker: Asker) -> GateProvider:
+def gate_provider(
+    settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
+) -> GateProvider:
     """Who answers gate questions. The imports are late: a message that asks nobody must not pay for them."""
     if settings.provider == "ask":
         from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
@@ -114,13 +123,14 @@ def gate_provider(settings: GateSettings, files: Files, asker: Asker) -> GatePro
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
+    spending = None if costs is None else costs().account("gate", completer, GateError)
     if settings.mode == "list":
         from engine.activation.gate_list import ListGate  # noqa: PLC0415 — see above
 
-        return ListGate(completer, max_tokens=settings.max_tokens)
+        return ListGate(completer, max_tokens=settings.max_tokens, spending=spending)
     from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
 
-    return ModelGate(completer, max_tokens=settings.max_tokens)
+    return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
 
 
 def assemble_index(
@@ -129,6 +139,7 @@ def assemble_index(
     settings: SearchSettings,
     *,
     references: Callable[[], Mapping[str, int]] = dict,
+    costs: Callable[[], Costs] | None = None,
 ) -> SearchIndex:
     """The search index with the embedding model that the settings name; by words alone where that is missing.
 
@@ -137,12 +148,13 @@ def assemble_index(
         files: The workspace's write path.
         settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
+        costs: What calls of a service are put down to.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
     embedder, why = None, ""
     try:
-        embedder = embedder_for(settings)
+        embedder = embedder_for(settings, costs)
     except EmbeddingFailed as error:
         why = str(error)
     return SearchIndex(
@@ -156,8 +168,12 @@ def assemble_index(
     )
 
 
-def embedder_for(settings: SearchSettings) -> Embedder:
+def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
     """The embedding model of search. Nothing is loaded, connected or asked yet.
+
+    Args:
+        settings: Which.
+        costs: What calls of a service are put down to.
 
     Raises:
         EmbeddingFailed: It is not installed.
@@ -170,12 +186,15 @@ def embedder_for(settings: SearchSettings) -> Embedder:
         case "openai":
             from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only where it is asked
 
-            return OpenAIEmbedder(
+            asked = OpenAIEmbedder(
                 settings.embedding_model,
                 settings.embedding_dimensions,
                 settings.embedding_base_url,
                 deadline_s=settings.embedding_deadline_s,
             )
+            if costs is not None:
+                asked.spending = costs().account("embedding", asked, EmbeddingFailed)
+            return asked
         case "local":
             return embeddings.LocalEmbedder()
 
@@ -189,6 +208,7 @@ def assemble_flusher(
     commit: Callable[[Sequence[str], str], ChangeCommit],
     clock: Callable[[], datetime],
     on_problem: Callable[[str], None],
+    costs: Callable[[], Costs],
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
@@ -203,6 +223,7 @@ def assemble_flusher(
         commit=commit,
         clock=clock,
         on_problem=on_problem,
+        spending=lambda completer: costs().account("flush", completer),
     )
 
 

@@ -281,11 +281,15 @@ class FlushSettings(Settings):
     it drops."""
 
 
+ChatProviderName = Literal["local", "anthropic", "openai", "gemini", "claude-code"]
+"""Who may answer a prompt."""
+
+
 @dataclass(frozen=True)
 class ChatSettings(Settings):
     """Who answers a prompt that is sent (``send``, and ctrl+enter in the workbench)."""
 
-    provider: Literal["local", "anthropic", "openai", "gemini", "claude-code"] = "local"
+    provider: ChatProviderName = "local"
     """``local`` asks no model: it answers with the lines of the prompt that are nearest to the message. The
     others as ``gate.provider``."""
     model: str = ""

@@ -21,10 +21,14 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
+    from engine.config import ChatProviderName, ChatSettings
     from engine.context.compiled import Compiled, Section
+    from engine.discussions.ending import Ending
+    from engine.discussions.sending import Sending
     from engine.events import EngineEvent
     from engine.feed import FeedEntry
     from engine.live import Live
+    from engine.providers.chat import ChatProvider
     from engine.revisions import Revisions
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
@@ -51,6 +55,7 @@ class Engine(Parts):
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
+        self._chats: dict[ChatSettings, ChatProvider] = {}
         self._feed_filled = False
         self._filling = threading.Lock()
 
@@ -87,9 +92,9 @@ class Engine(Parts):
         self.close()
 
     def close(self) -> None:
-        """Stops watching; lets go of the index and of the gate."""
+        """Stops watching; lets go of the index and of the gate, and writes down what they have cost."""
         self.stop()
-        self.drop("index", "pipeline")
+        self.drop("index", "pipeline", "costs")
 
     # Events.
 
@@ -235,7 +240,9 @@ class Engine(Parts):
         compiled = self.prompts.compile(text, trace, before, budget=budget)
         if record:
             turn = f"{conversation.path}#{conversation.end}" if conversation else ""
-            self.injections.record(compiled, text, session_id=session_id, turn=turn)
+            # A log that cannot be written has been told once; the other one would fail likewise.
+            if self.injections.record(compiled, text, session_id=session_id, turn=turn):
+                self.prefixes.note(compiled, session_id)
         return compiled
 
     @property
@@ -256,6 +263,55 @@ class Engine(Parts):
         """The prompt for the person's message before the one of ``compile_of``; ``None`` for the first."""
         found = self.turns.asked_before(key)
         return None if found is None else self.prompts.compile(*found, budget=budget)
+
+    def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
+        """What puts messages to a model.
+
+        Args:
+            provider: Who answers; as the settings say when left out.
+            model: The provider's model; likewise.
+        """
+        from engine.context import tokens  # noqa: PLC0415 — as below
+        from engine.discussions.money import Bills  # noqa: PLC0415 — as below
+        from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
+
+        settings = self.config.chat
+        if provider is not None and provider != settings.provider:
+            # The model and the server of another provider mean nothing to this one.
+            settings = replace(settings, provider=provider, model="", base_url="")
+        if model:
+            settings = replace(settings, model=model)
+        return Sending(self, lambda: self._chat(settings), Bills(self.costs), tokens.count)
+
+    def _chat(self, settings: ChatSettings) -> ChatProvider:
+        """The provider for some settings, kept: it remembers what its server has refused."""
+        from engine.context import tokens  # noqa: PLC0415 — as in ``sending``
+        from engine.providers.select import chat_provider_for  # noqa: PLC0415 — likewise
+
+        with self._guard:
+            if settings not in self._chats:
+                self._chats[settings] = chat_provider_for(settings, tokens.count)
+            return self._chats[settings]
+
+    @property
+    def cache_ending(self) -> Ending:
+        """What gives caches up by hand."""
+        from engine.discussions.ending import Ending  # noqa: PLC0415 — hardly ever needed
+        from engine.providers.select import chat_provider_for  # noqa: PLC0415 — as above
+
+        def provider(name: str, model: str) -> ChatProvider:
+            settings = self.config.chat
+            if name != settings.provider:
+                settings = replace(settings, provider=name, base_url="")  # type: ignore[arg-type]  # as it was kept
+            return chat_provider_for(replace(settings, model=model))
+
+        return Ending(self.caches, provider)
+
+    def session_to_continue(self, key: str) -> str:
+        """The session that a message said after a turn belongs to; empty where a new one begins."""
+        from engine.discussions.continuing import session_to_continue  # noqa: PLC0415 — only where one is sent
+
+        return session_to_continue(self.workspace, key)
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
         """The line of its file for each line of a section, 0 for one that stands in none; see ``lines``."""

@@ -89,6 +89,10 @@ class SendFailed(AutopoiesisError):
         self.partial = partial
 
 
+class GatewayFailed(AutopoiesisError):
+    """The hook API cannot be served: its port is taken, or its token is unfit."""
+
+
 class CostLimit(AutopoiesisError):
     """A call was not made: the budget of the day or of the month is spent."""
 

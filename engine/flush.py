@@ -23,7 +23,7 @@ from engine.context.flush_hold import voices, why_held
 from engine.context.flush_prompt import BadReply, prompt_of, read_reply
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
 from engine.context.history import sizes
-from engine.errors import DocumentError, PathRefused
+from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.flush_notes import NoteLine, NoteRefused, add, line_for, line_of, projects
 from engine.flush_secrets import without_secrets
 from engine.providers.redaction import redact
@@ -33,7 +33,7 @@ from engine.transcripts.turn import Turn
 if TYPE_CHECKING:
     from engine.config import FlushSettings
     from engine.conversations import Conversation, Conversations
-    from engine.flush_ask import Asked, Completed, Completer, Question
+    from engine.flush_ask import Asked, Completed, Completer, Question, Spending
     from engine.flush_log import FlushLog
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
@@ -54,6 +54,7 @@ class Flusher:
         commit: Commits files that were written, with a message.
         clock: Now, UTC.
         on_problem: Told of a journal that cannot be read.
+        spending: Who keeps the accounts of a provider.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Flusher:
         commit: Callable[[Sequence[str], str], ChangeCommit],
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
+        spending: Callable[[Completer], Spending | None] = lambda _completer: None,
     ) -> None:
         self.log = log
         self._commit = commit
@@ -76,6 +78,7 @@ class Flusher:
         self._completer = completer
         self._clock = clock
         self._on_problem = on_problem
+        self._spending = spending
         self._guard = threading.Lock()
         self._under_way: set[Question] = set()
 
@@ -130,6 +133,7 @@ class Flusher:
         completer = self._completer(settings)
         if completer is None:
             why_not = "no provider is set (flush.provider)"
+        spending = None if completer is None else self._spending(completer)
         for asked, part in enumerate(parts):
             if self._is_flushed(conversation.path, part):
                 # By a flush that was interrupted, or by another program, since the plan was made.
@@ -138,6 +142,8 @@ class Flusher:
             if not why_not and most is not None and asked >= most:
                 name = conversation.session_id or conversation.path
                 why_not = f"{len(parts)} parts were due at once; run: autopoiesis session flush {name}"
+            if not why_not and spending is not None:
+                why_not = _refused(spending)
             if why_not or completer is None:
                 yield self._kept(replace(record, status="unflushed", error=why_not))
                 continue
@@ -151,6 +157,8 @@ class Flusher:
                 yield self._kept(replace(record, error=answer.error))
                 why_not = "not asked, because the provider had just failed"
                 continue
+            if spending is not None:
+                spending.spent(answer.completed, (), conversation.session_id)
             yield self._noted(conversation, part, turns, record, answer.completed)
 
     def recover(self) -> list[FlushRecord]:
@@ -312,6 +320,15 @@ class Flusher:
             self.log.append(record)
         self._files.remove(journal)
         return record
+
+
+def _refused(spending: Spending) -> str:
+    """Why nothing may be asked any more; empty while it may."""
+    try:
+        spending.allow()
+    except AutopoiesisError as error:
+        return str(error)
+    return ""
 
 
 def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -42,6 +43,12 @@ class Completed(Protocol):
     def input_tokens(self) -> int: ...
 
     @property
+    def cached_tokens(self) -> int: ...
+
+    @property
+    def cache_write_tokens(self) -> int: ...
+
+    @property
     def output_tokens(self) -> int: ...
 
     @property
@@ -57,11 +64,30 @@ class Completer(Protocol):
     @property
     def model(self) -> str: ...
 
+    @property
+    def address(self) -> str: ...
+
     async def complete(
         self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
     ) -> Completed: ...
 
     async def aclose(self) -> None: ...
+
+
+class Spending(Protocol):
+    """Who is asked whether a flush may cost something, and is told what it took."""
+
+    def allow(self) -> None:
+        """Does nothing while it may.
+
+        Raises:
+            AutopoiesisError: The budget is spent; the message says which and what to do.
+        """
+        ...
+
+    def spent(self, completed: Completed, topics: Sequence[str], discussion: str) -> None:
+        """Puts a call down; never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

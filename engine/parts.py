@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
+    from engine.costs.costs import Costs
     from engine.discussions.caches import DiscussionCaches
     from engine.feed import FeedLog
     from engine.flush import Flusher
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from engine.probes.probes import Probes
     from engine.prompts import Prompts
     from engine.search.index import SearchIndex
+    from engine.stability.log import PrefixLog
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
     from engine.tuning import Tuning
@@ -197,6 +199,20 @@ class Parts:
         return DiscussionCaches(self.files, self.clock, self.trouble)
 
     @part
+    def prefixes(self) -> PrefixLog:
+        """The stable prefixes of prompts that were used."""
+        from engine.stability.log import PrefixLog  # noqa: PLC0415 — only where one is used or checked
+
+        return PrefixLog(self.files, self.clock, self.trouble)
+
+    @part
+    def costs(self) -> Costs:
+        """What calls of models have cost, and whether more may be spent."""
+        from engine.costs.costs import Costs  # noqa: PLC0415 — only where a service is asked
+
+        return Costs(self.files, lambda: self.config.costs, self.clock, self.trouble)
+
+    @part
     def probes(self) -> Probes:
         """The person's own regression suite."""
         from engine.probes.probes import Probes  # noqa: PLC0415 — only where probes are kept or run
@@ -237,6 +253,7 @@ class Parts:
             decisions=self.decision_log,
             asker=self.questions.ask,
             on_problem=self.trouble,
+            costs=lambda: self.costs,
         )
 
     @part
@@ -249,6 +266,7 @@ class Parts:
             self.files,
             self.config.search,
             references=lambda: self.injections.references(),
+            costs=lambda: self.costs,
         )
 
     @part
@@ -294,4 +312,5 @@ class Parts:
             ),
             clock=self.clock,
             on_problem=self.trouble,
+            costs=lambda: self.costs,
         )

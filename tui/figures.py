@@ -35,6 +35,13 @@ def dollars(value: float) -> str:
     return f"${value:.2f}" if value >= 0.1 else f"${value:.4f}" if value >= 0.0001 else "<$0.0001"
 
 
+def left(seconds: float) -> str:
+    """Time that is left: ``4:32``, ``1:04:00``; the last second is ``0:00``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def kilobytes(size: int) -> str:
     """Bytes in KB with one decimal and no unit: ``3.1``."""
     return f"{size / 1024:.1f}"

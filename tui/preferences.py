@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 import yaml
-from platformdirs import user_config_path
+
+from engine.store.user_folder import settings_folder
 
 MAX_BYTES = 64 * 1024
 _HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
@@ -15,7 +16,7 @@ _HEAD = "# How the workbench looks for you. Safe to edit or delete.\n"
 
 def folder() -> Path:
     """The user's settings folder; ``themes/`` in it may hold theme files of one's own."""
-    return user_config_path("autopoiesis", appauthor=False)
+    return settings_folder()
 
 
 class Preferences:

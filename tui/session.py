@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
+    from engine.discussions.sending import Sent, Step
     from engine.presets import PresetChange
     from engine.search.reports import IndexStatus
     from engine.search.results import SearchResult
@@ -92,6 +93,25 @@ class WorkbenchPresets(Protocol):
         ...
 
 
+class WorkbenchSending(Protocol):
+    """What sends a message (``engine.discussions.sending.Sending``); called from worker threads."""
+
+    def send(
+        self,
+        text: str,
+        *,
+        session_id: str = "",
+        on_text: Callable[[str], None] = ...,
+        on_step: Callable[[Step], None] = ...,
+    ) -> Sent:
+        """Says a message in a session and has it answered."""
+        ...
+
+    def stop(self) -> None:
+        """Ends the reply that is under way."""
+        ...
+
+
 class WorkbenchEngine(Protocol):
     """An engine as the workbench uses it. Everything that may block is called from worker threads.
 
@@ -131,6 +151,14 @@ class WorkbenchEngine(Protocol):
     @property
     def presets(self) -> WorkbenchPresets:
         """The presets; made when they are first asked for."""
+        ...
+
+    def sending(self) -> WorkbenchSending:
+        """What sends one message."""
+        ...
+
+    def session_to_continue(self, key: str) -> str:
+        """The session that a message said after a turn belongs to; empty where a new one begins."""
         ...
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:

@@ -43,6 +43,7 @@ class GateQuestion:
         probability: The calibrated probability that it applies, 0 to 1; ``None`` where tier 2 gives none.
         distance: How far its score is from the middle between the topic's cuts: the smaller, the less certain
             is what tiers 1 and 2 say.
+        discussion: The session that the message belongs to; no part of the question.
     """
 
     message: str
@@ -52,6 +53,7 @@ class GateQuestion:
     signals: Signals = NO_SIGNALS
     probability: float | None = None
     distance: float = 0.0
+    discussion: str = ""
 
 
 @runtime_checkable

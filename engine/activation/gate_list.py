@@ -12,7 +12,15 @@ import re
 from collections.abc import Sequence
 
 from engine.activation.gate import GateQuestion
-from engine.activation.gate_model import Asking, Completed, Completer, after_thought, excerpt, fenced
+from engine.activation.gate_model import (
+    Asking,
+    Completed,
+    Completer,
+    Spending,
+    after_thought,
+    excerpt,
+    fenced,
+)
 from engine.activation.trace import GateOutcome
 
 LIST_VERSION = 1
@@ -47,12 +55,15 @@ class ListGate(Asking):
     Args:
         completer: The service.
         max_tokens: As ``Asking``; a list is given 64 at least.
+        spending: As ``Asking``.
     """
 
     together = LIST_LENGTH
 
-    def __init__(self, completer: Completer, *, max_tokens: int = 1) -> None:
-        super().__init__(completer, max_tokens=max(max_tokens, _LEAST_TOKENS))
+    def __init__(
+        self, completer: Completer, *, max_tokens: int = 1, spending: Spending | None = None
+    ) -> None:
+        super().__init__(completer, max_tokens=max(max_tokens, _LEAST_TOKENS), spending=spending)
 
     @property
     def identity(self) -> str:
@@ -73,7 +84,9 @@ class ListGate(Asking):
             # The last number of an answer that was cut off may lack a digit.
             return None if completed.cut else read_numbers(completed.text, count)
 
-        named, text, cost = await self._converse(_SYSTEM, prompt_of(questions), _LIMITS, read, timeout)
+        named, text, cost = await self._converse(
+            _SYSTEM, prompt_of(questions), _LIMITS, read, timeout, questions
+        )
         if named is None:
             return (self._failed("no list of numbers", text, cost / count),) * count
         return tuple(

@@ -6,7 +6,7 @@ Which service answers is not known here; a ``Completer`` is handed in.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol, TypeVar
 
 from engine.activation.gate import GateQuestion
@@ -45,6 +45,37 @@ class Completed(Protocol):
 
     @property
     def cost_usd(self) -> float | None: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def input_tokens(self) -> int: ...
+
+    @property
+    def cached_tokens(self) -> int: ...
+
+    @property
+    def cache_write_tokens(self) -> int: ...
+
+    @property
+    def output_tokens(self) -> int: ...
+
+
+class Spending(Protocol):
+    """Who is asked whether a question may cost something, and is told what it took."""
+
+    def allow(self) -> None:
+        """Does nothing while it may.
+
+        Raises:
+            GateError: The budget is spent; the message says which and what to do.
+        """
+        ...
+
+    def spent(self, completed: Completed, topics: Sequence[str], discussion: str) -> None:
+        """Puts a call down; never raises. Both may touch the disk."""
+        ...
 
 
 class Completer(Protocol):
@@ -87,11 +118,15 @@ class Asking:
         completer: The service.
         max_tokens: Longest answer asked for, in tokens. When a model needs more room before it answers, it is
             asked again with more, and the rest of the process remembers it.
+        spending: Who keeps the accounts; ``None`` for nobody.
     """
 
-    def __init__(self, completer: Completer, *, max_tokens: int = 1) -> None:
+    def __init__(
+        self, completer: Completer, *, max_tokens: int = 1, spending: Spending | None = None
+    ) -> None:
         self._completer = completer
         self._max_tokens = max_tokens
+        self._spending = spending
 
     @property
     def name(self) -> str:
@@ -114,17 +149,16 @@ class Asking:
         limits: Iterable[int],
         read: Callable[[Completed], Answer | None],
         timeout: float,
+        about: Sequence[GateQuestion] = (),
     ) -> tuple[Answer | None, str, float]:
         """The answer as ``read`` understands it, or ``None``; the model's words; US dollars.
 
         Answers that were cut off before they could be understood are asked for again with the next of
-        ``limits``, in tokens.
+        ``limits``, in tokens. ``about`` is what the call is put down to.
         """
         cost, text = 0.0, ""
         for limit in (self._max_tokens, *(more for more in limits if more > self._max_tokens)):
-            completed = await self._completer.complete(
-                system, prompt, max_tokens=limit, temperature=0.0, timeout=timeout
-            )
+            completed = await self._complete(system, prompt, limit, timeout, about)
             cost += completed.cost_usd or 0.0
             text = completed.text
             answer = read(completed)
@@ -134,6 +168,24 @@ class Asking:
             if not completed.cut:
                 break
         return None, text, cost
+
+    async def _complete(
+        self, system: str, prompt: str, limit: int, timeout: float, about: Sequence[GateQuestion]
+    ) -> Completed:
+        spending = self._spending
+        if spending is None:
+            return await self._completer.complete(
+                system, prompt, max_tokens=limit, temperature=0.0, timeout=timeout
+            )
+        from engine.activation.gate_round import in_thread  # noqa: PLC0415 — brings asyncio
+
+        await in_thread(spending.allow)
+        completed = await self._completer.complete(
+            system, prompt, max_tokens=limit, temperature=0.0, timeout=timeout
+        )
+        topics = tuple(question.topic for question in about)
+        await in_thread(spending.spent, completed, topics, about[0].discussion if about else "")
+        return completed
 
     def _failed(self, expected: str, text: str, cost: float) -> GateOutcome:
         shown = " ".join("".join(c if c.isprintable() else " " for c in text[:400]).split())[:60]
@@ -160,7 +212,9 @@ class ModelGate(Asking):
             return read_answer(completed.text)
 
         answer: Literal["yes", "no"] | None
-        answer, text, cost = await self._converse(_SYSTEM, prompt_of(question), _LIMITS, read, timeout)
+        answer, text, cost = await self._converse(
+            _SYSTEM, prompt_of(question), _LIMITS, read, timeout, [question]
+        )
         if answer is None:
             return self._failed("neither yes nor no", text, cost)
         return GateOutcome(answer, self.name, self.model, reason=f"{self.model} said {answer}", cost_usd=cost)

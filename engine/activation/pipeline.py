@@ -209,6 +209,7 @@ class WatcherPipeline:
                 signals=signals[candidate.topic.name],
                 probability=candidate.score if deciding == CALIBRATED else None,
                 distance=gate_limit.distance(candidate.step, candidate.score),
+                discussion=message.session_id,
             )
             for candidate in asked
         )

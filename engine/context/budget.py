@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.context.caps import Cap
-from engine.context.compiled import LeftOut, Limit, Section, SlotName
+from engine.context.compiled import LAST_STABLE_LAYER, LeftOut, Limit, Section, SlotName
 from engine.context.delimiters import GAP, marker
 from engine.context.tokens import fit
 
@@ -209,7 +209,9 @@ class Placement:
             self.omit(candidate, reason, limit)
             return 0
         got = self.count(kept)
-        text = f"{kept}{open_fence(kept)}\n[cut: {got:,} of {total:,} tokens]"
+        # In the stable prefix nothing may speak of what was cut off: an edit there would change the prefix.
+        size = "tokens; the text goes on" if candidate.layer <= LAST_STABLE_LAYER else f"of {total:,} tokens"
+        text = f"{kept}{open_fence(kept)}\n[cut: {got:,} {size}]"
         ends_line = candidate.text.startswith("\n", len(kept))
         first = candidate.first_line
         last = first + kept.count("\n")

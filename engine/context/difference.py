@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, SlotName
+from engine.context.stability import encoded, first_difference, section_ends
 
 ChangeKind = Literal["came", "went", "changed", "moved"]
 
@@ -351,15 +352,10 @@ def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
     one, other = (each.text[: each.stable_prefix_length] for each in (before, after))
     if one == other:
         return PrefixChange(True, len(one), len(other))
-    shorter = min(len(one), len(other))
-    # Halving finds the place in a few comparisons that run at the speed of memory.
-    same, differs = 0, shorter
-    while same < differs:
-        middle = (same + differs + 1) // 2
-        if one[:middle] == other[:middle]:
-            same = middle
-        else:
-            differs = middle - 1
+    data = encoded(one)
+    byte = first_difference(data, encoded(other))
+    # Two characters may begin with the same bytes: the broken one is not counted.
+    same = len(data[:byte].decode("utf-8", "ignore"))
     at = [found for found in (_section_at(before, same), _section_at(after, same)) if found is not None]
     first = min(at, key=lambda section: section.layer) if at else None
     return PrefixChange(
@@ -369,30 +365,12 @@ def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
         layer=first.layer if first else LAST_STABLE_LAYER,
         label=first.label if first else "",
         source=first.source if first else "",
-        byte=_first_byte(one, other, same),
+        byte=byte,
         line=one.count("\n", 0, same) + 1,
     )
 
 
-def _first_byte(one: str, other: str, same: int) -> int:
-    """The offset of the first byte that differs, in UTF-8; two characters may begin with the same bytes."""
-    following = (text[same : same + 1].encode("utf-8", "surrogatepass") for text in (one, other))
-    within = 0
-    for left, right in zip(*following, strict=False):
-        if left != right:
-            break
-        within += 1
-    return len(one[:same].encode("utf-8", "surrogatepass")) + within
-
-
 def _section_at(compiled: Compiled, offset: int) -> Section | None:
     """The stable section to which a character of the prompt belongs, its marker included."""
-    place = 0
-    for section in compiled.sections:
-        if section.layer > LAST_STABLE_LAYER:
-            return None
-        found = compiled.text.find(section.text, place)
-        place = (found if found >= 0 else place) + len(section.text)
-        if offset < place:
-            return section
-    return None
+    ends = zip(compiled.sections, section_ends(compiled), strict=False)
+    return next((section for section, end in ends if offset < end), None)

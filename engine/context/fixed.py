@@ -112,7 +112,8 @@ def discussion(today: date, session_id: str, turn: int) -> Candidate:
         slot="history",
         text=outside(text),
         why="the day and the session",
-        order=(0,),
+        # Below the journals: the number of the turn changes every time, and a cache ends where it stands.
+        order=(3,),
     )
 
 

@@ -130,6 +130,18 @@ class DiscussionCaches:
 
         return self._change(discussion_id, chosen)
 
+    def forget_name(self, discussion_id: str, name: str, trouble: str) -> DiscussionCacheState:
+        """The cache under a name has ended, or is left to expire; ``trouble`` says why, where it is not
+        empty.
+        """
+
+        def forgotten(state: DiscussionCacheState) -> DiscussionCacheState:
+            if state.cached_content != name:
+                return state  # another call has made another one meanwhile
+            return replace(state, cached_content="", why=trouble or state.why)
+
+        return self._change(discussion_id, forgotten)
+
     def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
         """Gives up every cache whose prefix is made of one of some files; those given up."""
         changed = set(paths)
@@ -207,6 +219,11 @@ def _given_up(state: DiscussionCacheState, why: str, now: datetime, by_hand: boo
 def _used_last(state: DiscussionCacheState) -> tuple[float, str]:
     moments = [moment.timestamp() for moment in (state.cached_at, state.invalidated_at) if moment is not None]
     return -max(moments, default=0.0), state.discussion_id
+
+
+def tree_of(state: DiscussionCacheState, now: datetime) -> dict[str, Any]:
+    """A state for JSON, with what it comes down to now: ``cached`` and ``seconds_left``."""
+    return {**_row(state), "cached": state.is_cached(now), "seconds_left": state.seconds_left(now)}
 
 
 def _row(state: DiscussionCacheState) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, SendFailed
 
 if TYPE_CHECKING:
-    from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
+    from engine.providers.chat import ChatProvider, ChatReply
 
 GRACE_S = 0.5
 """How long connections may take to close, seconds."""
@@ -21,23 +21,20 @@ class Call:
     """A call that is made once.
 
     Args:
-        provider: Who is asked.
-        request: What is sent.
-        timeout: Seconds for everything together.
-        on_text: Gets the reply piece by piece, on the thread that waits.
+        provider: Who is asked; its connections are closed afterwards.
+        ask: Asks it, and is given what takes the reply piece by piece.
+        on_text: Gets these pieces, on the thread that waits.
     """
 
     def __init__(
         self,
         provider: ChatProvider,
-        request: ChatRequest,
+        ask: Callable[[Callable[[str], None]], Coroutine[Any, Any, ChatReply]],
         *,
-        timeout: float,
         on_text: Callable[[str], None],
     ) -> None:
         self._provider = provider
-        self._request = request
-        self._timeout = timeout
+        self._ask = ask
         self._on_text = on_text
         self._said: list[str] = []
         self._guard = threading.Lock()
@@ -82,9 +79,7 @@ class Call:
         return "".join(self._said)
 
     async def _chat(self) -> ChatReply:
-        task = asyncio.ensure_future(
-            self._provider.chat(self._request, timeout=self._timeout, on_text=self._take)
-        )
+        task = asyncio.ensure_future(self._ask(self._take))
         with self._guard:
             self._running = (asyncio.get_running_loop(), task)
             if self._cancelled:

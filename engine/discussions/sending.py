@@ -8,15 +8,20 @@ is watched.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from engine.context.stability import compare
 from engine.conversations import TurnKey
 from engine.discussions.call import Call
+from engine.discussions.named import NamedCache
 from engine.discussions.request import prefix_hash, request_for
 from engine.errors import SendFailed, TranscriptError
+from engine.providers.chat import TTL_SECONDS, ChatReply, Usage
 from engine.sessions import new_session_id
+from engine.stability.places import located
+from engine.transcripts.turn import QUOTED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,13 +33,16 @@ if TYPE_CHECKING:
     from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.injections.injections import Injections
-    from engine.providers.chat import ChatProvider, ChatReply, ChatRequest, Ttl, Usage
+    from engine.providers.chat import ChatProvider, ChatRequest, Ttl
+    from engine.stability.log import PrefixLog
+    from engine.store.files import Files
     from engine.transcripts.capture import ConversationCapture
 
 CHANNEL = "send"
 """What the transcripts of sessions that begin here name as their channel."""
 
 _TITLE = 80
+_LONG_MINUTES = 60
 
 Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
 
@@ -47,7 +55,7 @@ class Sent:
         session_id: The session.
         path: Its transcript.
         key: The turn of the message.
-        reply_key: The turn of the reply; empty where nothing came.
+        reply_key: The turn of the reply; empty where nothing came, or only quotes of memory.
         trace: What activation did with the message.
         compiled: The prompt.
         provider: Who was asked.
@@ -76,6 +84,7 @@ class Sender(Protocol):
     """What sending needs of an engine."""
 
     config: Config
+    files: Files
     clock: Callable[[], datetime]
 
     @property
@@ -90,6 +99,9 @@ class Sender(Protocol):
     @property
     def injections(self) -> Injections: ...
 
+    @property
+    def prefixes(self) -> PrefixLog: ...
+
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
     def compile_of(self, key: str) -> Compiled | None: ...
@@ -100,16 +112,20 @@ class Sender(Protocol):
 class Money(Protocol):
     """What sending needs to know of prices and budgets."""
 
-    def allow(self) -> None:
+    def allow(self, service: ChatProvider) -> None:
         """Raises ``CostLimit`` when nothing may be spent any more."""
         ...
 
-    def least_cacheable(self, provider: str, model: str) -> int:
-        """Tokens below which a model caches nothing."""
+    def least_cacheable(self, service: ChatProvider) -> int:
+        """Tokens below which the service's model caches nothing."""
+        ...
+
+    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
+        """Records storage that was bought for a cache; gives what it cost, where that is known."""
         ...
 
     def spent(
-        self, provider: str, model: str, discussion: str, usage: Usage, told_usd: float | None
+        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
     ) -> float | None:
         """Records a call; gives what it cost, where that is known."""
         ...
@@ -169,8 +185,7 @@ class Sending:
         if not text.strip():
             raise TranscriptError("nothing is said", cure="write a message")
         engine, provider = self._engine, self._provider()
-        if provider.name != "local":
-            self._money.allow()
+        self._money.allow(provider)
         session, path, key = self._say(text, session_id, provider.model)
         on_step("said")
         trace = engine.trace_turn(key, record=True, ask=True)
@@ -181,13 +196,16 @@ class Sending:
             raise TranscriptError("the message was changed while it was read", where=path, cure="try again")
         on_step("compiled")
         engine.injections.record(compiled, text, session_id=session, turn=key)
-        request = self._request(compiled, provider, engine.caches.get(session))
+        broken = self._prefix_used(compiled, session)
+        state = engine.caches.get(session)
+        request = self._request(compiled, provider, state)
+        named = NamedCache(provider, state, self._named_ttl_s(provider, state, request), engine.clock())
         on_step("asked")
-        reply, problem = self._ask(provider, request, on_text)
-        cost = self._money.spent(provider.name, reply.model, session, reply.usage, reply.cost_usd)
-        cache = self._noted(session, provider, request, compiled, reply)
+        reply, problem = self._ask(provider, request, named, on_text)
+        cost = self._paid(session, provider, request, named, reply)
+        cache = self._noted(session, provider, request, compiled, reply, named, broken)
         on_step("answered")
-        reply_key, corrections = self._written(session, path, reply, problem)
+        reply_key, corrections = self._written(session, path, provider, reply, problem)
         on_step("watched")
         return Sent(
             session_id=session,
@@ -223,6 +241,18 @@ class Sending:
         path = capture.find(session) or ""
         return session, path, self._last(path, "user")
 
+    def _prefix_used(self, compiled: Compiled, session: str) -> str:
+        """Records the prefix; says where it is another than the discussion's last one, empty for nowhere."""
+        engine = self._engine
+        before = engine.prefixes.last(1, session)
+        after = engine.prefixes.note(compiled, session)
+        found = compare(before[0].prefix, after) if before and after is not None else None
+        if found is None:
+            return ""
+        found = located(found, engine.files.read)
+        place = f"{found.source}:{found.line}" if found.source and found.line else found.source or found.label
+        return f"the stable prefix changed: {place or 'its text'} {found.what}"
+
     def _last(self, path: str, role: str) -> str:
         """The key of the last dialogue turn of a role; empty where there is none."""
         conversation = self._engine.conversations.read(path)
@@ -243,7 +273,7 @@ class Sending:
         keyed = state.enabled and provider.name == "openai" and settings.cache.openai
         return request_for(
             compiled,
-            least=self._money.least_cacheable(provider.name, provider.model),
+            least=self._money.least_cacheable(provider),
             count=self._count,
             max_tokens=settings.chat.max_tokens,
             ttl=ttl,
@@ -251,12 +281,21 @@ class Sending:
         )
 
     def _ask(
-        self, provider: ChatProvider, request: ChatRequest, on_text: Callable[[str], None]
+        self,
+        provider: ChatProvider,
+        request: ChatRequest,
+        named: NamedCache,
+        on_text: Callable[[str], None],
     ) -> tuple[ChatReply, str]:
         """The reply, and why it is not whole."""
-        from engine.providers.chat import ChatReply, Usage  # noqa: PLC0415 — only what was asked has an answer
+        timeout = self._engine.config.chat.deadline_s
 
-        call = Call(provider, request, timeout=self._engine.config.chat.deadline_s, on_text=on_text)
+        def ask(take: Callable[[str], None]) -> Coroutine[Any, Any, ChatReply]:
+            if named.ttl_s:
+                return named.chat(request, timeout, take)
+            return provider.chat(request, timeout=timeout, on_text=take)
+
+        call = Call(provider, ask, on_text=on_text)
         with self._guard:
             stopped, self._call = self._stopped, call
         if stopped:
@@ -270,6 +309,34 @@ class Sending:
                 self._call, self._stopped = None, False
         return reply, "" if reply.text.strip() else "the reply is empty"
 
+    def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:
+        """Seconds for which the service is asked to keep the prefix under a name; 0 for not at all."""
+        settings = self._engine.config.cache
+        if provider.name != "gemini" or not (settings.gemini and state.enabled):
+            return 0
+        if self._count("".join(request.prefix)) < max(1, self._money.least_cacheable(provider)):
+            return 0
+        minutes = settings.gemini_ttl_minutes
+        return 60 * (minutes if settings.gemini_long else min(minutes, _LONG_MINUTES))
+
+    def _paid(
+        self,
+        session: str,
+        provider: ChatProvider,
+        request: ChatRequest,
+        named: NamedCache,
+        reply: ChatReply,
+    ) -> float | None:
+        """Records what was spent; gives what it came to, where that is known."""
+        cost = None
+        if reply.usage.input_tokens or reply.usage.output_tokens:
+            cost = self._money.spent(provider, reply.model, session, reply.usage, reply.cost_usd)
+        if named.stored_s:
+            tokens = self._count("".join(request.prefix))
+            kept = self._money.stored(provider, session, tokens, named.stored_s)
+            cost = None if cost is None or kept is None else cost + kept
+        return cost
+
     def _noted(
         self,
         session: str,
@@ -277,13 +344,15 @@ class Sending:
         request: ChatRequest,
         compiled: Compiled,
         reply: ChatReply,
+        named: NamedCache,
+        broken: str,
     ) -> DiscussionCacheState:
-        from engine.providers.chat import TTL_SECONDS  # noqa: PLC0415 — as above
-
         caches = self._engine.caches
         state = caches.get(session)
-        if not reply.usage.input_tokens:
+        if not reply.usage.input_tokens and named.held is None:
             return state  # the service did not say, or there was no call
+        now, held = self._engine.clock(), named.held
+        ttl_s: float | None = TTL_SECONDS[request.ttl] if request.ttl else None
         return caches.note(
             session,
             provider=provider.name,
@@ -293,17 +362,13 @@ class Sending:
             sources=(
                 section.source for section in compiled.sections if section.layer <= 7 and section.source
             ),
-            ttl_s=TTL_SECONDS[request.ttl] if request.ttl else None,
-            why=_why_not_read(
-                state,
-                request,
-                self._engine.clock(),
-                self._money.least_cacheable(provider.name, provider.model),
-            ),
+            ttl_s=ttl_s if held is None else (held.expires_at - now).total_seconds(),
+            cached_content="" if held is None else held.name,
+            why=named.trouble or _why_not_read(state, broken, now, self._money.least_cacheable(provider)),
         )
 
     def _written(
-        self, session: str, path: str, reply: ChatReply, problem: str
+        self, session: str, path: str, provider: ChatProvider, reply: ChatReply, problem: str
     ) -> tuple[str, tuple[Correction, ...]]:
         """Writes the reply down and watches it; gives the key of its turn, and what the watchers found."""
         text = reply.text.strip()
@@ -312,23 +377,23 @@ class Sending:
         engine = self._engine
         if problem:
             text = f"{text}\n\n[cut off: {problem}]"
-        engine.capture.message(session, "agent", text)
-        key = self._last(path, "agent")
+        # What only quotes memory is no dialogue: found again, it would be quoted once more.
+        quoted = provider.name == "local"
+        engine.capture.message(session, "agent", text, kind=QUOTED if quoted else "")
+        key = "" if quoted else self._last(path, "agent")
         trace = engine.trace_turn(key, record=True, ask=True) if key else None
         return key, trace.corrections if trace is not None else ()
 
 
-def _why_not_read(state: DiscussionCacheState, request: ChatRequest, now: datetime, least: int) -> str:
+def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least: int) -> str:
     """Why nothing was read from a cache, as far as that can be told from here."""
     if not state.enabled:
         return "caching is switched off for this discussion"
     if not state.calls:
         return "the first call of the discussion"
     given_up = state.why if state.invalidated_at is not None and state.cached_at is None else ""
-    if state.prefix and state.prefix != prefix_hash(request):
-        return given_up or "the stable prefix changed"
+    if broken:
+        return broken
     if state.expires_at is not None and state.expires_at <= now:
         return "it had expired"
-    return given_up or (
-        "the prefix is too short to be cached" if not request.ttl else "the provider kept none"
-    )
+    return given_up or f"the provider kept none; it keeps prefixes from {least:,} tokens"

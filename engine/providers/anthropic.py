@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING
 
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import Completion, count_of
-from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, refusal
+from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, Service, refusal
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 _WITHOUT_TEMPERATURE = re.compile(r"claude-(?:fable|mythos|(?:opus|sonnet|haiku)-5|opus-4-[78])")
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The statuses of errors by their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +37,12 @@ class Form:
     least_tokens: int = 1
 
 
-class Anthropic(NetworkProvider[Form, "AsyncAnthropic"]):
-    """Asks a Claude model. The key is read from ``ANTHROPIC_API_KEY``."""
+class AnthropicService(Service["AsyncAnthropic"]):
+    """Anthropic's server, or one with its interface. The key is read from ``ANTHROPIC_API_KEY``."""
 
     name = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
-
-    def _first_form(self) -> Form:
-        # Recent models refuse a temperature; knowing that saves the first question a round trip.
-        return Form(temperature=_WITHOUT_TEMPERATURE.match(self.model) is None)
 
     def _connect(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic  # noqa: PLC0415 — more than a second
@@ -45,6 +53,29 @@ class Anthropic(NetworkProvider[Form, "AsyncAnthropic"]):
             max_retries=0,  # retries share one deadline, which the client does not know
             timeout=CLIENT_TIMEOUT_S,
         )
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        from anthropic import AnthropicError  # noqa: PLC0415 — imported with the client
+
+        return (AnthropicError,)
+
+    def _failure(self, error: Exception) -> ServiceFailure:
+        import anthropic  # noqa: PLC0415 — imported with the client
+
+        if isinstance(error, anthropic.APIStatusError):
+            status = error.status_code
+            if status < 400:  # told within a reply that had begun
+                status = _STATUS.get(str(error.type), 500)
+            return refusal(status, error.body, error.request.headers, error.response.headers)
+        return ServiceFailure(0 if isinstance(error, anthropic.APIConnectionError) else -1)
+
+
+class Anthropic(AnthropicService, NetworkProvider[Form, "AsyncAnthropic"]):
+    """Asks a Claude model."""
+
+    def _first_form(self) -> Form:
+        # Recent models refuse a temperature; knowing that saves the first question a round trip.
+        return Form(temperature=_WITHOUT_TEMPERATURE.match(self.model) is None)
 
     async def _completion(self, client: AsyncAnthropic, form: Form, request: Request) -> Completion:
         from anthropic import omit  # noqa: PLC0415 — imported with the client
@@ -60,32 +91,20 @@ class Anthropic(NetworkProvider[Form, "AsyncAnthropic"]):
         )
         texts = [block.text for block in message.content if block.type == "text"]
         usage = message.usage
-        sent = (
-            count_of(usage.input_tokens)
-            + count_of(usage.cache_read_input_tokens)
-            + count_of(usage.cache_creation_input_tokens)
-        )
+        cached = count_of(usage.cache_read_input_tokens)
+        cache_written = count_of(usage.cache_creation_input_tokens)
+        sent = count_of(usage.input_tokens) + cached + cache_written
         written = count_of(usage.output_tokens)
         return Completion(
             text="".join(texts),
             input_tokens=sent,
             output_tokens=written,
             model=str(message.model),
-            cost_usd=self._cost(sent, written),
+            cost_usd=self._cost(sent, written, cached, cache_written),
             cut=message.stop_reason == "max_tokens",
+            cached_tokens=cached,
+            cache_write_tokens=cache_written,
         )
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        from anthropic import AnthropicError  # noqa: PLC0415 — imported with the client
-
-        return (AnthropicError,)
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        import anthropic  # noqa: PLC0415 — imported with the client
-
-        if isinstance(error, anthropic.APIStatusError):
-            return refusal(error.status_code, error.body, error.request.headers, error.response.headers)
-        return ServiceFailure(0 if isinstance(error, anthropic.APIConnectionError) else -1)
 
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
         said = failure.said.lower()

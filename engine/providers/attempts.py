@@ -8,6 +8,7 @@ report shows the variables of frames.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,26 +22,36 @@ RETRIES = 2
 ADAPTATIONS = 6
 """Times a request is put in another form because the model refuses a parameter."""
 
-_PASSING = frozenset({0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
+_PASSING = frozenset({-2, 0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_PAUSE_S = 0.3
 _QUOTED = 160
 _KEY_WINDOW = 8
+_TOO_LONG_SAID = re.compile(
+    r"too (?:long|large|many tokens)|context[ _](?:length|size|window)"
+    r"|exceed\w* .{0,60}\b(?:tokens?|context)\b",
+    re.IGNORECASE,
+)
 
 
 class ServiceFailure(Exception):
     """One attempt failed.
 
     Attributes:
-        status: HTTP status; 0 when there was no response, -1 when it could not be read.
+        status: HTTP status; 0 when there was no response, -1 when it could not be read, -2 when it broke
+            off before its end.
         said: The service's own words, one printable line without the key; may be empty.
         retry_after: Seconds the service asks to wait; ``None`` when it does not say.
+        is_final: Another attempt would do harm: part of the answer has been passed on.
     """
 
-    def __init__(self, status: int, said: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self, status: int, said: str = "", retry_after: float | None = None, *, is_final: bool = False
+    ) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.said = said
         self.retry_after = retry_after
+        self.is_final = is_final
 
 
 Form = TypeVar("Form")
@@ -98,7 +109,8 @@ async def persist(
                     return await attempt(form), form
                 except ServiceFailure as error:
                     failure = error
-                other = adapt(form, failure) if failure.status in (400, 404, 422) else None
+                refused = failure.status in (400, 404, 422) and not failure.is_final
+                other = adapt(form, failure) if refused else None
                 if other is not None and adaptations < ADAPTATIONS:
                     adaptations += 1
                     form = other
@@ -122,7 +134,7 @@ async def persist(
 
 
 def _pause(failure: ServiceFailure, retries: int) -> float | None:
-    if failure.status not in _PASSING or retries >= RETRIES:
+    if failure.status not in _PASSING or failure.is_final or retries >= RETRIES:
         return None
     return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
 
@@ -150,9 +162,13 @@ def _explained(
             cure = f"wait, or {purpose.less}" if purpose.less else "wait"
         case 0:
             what, cure = f"cannot be reached{times}", f"check the network and {purpose.address}"
+        case -2:
+            what, cure = f"the reply broke off{times}", "try again"
         case -1:
             what = "the reply could not be read"
             cure = f"check that {purpose.address} is a server of this kind"
+        case 400 | 413 | 422 if purpose.shorter and _TOO_LONG_SAID.search(failure.said):
+            what, cure = f"{provider.model} does not take so much ({status}){said}", purpose.shorter
         case _ if status >= 500:
             what, cure = f"the service failed ({status}){times}", "try again later"
         case _:

@@ -19,6 +19,8 @@ class Completion:
         model: The model that answered, as the service names it.
         cost_usd: Price of the call; ``None`` when it is not known.
         cut: The answer ended at the token limit.
+        cached_tokens: Of the tokens sent, read from a cache.
+        cache_write_tokens: Of them, written to one.
     """
 
     text: str
@@ -27,6 +29,8 @@ class Completion:
     model: str
     cost_usd: float | None = None
     cut: bool = False
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 class CompletionProvider(Protocol):

@@ -114,7 +114,11 @@ class ChatProvider(Protocol):
         ...
 
     async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell."""
+        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell.
+
+        Raises:
+            SendFailed: The service was asked and did not answer.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -16,11 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from engine.errors import AutopoiesisError, EmbeddingFailed
 from engine.providers.attempts import ServiceFailure, persist
-from engine.providers.base import Connections
+from engine.providers.base import Connections, count_of
 from engine.providers.keys import SEARCH, key_for, shown_address
 from engine.providers.network import CLIENT_TIMEOUT_S, refusal
 from engine.providers.redaction import redacted
@@ -56,6 +56,22 @@ _TOO_LONG_SAID = re.compile(
 Result = TypeVar("Result")
 
 
+class Spending(Protocol):
+    """Who is asked whether vectors may cost something, and is told what they took."""
+
+    def allow(self) -> None:
+        """Does nothing while they may.
+
+        Raises:
+            EmbeddingFailed: The budget is spent; the message says which and what to do.
+        """
+        ...
+
+    def spent_tokens(self, tokens: int) -> None:
+        """Puts a call down; never raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What models and servers differ in: whether they can choose dimensions, and how long a text may be."""
@@ -79,9 +95,11 @@ class OpenAIEmbedder:
 
     Attributes:
         name: As the settings call it.
+        spending: Who keeps the accounts; ``None`` for nobody.
     """
 
     name = "openai"
+    spending: Spending | None = None
 
     def __init__(self, model: str, dimensions: int, address: str = "", *, deadline_s: float = 3.0) -> None:
         self.model = model
@@ -110,9 +128,7 @@ class OpenAIEmbedder:
         found = numpy.zeros((len(sent), self.dimensions), dtype=numpy.float32)
         for places in _batches(sent):
             try:
-                found[places] = self._loop.run(
-                    self._ask([sent[place] for place in places], BATCH_DEADLINE_S, setting="")
-                )
+                found[places] = self._paid([sent[place] for place in places], BATCH_DEADLINE_S, setting="")
             except EmbeddingFailed as error:
                 self._rest.note(error)
                 raise
@@ -131,7 +147,7 @@ class OpenAIEmbedder:
             return numpy.zeros(self.dimensions, dtype=numpy.float32)
         self._rest.observe()
         try:
-            found: Floats = self._loop.run(self._ask([sent], self._deadline_s, SEARCH.deadline))[0]
+            found: Floats = self._paid([sent], self._deadline_s, SEARCH.deadline)[0]
         except EmbeddingFailed as error:
             self._rest.note(error)
             raise
@@ -142,9 +158,20 @@ class OpenAIEmbedder:
         """See ``engine.search.embeddings.Slow.close``."""
         self._loop.close(self._connections.close)
 
-    async def _ask(self, texts: Sequence[str], seconds: float, setting: str) -> Floats:
+    def _paid(self, texts: Sequence[str], seconds: float, setting: str) -> Floats:
+        """The vectors of a request. It is put down however it ends, as far as the service says its tokens."""
+        spending, used = self.spending, list[int]()
+        if spending is not None:
+            spending.allow()
+        try:
+            return self._loop.run(self._ask(texts, seconds, setting, used))
+        finally:
+            if spending is not None and any(used):
+                spending.spent_tokens(sum(used))
+
+    async def _ask(self, texts: Sequence[str], seconds: float, setting: str, used: list[int]) -> Floats:
         async def attempt(form: Form) -> Floats:
-            return await self._attempt(form, texts)
+            return await self._attempt(form, texts, used)
 
         before = self._form
         found, form = await persist(
@@ -160,7 +187,7 @@ class OpenAIEmbedder:
             self._form = form
         return found
 
-    async def _attempt(self, form: Form, texts: Sequence[str]) -> Floats:
+    async def _attempt(self, form: Form, texts: Sequence[str], used: list[int]) -> Floats:
         # Errors of the client are raised anew outside their handlers: their frames hold the key.
         failure: ServiceFailure
         try:
@@ -174,7 +201,9 @@ class OpenAIEmbedder:
                 encoding_format="float",
             )
             # The client would look at each of some hundred thousand numbers.
-            return self._rows(json.loads(response.http_response.content), len(texts))
+            reply = json.loads(response.http_response.content)
+            used.append(_tokens_in(reply))
+            return self._rows(reply, len(texts))
         except (AutopoiesisError, ServiceFailure, asyncio.CancelledError):
             raise  # first: asking for the client's errors would wait for an import that is under way
         except _errors() as error:
@@ -362,6 +391,12 @@ def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
         size += len(text)
     if group:
         yield group
+
+
+def _tokens_in(reply: object) -> int:
+    """The tokens that a reply says it took; 0 where it does not."""
+    usage = reply.get("usage") if isinstance(reply, dict) else None
+    return count_of(usage.get("prompt_tokens")) if isinstance(usage, dict) else 0
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
@@ -17,12 +18,23 @@ from urllib.parse import quote
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import Completion, count_of
 from engine.providers.keys import NO_KEY
-from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, refusal
+from engine.providers.network import (
+    CLIENT_TIMEOUT_S,
+    NetworkProvider,
+    Request,
+    Service,
+    refusal,
+    transport_errors,
+    transport_failure,
+)
 
 if TYPE_CHECKING:
     import httpx2
 
 _ADDRESS = "https://generativelanguage.googleapis.com"
+EVENT_LIMIT = 4 * 1024 * 1024
+"""Bytes of one event of a stream; one has some kilobytes."""
+
 _VERSIONED = re.compile(r"/v\d\w*/?$")
 _LIMIT_SAID = re.compile(r"max_?(?:output_?)?tokens")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
@@ -62,27 +74,49 @@ class Client:
 
     async def post(self, path: str, body: object) -> httpx2.Response:
         """The response to a JSON body."""
-        return await self._http.post(f"{self._root}/{path}", json=body)
+        return await self.send("POST", path, body)
+
+    async def send(self, method: str, path: str, body: object = None) -> httpx2.Response:
+        """The response to a request with or without a JSON body."""
+        return await self._http.request(method, f"{self._root}/{path}", json=body)
+
+    def events(self, path: str, body: object) -> AbstractAsyncContextManager[httpx2.EventSource]:
+        """The events that answer a JSON body, one by one."""
+        return self._http.sse(f"{self._root}/{path}", method="POST", json=body, max_event_size=EVENT_LIMIT)
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
 
 
-class Gemini(NetworkProvider[Form, Client]):
-    """Asks a Gemini model. The key is read from ``GEMINI_API_KEY``."""
+class GeminiService(Service[Client]):
+    """Google's server, or one with its interface. The key is read from ``GEMINI_API_KEY``."""
 
     name = "gemini"
     key_variable = "GEMINI_API_KEY"
     address_variable = "GOOGLE_GEMINI_BASE_URL"
 
-    def _first_form(self) -> Form:
-        # Models before Gemini 3 count the tokens they may think, later ones have levels and never stop quite.
-        return Form("budget" if re.match(r"(?:models/)?gemini-[12]\b", self.model) else "minimal")
-
     def _connect(self) -> Client:
         key = self._key()
         return Client(self.address or os.environ.get(self.address_variable, "") or _ADDRESS, key)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return transport_errors()
+
+    def _failure(self, error: Exception) -> ServiceFailure:
+        return transport_failure(error)
+
+    def _resource(self, method: str) -> str:
+        """The path of a method of the model."""
+        return f"models/{quote(self.model.removeprefix('models/'), safe='')}:{method}"
+
+
+class Gemini(GeminiService, NetworkProvider[Form, Client]):
+    """Asks a Gemini model."""
+
+    def _first_form(self) -> Form:
+        # Models before Gemini 3 count the tokens they may think, later ones have levels and never stop quite.
+        return Form("budget" if re.match(r"(?:models/)?gemini-[12]\b", self.model) else "minimal")
 
     async def _completion(self, client: Client, form: Form, request: Request) -> Completion:
         settings: dict[str, object] = {"maxOutputTokens": max(request.max_tokens, form.least_tokens)}
@@ -90,9 +124,8 @@ class Gemini(NetworkProvider[Form, Client]):
             settings["temperature"] = request.temperature
         if form.thinking is not None:
             settings["thinkingConfig"] = _THINKING[form.thinking]
-        name = quote(self.model.removeprefix("models/"), safe="")
         response = await client.post(
-            f"models/{name}:generateContent",
+            self._resource("generateContent"),
             {
                 "systemInstruction": {"parts": [{"text": request.system}]},
                 "contents": [{"role": "user", "parts": [{"text": request.prompt}]}],
@@ -100,12 +133,13 @@ class Gemini(NetworkProvider[Form, Client]):
             },
         )
         if response.status_code != 200:
-            raise _refused(response)
+            raise refused(response)
         return self._read(response.json())
 
     def _read(self, reply: Mapping[str, Any]) -> Completion:
         usage = reply.get("usageMetadata") or {}
         sent = count_of(usage.get("promptTokenCount"))
+        cached = min(count_of(usage.get("cachedContentTokenCount")), sent)
         written = count_of(usage.get("candidatesTokenCount")) + count_of(usage.get("thoughtsTokenCount"))
         texts: list[str] = []
         finished = ""
@@ -121,20 +155,10 @@ class Gemini(NetworkProvider[Form, Client]):
             input_tokens=sent,
             output_tokens=written,
             model=str(reply.get("modelVersion", self.model)),
-            cost_usd=self._cost(sent, written),
+            cost_usd=self._cost(sent, written, cached),
             cut=finished == "MAX_TOKENS",
+            cached_tokens=cached,
         )
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        from httpx2 import HTTPError, InvalidURL, StreamError  # noqa: PLC0415 — imported with the client
-
-        return (HTTPError, InvalidURL, StreamError)
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        from httpx2 import DecodingError, TransportError  # noqa: PLC0415 — imported with the client
-
-        lost = isinstance(error, TransportError) and not isinstance(error, DecodingError)
-        return ServiceFailure(0 if lost else -1)
 
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
         said = failure.said.lower()
@@ -148,7 +172,8 @@ class Gemini(NetworkProvider[Form, Client]):
         return None
 
 
-def _refused(response: httpx2.Response) -> ServiceFailure:
+def refused(response: httpx2.Response) -> ServiceFailure:
+    """What a response that is an error means."""
     try:
         body = response.json()
     except (ValueError, RecursionError):

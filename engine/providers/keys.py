@@ -8,12 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from engine.errors import AutopoiesisError, EmbeddingFailed, GateError
+from engine.errors import AutopoiesisError, EmbeddingFailed, GateError, SendFailed
 
 GATE_KEY_VARIABLE = "AUTOPOIESIS_GATE_API_KEY"
 """Environment variable with the key for the server that ``gate.base_url`` names."""
 SEARCH_KEY_VARIABLE = "AUTOPOIESIS_SEARCH_API_KEY"
 """Environment variable with the key for the server that ``search.embedding_base_url`` names."""
+CHAT_KEY_VARIABLE = "AUTOPOIESIS_CHAT_API_KEY"
+"""Environment variable with the key for the server that ``chat.base_url`` names."""
+PURPOSE_KEY_VARIABLES = (GATE_KEY_VARIABLE, SEARCH_KEY_VARIABLE, CHAT_KEY_VARIABLE)
+"""Environment variables with the keys of servers that settings name."""
 OWN_KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 """Environment variables with the keys of the providers' own servers."""
 NO_KEY = "none"
@@ -32,6 +36,7 @@ class Purpose:
         deadline: The setting with the deadline; empty where there is none.
         less: What sends fewer requests at once, as an instruction; empty where nothing does.
         without: The setting that needs no key, with its value.
+        shorter: What makes a request shorter, as an instruction; empty where nothing does.
     """
 
     error: type[AutopoiesisError]
@@ -41,6 +46,7 @@ class Purpose:
     deadline: str
     less: str
     without: str
+    shorter: str = ""
 
 
 GATE = Purpose(
@@ -61,6 +67,16 @@ SEARCH = Purpose(
     less="",
     without="search.embedding: local",
 )
+CHAT = Purpose(
+    error=SendFailed,
+    key_variable=CHAT_KEY_VARIABLE,
+    address="chat.base_url",
+    model="chat.model",
+    deadline="chat.deadline_s",
+    less="",
+    without="chat.provider: local",
+    shorter="lower compiler.token_budget or chat.max_tokens",
+)
 
 
 def key_for(key_variable: str, address: str, address_variable: str, purpose: Purpose = GATE) -> str:
@@ -69,7 +85,7 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
     The address stands in a file of the workspace, which may come from somebody else. The provider's key
     therefore goes to the provider, to this machine, and to the server that the environment itself names;
     another server gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
-    ``AUTOPOIESIS_SEARCH_API_KEY``), or none.
+    ``AUTOPOIESIS_SEARCH_API_KEY``, ``AUTOPOIESIS_CHAT_API_KEY``), or none.
 
     Args:
         key_variable: Where the provider's own key is, e.g. ``OPENAI_API_KEY``.

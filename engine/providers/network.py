@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from asyncio import CancelledError
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from engine.errors import GateError
+from engine.errors import AutopoiesisError
 from engine.providers.attempts import ServiceFailure, persist, said_by, seconds_to_wait
 from engine.providers.base import Client, Completion, Connections
-from engine.providers.keys import key_for, key_sent, shown_address
+from engine.providers.keys import GATE, key_for, key_sent, shown_address
 from engine.providers.pricing import cost_of, model_named
 
 CLIENT_TIMEOUT_S = 600.0
 """A client's own limit, out of the way: its limits are for parts of a response, ours is for the whole."""
 
 Form = TypeVar("Form")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,58 +35,51 @@ class Request:
     temperature: float
 
 
-class NetworkProvider(ABC, Generic[Form, Client]):
-    """A ``CompletionProvider`` that asks a server.
+class Service(ABC, Generic[Client]):
+    """A server that is asked with a client of its own.
 
     Nothing is connected and no key is read before the first question.
 
     Args:
-        model: The model, an alias, or empty for the provider's cheapest.
-        address: Another server with the same interface (``gate.base_url``); empty for the provider's own, or
-            the one that ``address_variable`` names.
+        model: The model, an alias, or empty for the default.
+        address: Another server with the same interface (``gate.base_url``, ``chat.base_url``); empty for the
+            provider's own, or the one that ``address_variable`` names.
 
     Attributes:
         name: As the settings call it.
         key_variable: Environment variable with the provider's own key.
         address_variable: Environment variable that moves the provider's own address.
+        purpose: What it is asked for.
     """
 
     name = ""
     key_variable = ""
     address_variable = ""
+    purpose = GATE
 
     def __init__(self, model: str = "", address: str = "") -> None:
-        self.model = model_named(self.name, model)
+        self.model = self._model_meant(model)
         self.address = address
-        self._form = self._first_form()
         self._connections: Connections[Client] = Connections(self._connect)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self.model!r}, address={shown_address(self.address)!r})"
 
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Completion:
-        """As ``CompletionProvider.complete``. Models that think first are asked not to, where they can."""
-        request = Request(system, prompt, max_tokens, temperature)
-
-        async def attempt(form: Form) -> Completion:
-            return await self._attempt(form, request)
-
-        completion, self._form = await persist(
-            attempt, self._form, self._adapt, provider=self, key_variable=self.key_variable, timeout=timeout
-        )
-        return completion
-
     async def aclose(self) -> None:
         """Closes the connections that were opened on the running event loop."""
         await self._connections.close()
 
-    async def _attempt(self, form: Form, request: Request) -> Completion:
+    async def _tried(self, step: Awaitable[Result]) -> Result:
+        """What a step of an attempt gives.
+
+        Raises:
+            ServiceFailure: In the place of whatever else the step raises.
+            AutopoiesisError: As the step.
+        """
         failure: ServiceFailure
         try:
-            return await self._completion(await self._connections.get(), form, request)
-        except (GateError, ServiceFailure, CancelledError):
+            return await step
+        except (AutopoiesisError, ServiceFailure, CancelledError):
             raise  # first: asking for the client's errors would wait for an import that is under way
         except self._errors() as error:
             failure = self._failure(error)
@@ -96,22 +90,15 @@ class NetworkProvider(ABC, Generic[Form, Client]):
         raise failure
 
     def _key(self) -> str:
-        return key_for(self.key_variable, self.address, self.address_variable)
-
-    def _cost(self, sent: int, written: int) -> float | None:
-        return None if self.address else cost_of(self.model, sent, written)
+        return key_for(self.key_variable, self.address, self.address_variable, self.purpose)
 
     @abstractmethod
-    def _first_form(self) -> Form:
-        """The form of a request that fits the model best, as far as that is known."""
+    def _model_meant(self, model: str) -> str:
+        """The model that a setting means."""
 
     @abstractmethod
     def _connect(self) -> Client:
         """A client. Called in a thread, since importing the client's package takes long."""
-
-    @abstractmethod
-    async def _completion(self, client: Client, form: Form, request: Request) -> Completion:
-        """One attempt. May raise ``ServiceFailure``, and whatever reading a reply of another form raises."""
 
     @abstractmethod
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -120,6 +107,58 @@ class NetworkProvider(ABC, Generic[Form, Client]):
     @abstractmethod
     def _failure(self, error: Exception) -> ServiceFailure:
         """What one of them means."""
+
+
+class NetworkProvider(Service[Client], Generic[Form, Client]):
+    """A ``CompletionProvider`` that asks a server; empty for ``model`` means the provider's cheapest."""
+
+    def __init__(self, model: str = "", address: str = "") -> None:
+        super().__init__(model, address)
+        self._form = self._first_form()
+
+    async def complete(
+        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
+    ) -> Completion:
+        """As ``CompletionProvider.complete``. Models that think first are asked not to, where they can."""
+        request = Request(system, prompt, max_tokens, temperature)
+
+        async def answer(form: Form) -> Completion:
+            return await self._completion(await self._connections.get(), form, request)
+
+        async def attempt(form: Form) -> Completion:
+            return await self._tried(answer(form))
+
+        completion, self._form = await persist(
+            attempt,
+            self._form,
+            self._adapt,
+            provider=self,
+            key_variable=self.key_variable,
+            timeout=timeout,
+            purpose=self.purpose,
+        )
+        return completion
+
+    def _model_meant(self, model: str) -> str:
+        return model_named(self.name, model)
+
+    def _cost(self, sent: int, written: int, cached: int = 0, cache_written: int = 0) -> float | None:
+        return cost_of(
+            self.model,
+            sent,
+            written,
+            cached_tokens=cached,
+            cache_write_tokens=cache_written,
+            elsewhere=bool(self.address),
+        )
+
+    @abstractmethod
+    def _first_form(self) -> Form:
+        """The form of a request that fits the model best, as far as that is known."""
+
+    @abstractmethod
+    async def _completion(self, client: Client, form: Form, request: Request) -> Completion:
+        """One attempt. May raise ``ServiceFailure``, and whatever reading a reply of another form raises."""
 
     @abstractmethod
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
@@ -138,3 +177,18 @@ def refusal(
         received: The response's headers.
     """
     return ServiceFailure(status, said_by(body, key_sent(sent)), seconds_to_wait(received))
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """What the HTTP client under all clients raises; theirs let some of it through while a reply streams."""
+    from httpx2 import HTTPError, InvalidURL, StreamError  # noqa: PLC0415 — imported with the client
+
+    return (HTTPError, InvalidURL, StreamError)
+
+
+def transport_failure(error: Exception) -> ServiceFailure:
+    """What one of these means."""
+    from httpx2 import DecodingError, SSEError, TransportError  # noqa: PLC0415 — imported with the client
+
+    lost = isinstance(error, TransportError) and not isinstance(error, DecodingError | SSEError)
+    return ServiceFailure(0 if lost else -1)

@@ -7,18 +7,19 @@ starts in the form that fits the server best and is adapted when something in it
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import Completion, count_of
-from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, refusal
+from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, Service, refusal
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _REASONING = re.compile(r"gpt-[5-9]|o\d")
-_LIMIT_SAID = re.compile(r"max_(?:completion_|output_)?tokens")
+LIMIT_SAID = re.compile(r"max_(?:completion_|output_)?tokens")
 _TOO_FEW_SAID = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 
 Effort = Literal["none", "minimal", "low"]
@@ -37,8 +38,8 @@ class Form:
     swapped: bool = False
 
 
-class OpenAI(NetworkProvider[Form, "AsyncOpenAI"]):
-    """Asks a model of OpenAI, or of a compatible server.
+class OpenAIService(Service["AsyncOpenAI"]):
+    """OpenAI's server, or a compatible one.
 
     The key is read from ``OPENAI_API_KEY``; see ``keys`` for other servers.
     """
@@ -46,15 +47,6 @@ class OpenAI(NetworkProvider[Form, "AsyncOpenAI"]):
     name = "openai"
     key_variable = "OPENAI_API_KEY"
     address_variable = "OPENAI_BASE_URL"
-
-    def _first_form(self) -> Form:
-        reasons = not self.address and _REASONING.match(self.model) is not None
-        return Form(
-            temperature=not reasons,
-            effort="none" if reasons else None,
-            limit="max_tokens" if self.address else "max_completion_tokens",
-            least_tokens=16 if reasons else 1,
-        )
 
     def _connect(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI  # noqa: PLC0415 — half a second
@@ -64,6 +56,35 @@ class OpenAI(NetworkProvider[Form, "AsyncOpenAI"]):
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know
             timeout=CLIENT_TIMEOUT_S,
+        )
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        from openai import OpenAIError  # noqa: PLC0415 — imported with the client
+
+        return (OpenAIError,)
+
+    def _failure(self, error: Exception) -> ServiceFailure:
+        import openai  # noqa: PLC0415 — imported with the client
+
+        if isinstance(error, openai.APIStatusError):
+            return refusal(error.status_code, error.body, error.request.headers, error.response.headers)
+        if type(error) is openai.APIError and isinstance(error.body, Mapping):  # told within a reply
+            code = error.body.get("code")
+            status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            return refusal(status, error.body, error.request.headers, {})
+        return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
+
+
+class OpenAI(OpenAIService, NetworkProvider[Form, "AsyncOpenAI"]):
+    """Asks a model of OpenAI, or of a compatible server."""
+
+    def _first_form(self) -> Form:
+        reasons = not self.address and _REASONING.match(self.model) is not None
+        return Form(
+            temperature=not reasons,
+            effort="none" if reasons else None,
+            limit="max_tokens" if self.address else "max_completion_tokens",
+            least_tokens=16 if reasons else 1,
         )
 
     async def _completion(self, client: AsyncOpenAI, form: Form, request: Request) -> Completion:
@@ -85,26 +106,17 @@ class OpenAI(NetworkProvider[Form, "AsyncOpenAI"]):
         text = choice.message.content
         sent = count_of(reply.usage.prompt_tokens) if reply.usage else 0
         written = count_of(reply.usage.completion_tokens) if reply.usage else 0
+        details = reply.usage.prompt_tokens_details if reply.usage else None
+        cached = min(count_of(getattr(details, "cached_tokens", 0)), sent)
         return Completion(
             text=text if isinstance(text, str) else "",
             input_tokens=sent,
             output_tokens=written,
             model=str(reply.model),
-            cost_usd=self._cost(sent, written),
+            cost_usd=self._cost(sent, written, cached),
             cut=choice.finish_reason == "length",
+            cached_tokens=cached,
         )
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        from openai import OpenAIError  # noqa: PLC0415 — imported with the client
-
-        return (OpenAIError,)
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        import openai  # noqa: PLC0415 — imported with the client
-
-        if isinstance(error, openai.APIStatusError):
-            return refusal(error.status_code, error.body, error.request.headers, error.response.headers)
-        return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
 
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
         said = failure.said.lower()
@@ -112,7 +124,7 @@ class OpenAI(NetworkProvider[Form, "AsyncOpenAI"]):
             return replace(form, temperature=False)
         if form.effort is not None and "reasoning" in said:
             return replace(form, effort=_NEXT_EFFORT[form.effort])
-        if _LIMIT_SAID.search(said) is None:
+        if LIMIT_SAID.search(said) is None:
             return None
         if _TOO_FEW_SAID.search(said) and form.least_tokens in _MORE_TOKENS:
             return replace(form, least_tokens=_MORE_TOKENS[form.least_tokens])

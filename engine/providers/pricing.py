@@ -1,47 +1,39 @@
-"""What the models that answer gate questions cost (spec 12.1). Dated: look again when the date is old."""
+"""What calls of models cost (spec 12): a dated table, and what a person's own file says otherwise."""
 
 from __future__ import annotations
 
+import difflib
+import functools
+import math
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-AS_OF = "2026-11"
-"""When the prices below were read from the providers' price pages."""
+from engine.errors import Problem
+from engine.providers.chat import Usage
 
+if TYPE_CHECKING:
+    from engine.store import yamltext
 
-class Price(NamedTuple):
-    """US dollars per million tokens."""
-
-    input: float
-    output: float
-
-
-PRICES: dict[str, Price] = {
-    "claude-haiku-5-5": Price(0.10, 0.50),  # prompts up to 100,000 tokens; a gate question has about 400
-    "claude-haiku-4-5": Price(1.00, 5.00),
-    "claude-sonnet-5-5": Price(2.00, 10.00),
-    "claude-sonnet-5": Price(2.00, 10.00),
-    "claude-sonnet-4-6": Price(3.00, 15.00),
-    "claude-opus-5-5": Price(4.00, 20.00),
-    "gpt-6-luna": Price(0.10, 0.50),
-    "gpt-6-sol": Price(2.00, 10.00),
-    "gpt-5.6-luna": Price(0.20, 1.20),
-    "gpt-5.6-terra": Price(2.00, 12.00),
-    "gpt-5.6-sol": Price(5.00, 30.00),
-    "gpt-5-nano": Price(0.05, 0.40),
-    "gpt-4.1-nano": Price(0.10, 0.40),
-    "gpt-4o-mini": Price(0.15, 0.60),
-    "gemini-3.5-flash-lite": Price(0.30, 2.50),  # thinking is billed as output; it is asked to do none
-    "gemini-3.1-flash-lite": Price(0.25, 1.50),
-    "gemini-2.5-flash-lite": Price(0.10, 0.40),
-}
+PRICES_FILE = "prices.yaml"
+"""A person's own prices, in their settings folder."""
 
 DEFAULT_MODELS = {
     "anthropic": "claude-haiku-5-5",
     "openai": "gpt-6-luna",
     "gemini": "gemini-3.5-flash-lite",
 }
-"""The cheapest current model of each provider that answers such questions well."""
+"""The cheapest current model of each provider that answers gate questions well."""
+
+CHAT_MODELS = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai": "gpt-6-sol",
+    "gemini": "gemini-3.5-flash",
+    "claude-code": "sonnet",
+}
+"""The model of each provider that conversations are sent to."""
 
 ALIASES = {
     "haiku": "claude-haiku-5-5",
@@ -51,7 +43,156 @@ ALIASES = {
 }
 """Short names, as the specification's ``gate_model: haiku``."""
 
-_SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
+LEAST_CACHEABLE = {"anthropic": 1024, "openai": 1024, "gemini": 1024}
+"""Tokens below which a provider keeps nothing, for models that the table does not know."""
+
+_SHIPPED = Path(__file__).parent / "data" / PRICES_FILE
+_SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+_LIMIT = 256 * 1024
+_WHOLE = frozenset({"least_cacheable", "ttl", "long_from"})
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars per million tokens; the fields of ``data/prices.yaml``.
+
+    Attributes:
+        source: Where the price stands: ``prices of 2026-11``, or the person's own file.
+        own: Whether it is the person's own.
+    """
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write_5m: float
+    cache_write_1h: float
+    provider: str = ""
+    storage: float = 0.0
+    least_cacheable: int = 0
+    ttl: int = 0
+    long_from: int = 0
+    long_input: float = 1.0
+    long_output: float = 1.0
+    source: str = ""
+    own: bool = False
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars for a call."""
+        written_1h = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
+        full = max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens)
+        sent = (
+            full * self.input
+            + usage.cached_tokens * self.cache_read
+            + (usage.cache_write_tokens - written_1h) * self.cache_write_5m
+            + written_1h * self.cache_write_1h
+        )
+        more_in, more_out = self._factors(usage)
+        return (sent * more_in + usage.output_tokens * self.output * more_out) / _MILLION
+
+    def saved(self, usage: Usage) -> float:
+        """US dollars that caches saved of a call: negative where writing cost more than reading saved."""
+        without = Usage(
+            input_tokens=max(usage.input_tokens, usage.cached_tokens + usage.cache_write_tokens),
+            output_tokens=usage.output_tokens,
+        )
+        return self.cost(without) - self.cost(usage)
+
+    def _factors(self, usage: Usage) -> tuple[float, float]:
+        is_long = 0 < self.long_from <= usage.input_tokens
+        return (self.long_input, self.long_output) if is_long else (1.0, 1.0)
+
+
+_FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
+
+
+class PriceTable:
+    """Prices by model.
+
+    Use ``PriceTable.load``, or ``current`` for the table with the person's own file.
+
+    Attributes:
+        as_of: When the shipped prices were read from the providers' price pages, year and month.
+        problems: What in the person's own file could not be used. The shipped prices stand in its place.
+    """
+
+    def __init__(self, as_of: str, prices: Mapping[str, Price], problems: tuple[Problem, ...] = ()) -> None:
+        self.as_of = as_of
+        self.problems = problems
+        self._prices = dict(prices)
+
+    @classmethod
+    def load(cls, override: Path | None = None) -> PriceTable:
+        """The shipped prices, and over them those of a file of the same form.
+
+        Args:
+            override: The file; need not exist.
+        """
+        as_of, shipped = _shipped()
+        if override is None:
+            return cls(as_of, shipped)
+        prices = dict(shipped)
+        problems: list[Problem] = []
+        for name, values in _own(override, problems):
+            price = _merged(prices.get(name), name, values, override, problems)
+            if price is not None:
+                prices[name] = price
+        return cls(as_of, prices, tuple(problems))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models whose prices are known."""
+        return tuple(self._prices)
+
+    def price(self, model: str, *, elsewhere: bool = False) -> Price | None:
+        """The price of a model; ``None`` where it is not known. Dated snapshots cost the same.
+
+        Args:
+            model: Its name, or a short one.
+            elsewhere: It is asked of another server than its provider's, so that only a price of the
+                person's own counts.
+        """
+        name = ALIASES.get(model, model)
+        price = self._prices.get(name) or self._prices.get(_SNAPSHOT.sub("", name))
+        return None if price is None or (elsewhere and not price.own) else price
+
+    def cost(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
+        """US dollars for a call; ``None`` where the price is not known."""
+        price = self.price(model, elsewhere=elsewhere)
+        return None if price is None else price.cost(usage)
+
+    def saved(self, model: str, usage: Usage, *, elsewhere: bool = False) -> float | None:
+        """What caches saved of a call against the full price, less what writing them cost more, US dollars.
+
+        Negative where that was more. ``None`` where the price is not known.
+        """
+        price = self.price(model, elsewhere=elsewhere)
+        return None if price is None else price.saved(usage)
+
+    def storage(self, model: str, tokens: int, seconds: float) -> float | None:
+        """US dollars for keeping a cache that was asked for by name; ``None`` where it is not known."""
+        price = self.price(model)
+        return None if price is None else tokens * price.storage * seconds / 3600 / _MILLION
+
+    def least_cacheable(self, model: str, provider: str) -> int:
+        """Tokens of a prefix below which the provider keeps nothing; 0 for one that has no cache."""
+        price = self.price(model)
+        if price is not None and price.least_cacheable:
+            return price.least_cacheable
+        return LEAST_CACHEABLE.get(provider, 0)
+
+
+def current() -> PriceTable:
+    """The table with the person's own prices as their file is now. Looking costs microseconds."""
+    path = own_file()
+    return _loaded(path, _stamp(path))
+
+
+def own_file() -> Path:
+    """Where a person's own prices are; the file need not exist."""
+    from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only where a price is asked
+
+    return settings_folder() / PRICES_FILE
 
 
 def model_named(provider: str, name: str) -> str:
@@ -59,9 +200,137 @@ def model_named(provider: str, name: str) -> str:
     return ALIASES.get(name, name) if name else DEFAULT_MODELS[provider]
 
 
-def cost_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """US dollars for a call; ``None`` when the model's price is not known. Dated snapshots cost the same."""
-    price = PRICES.get(_SNAPSHOT.sub("", model))
-    if price is None:
+def cost_of(
+    model: str,
+    input_tokens: int,
+    output_tokens: int,
+    *,
+    cached_tokens: int = 0,
+    cache_write_tokens: int = 0,
+    elsewhere: bool = False,
+) -> float | None:
+    """US dollars for a call; ``None`` when the model's price is not known. See ``PriceTable.cost``."""
+    usage = Usage(input_tokens, cached_tokens, cache_write_tokens, 0, output_tokens)
+    return current().cost(model, usage, elsewhere=elsewhere)
+
+
+@functools.lru_cache(maxsize=1)
+def _shipped() -> tuple[str, Mapping[str, Price]]:
+    tree = _parsed(_SHIPPED.read_bytes())
+    as_of, models = tree["as_of"], tree["models"]
+    assert isinstance(as_of, str) and isinstance(models, Mapping)
+    prices = {}
+    for name, values in models.items():
+        problems: list[Problem] = []
+        price = _merged(None, name, values, None, problems)
+        assert price is not None, problems
+        prices[name] = replace(price, source=f"prices of {as_of}")
+    return as_of, prices
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(path: Path, _stamp: object) -> PriceTable:
+    return PriceTable.load(path)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
         return None
-    return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _parsed(data: bytes) -> yamltext.Mapping:
+    from engine.store import yamltext  # noqa: PLC0415 — the parser; only where a price is asked
+
+    return yamltext.parse(data.decode("utf-8-sig"), max_bytes=_LIMIT)
+
+
+def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
+    """The models of a person's own file with what it says of each; ``problems`` gets what is wrong."""
+    from engine.store.yamltext import YamlError  # noqa: PLC0415 — as above
+
+    try:
+        with path.open("rb") as file:
+            tree = _parsed(file.read(_LIMIT + 1))
+    except FileNotFoundError:
+        return []
+    except YamlError as error:
+        problems.append(Problem(str(path), error.line, error.what, error.cure))
+        return []
+    except UnicodeDecodeError:
+        problems.append(Problem(str(path), 0, "is not UTF-8 text", "save it as UTF-8"))
+        return []
+    except OSError as error:
+        cure = "make it a file that you can read, or remove it"
+        problems.append(Problem(str(path), 0, f"cannot be read: {error.strerror or error}", cure))
+        return []
+    for name in tree.keys() - {"models", "as_of"}:
+        cure = "put prices under models:, each model in a line of its own"
+        problems.append(Problem(str(path), tree.line_of(name), f"unknown entry {name}", cure))
+    models = tree.get("models", "")
+    if models == "":
+        return []
+    if not isinstance(models, type(tree)):
+        cure = "write below it: MODEL: {input: 1.00, output: 5.00}"
+        problems.append(Problem(str(path), tree.line_of("models"), "models is no mapping", cure))
+        return []
+    found: list[tuple[str, object]] = []
+    for name, values in models.items():
+        if isinstance(values, type(tree)):
+            found.append((name, values))
+        else:
+            cure = "write it as MODEL: {input: 1.00, output: 5.00}"
+            problems.append(Problem(str(path), models.line_of(name), f"{name} has no prices", cure))
+    return found
+
+
+def _merged(
+    known: Price | None, name: str, values: Any, path: Path | None, problems: list[Problem]
+) -> Price | None:
+    """What an entry makes of what is known of its model; ``None`` where something in it is wrong."""
+    before = len(problems)
+
+    def wrong(field: str, what: str, cure: str) -> None:
+        line = values.line_of(field, values.line)
+        problems.append(Problem(str(path or _SHIPPED), line, f"{name}: {what}", cure))
+
+    given: dict[str, Any] = {}
+    for field, text in values.items():
+        if field not in _FIELDS:
+            near = difflib.get_close_matches(field, _FIELDS, n=1)
+            cure = f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(_FIELDS))}"
+            wrong(field, f"unknown field {field}", cure)
+        elif field == "provider":
+            given[field] = str(text)
+        else:
+            number = _number(text, whole=field in _WHOLE)
+            if number is None:
+                kind = "a whole number" if field in _WHOLE else "a number such as 0.25"
+                wrong(field, f"{field} is {str(text)[:40]!r}", f"write {kind}, 0 or more")
+            else:
+                given[field] = number
+    if known is None:
+        for field in {"input", "output"} - values.keys():
+            wrong(field, f"{field} is missing", f"add {field}: US dollars per million tokens")
+    if len(problems) > before:
+        return None
+    if path is not None:
+        given |= {"source": str(path), "own": True}
+    if known is not None:
+        return replace(known, **given)
+    given.setdefault("cache_read", given["input"])
+    given.setdefault("cache_write_5m", given["input"])
+    given.setdefault("cache_write_1h", given["cache_write_5m"])
+    return Price(**given)
+
+
+def _number(text: object, *, whole: bool) -> float | int | None:
+    try:
+        number = float(str(text))
+    except ValueError:
+        return None
+    if not math.isfinite(number) or number < 0 or (whole and number != int(number)):
+        return None
+    return int(number) if whole else number

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from engine.providers.base import CompletionProvider
+    from engine.providers.chat import ChatProvider
 
 
 class ServiceSettings(Protocol):
-    """Settings that name a service: those of the gate and of the flush."""
+    """Settings that name a service: those of the gate, of the flush and of chats."""
 
     @property
     def provider(self) -> str: ...
@@ -45,3 +47,35 @@ def completer_for(settings: ServiceSettings) -> CompletionProvider | None:
             return ClaudeCode(settings.model)
         case _:
             return None
+
+
+def chat_provider_for(settings: ServiceSettings, count: Callable[[str], int] | None = None) -> ChatProvider:
+    """The service that answers prompts; ``local`` asks none.
+
+    Nothing is connected and no key is read yet: a missing key shows when the first prompt is sent.
+
+    Args:
+        settings: Those of chats.
+        count: Counts tokens for ``local``.
+    """
+    match settings.provider:
+        case "anthropic":
+            from engine.providers.chat_anthropic import AnthropicChat  # noqa: PLC0415 — as above
+
+            return AnthropicChat(settings.model, settings.base_url)
+        case "openai":
+            from engine.providers.chat_openai import OpenAIChat  # noqa: PLC0415 — as above
+
+            return OpenAIChat(settings.model, settings.base_url)
+        case "gemini":
+            from engine.providers.chat_gemini import GeminiChat  # noqa: PLC0415 — as above
+
+            return GeminiChat(settings.model, settings.base_url)
+        case "claude-code":
+            from engine.providers.chat_claude_code import ClaudeCodeChat  # noqa: PLC0415 — as above
+
+            return ClaudeCodeChat(settings.model)
+        case _:
+            from engine.providers.chat_local import LocalChat  # noqa: PLC0415 — as above
+
+            return LocalChat(count)

@@ -18,7 +18,7 @@ from engine.search.results import Chunk
 from engine.store import documents
 from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
-from engine.transcripts.turn import Turn
+from engine.transcripts.turn import QUOTED, Turn
 
 VERSION = "3"
 """Changes whenever the same file would be cut otherwise; every file is then read anew."""
@@ -186,6 +186,8 @@ def _placed(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[tuple
         if _passed_midnight(previous, turn.time):
             date = _next_day(date)
         previous = turn.time
+        if turn.kind == QUOTED:
+            continue
         heading = " — ".join(filter(None, [turn.time, turn.role]))
         if turn.kind:
             heading += f" [{turn.kind}]"

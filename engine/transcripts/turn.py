@@ -8,6 +8,11 @@ from typing import Literal
 Role = Literal["user", "agent", "system"]
 
 
+QUOTED = "local"
+"""The kind of a turn that only quotes memory, because no model was asked: it is not indexed, or what is found
+would be found again as a quote of itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A run of Markdown that somebody wrote."""

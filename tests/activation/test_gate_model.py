@@ -21,6 +21,11 @@ class Said:
     text: str
     cut: bool = False
     cost_usd: float | None = 0.001
+    model: str = "m"
+    input_tokens: int = 200
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 1
 
 
 class Model:

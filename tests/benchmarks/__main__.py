@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.benchmarks import (
+    caching,
     compile,
     evaluations,
     importing,
@@ -43,6 +44,7 @@ AREAS: dict[str, Callable[[Setting], Iterable[Row]]] = {
     "search": search.run,
     "search_scale": search_scale.run,
     "compile": compile.run,
+    "caching": caching.run,
     "store": store.run,
     "import": importing.run,
     "workbench": workbench.run,

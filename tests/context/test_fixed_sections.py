@@ -46,9 +46,9 @@ def test_sections_stand_in_the_order_of_their_layers(space: Space) -> None:
         "memory:MEMORY.md",
         "projects:_active.md",
         "knowledge:digest.md",
-        "discussion",
         "journal:2026-02-16.md",
         "journal:2026-02-17.md",
+        "discussion",
         "message",
     ]
     layers = [section.layer for section in compiled.sections]
@@ -126,7 +126,7 @@ def test_a_digest_over_its_bound_is_cut_inside_the_block(space: Space) -> None:
     compiled = space.compile()
     section = next(each for each in compiled.sections if each.label == "knowledge:digest.md")
     assert len(section.text.encode()) <= 4096 + len("{knowledge}\n\n{/knowledge}")
-    assert section.text.endswith(" tokens]\n{/knowledge}")
+    assert section.text.endswith(" tokens; the text goes on]\n{/knowledge}")
     assert [left.label for left in compiled.left_out] == ["knowledge:digest.md"]
 
 

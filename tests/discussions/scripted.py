@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from engine.errors import AutopoiesisError, CostLimit
-from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat import ChatProvider, ChatReply, ChatRequest, Usage
 
 Reply = str | ChatReply | BaseException
 
@@ -82,20 +82,25 @@ class Purse:
     least: int = 10
     spent_up: bool = False
     calls: list[tuple[str, str, str, Usage]] = field(default_factory=list)
+    storage: list[tuple[str, str, int, float]] = field(default_factory=list)
 
-    def allow(self) -> None:
-        if self.spent_up:
+    def allow(self, service: ChatProvider) -> None:
+        if self.spent_up and service.name != "local":
             raise CostLimit(
                 "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", cure="raise it"
             )
 
-    def least_cacheable(self, provider: str, model: str) -> int:
+    def least_cacheable(self, service: ChatProvider) -> int:
         return self.least
 
+    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
+        self.storage.append((service.name, discussion, tokens, seconds))
+        return tokens * seconds / 1e9
+
     def spent(
-        self, provider: str, model: str, discussion: str, usage: Usage, told_usd: float | None
+        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
     ) -> float | None:
-        self.calls.append((provider, model, discussion, usage))
+        self.calls.append((service.name, model, discussion, usage))
         return told_usd if told_usd is not None else usage.input_tokens / 1e6
 
 

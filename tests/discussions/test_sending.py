@@ -97,10 +97,11 @@ def test_an_edit_of_the_prefix_is_a_miss_and_says_why(engine: Engine) -> None:
     hand = sending(engine, provider)
     first = hand.send("Good morning.")
     soul = engine.workspace.root / "knowledge/identity/SOUL.md"
-    soul.write_text(soul.read_text() + "\nNever guess.\n")
+    soul.write_text(soul.read_text() + "Never guess.\n")
     second = hand.send("Anything new?", session_id=first.session_id)
     assert provider.asked[0].prefix != provider.asked[1].prefix
-    assert second.cache.why == "the stable prefix changed"
+    last = len(soul.read_text().splitlines())
+    assert second.cache.why == f"the stable prefix changed: knowledge/identity/SOUL.md:{last} changed"
     assert second.cache.prefix != first.cache.prefix
 
 
@@ -194,6 +195,16 @@ def test_when_the_budget_is_spent_nothing_is_said(engine: Engine) -> None:
         sending(engine, provider, Purse(spent_up=True)).send("Good morning.")
     assert provider.asked == []
     assert len(engine.conversations.newest(1_000)) == before
+
+
+def test_quotes_of_memory_are_no_dialogue_and_are_not_found_again(engine: Engine) -> None:
+    sent = sending(engine, Scripted(["The walrus drill is on Friday."], name="local")).send("What is on?")
+    conversation = engine.conversations.read(sent.path)
+    assert conversation is not None and conversation.turns[1].kind == "local"
+    assert (sent.reply_key, sent.corrections) == ("", ())
+    engine.refresh_index()
+    assert not [each for each in engine.search("walrus drill") if "walrus" in each.text]
+    assert [each for each in engine.search("What is on?") if each.path == sent.path]
 
 
 def test_what_asks_nobody_needs_no_budget(engine: Engine) -> None:

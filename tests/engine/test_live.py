@@ -6,8 +6,10 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from engine.discussions.sending import Sending
 from engine.engine import Engine
 from engine.events import (
+    CacheGivenUp,
     Committed,
     FileChanged,
     Indexed,
@@ -22,6 +24,7 @@ from engine.events import (
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
+from tests.discussions.scripted import Purse, Scripted
 from tests.engine.conftest import Witness
 
 Live = tuple[Engine, Witness]
@@ -68,6 +71,28 @@ def test_it_is_news_when_search_finds_something_else(live: Live) -> None:
     note.write_text("# Thursday\n\nThe walrus project began.\n")
     seen.wait(Indexed, lambda event: event.files == 1)
     assert engine.search("walrus")[0].path.endswith("2026-06-11.md")
+
+
+def test_an_edit_of_what_a_cache_is_made_of_gives_it_up(live: Live) -> None:
+    engine, seen = live
+    sent = Sending(engine, lambda: Scripted(["Good morning."]), Purse(), len).send("Good morning.")
+    assert engine.caches.get(sent.session_id).is_cached(engine.clock())
+    soul = engine.workspace.root / "knowledge/identity/SOUL.md"
+    soul.write_text(soul.read_text() + "Never guess.\n")
+    given_up = seen.wait(CacheGivenUp, lambda event: event.discussion_id == sent.session_id)
+    assert given_up.why == "knowledge/identity/SOUL.md changed"
+    assert not engine.caches.get(sent.session_id).is_cached(engine.clock())
+
+
+def test_what_is_sent_is_traced_once_although_the_workspace_is_watched(live: Live) -> None:
+    engine, seen = live
+    sent = Sending(engine, lambda: Scripted(["Fine."]), Purse(), len).send("Can you review the PR?")
+    seen.wait(TurnTraced, lambda event: event.key == sent.reply_key)
+    decided = [
+        each for each in engine.decision_log.read().decisions if each.message == "Can you review the PR?"
+    ]
+    assert len({each.id for each in decided}) == len(decided) > 0
+    assert seen.wait(TurnTraced, lambda event: event.key == sent.key).trace == sent.trace
 
 
 def test_what_the_agent_writes_steers_the_next_prompt(live: Live) -> None:

@@ -7,7 +7,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -15,8 +16,14 @@ from werkzeug import Request, Response
 
 from engine.providers.anthropic import Anthropic
 from engine.providers.base import CompletionProvider
+from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
+from engine.providers.keys import PURPOSE_KEY_VARIABLES
 from engine.providers.openai import OpenAI
+
+if TYPE_CHECKING:
+    from tests.providers.chat_service import ChatService
+    from tests.providers.claude_command import Install
 
 KEY = "sk-test-0f9a8b7c6d5e4f3a2b1c"
 
@@ -46,6 +53,11 @@ class Service:
     @property
     def key_variable(self) -> str:
         return PROVIDERS[self.name].key_variable
+
+    @property
+    def path(self) -> str:
+        """Where it is asked."""
+        return _PATHS[self.name]
 
     @property
     def address(self) -> str:
@@ -137,7 +149,7 @@ class Service:
             response = waiting.pop(0) if len(waiting) > 1 else waiting[0]
             return response if isinstance(response, Response) else response(request)
 
-        self.server.expect_request(_PATHS[self.name], method="POST").respond_with_handler(handle)
+        self.server.expect_request(self.path, method="POST").respond_with_handler(handle)
 
     def until_released(self, _: Request) -> Response:
         """A response that does not come while the test runs."""
@@ -181,20 +193,56 @@ def nowhere() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
+def prepare(monkeypatch: pytest.MonkeyPatch, key_variable: str) -> None:
+    """An environment with one key and nothing that leads a request elsewhere."""
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in (*PURPOSE_KEY_VARIABLES, "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    for provider in PROVIDERS.values():
+        monkeypatch.delenv(provider.address_variable, raising=False)
+    monkeypatch.setenv(key_variable, KEY)
+
+
 @pytest.fixture(params=list(PROVIDERS))
 def service(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Service]:
-    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(variable, raising=False)
-    for variable in ("AUTOPOIESIS_GATE_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        monkeypatch.delenv(variable, raising=False)
-    for provider in PROVIDERS.values():
-        monkeypatch.delenv(provider.address_variable, raising=False)
     service = Service(request.param, server, threading.Event())
-    monkeypatch.setenv(service.key_variable, KEY)
+    prepare(monkeypatch, service.key_variable)
     yield service
     service.release.set()
+
+
+@pytest.fixture(params=list(PROVIDERS))
+def chat(
+    request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ChatService]:
+    from tests.providers.chat_service import ChatService
+
+    chat = ChatService(request.param, server, threading.Event())
+    prepare(monkeypatch, chat.key_variable)
+    yield chat
+    chat.release.set()
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    folder, log = tmp_path / "bin", tmp_path / "log"
+    folder.mkdir()
+    log.mkdir()
+    monkeypatch.setenv("LOG", str(log))
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def install(script: str, interpreter: str = "/bin/sh") -> Path:
+        command = folder / "claude"
+        command.write_text(f"#!{interpreter}\n{script}\n")
+        command.chmod(0o755)
+        return log
+
+    return install
 
 
 def json_response(body: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

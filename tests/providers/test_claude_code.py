@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -15,15 +14,10 @@ from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
 from engine.config import GateSettings
 from engine.errors import GateError
-from engine.providers.claude_code import WITHIN_VARIABLE, ClaudeCode
+from engine.providers.claude_code import ClaudeCode
+from engine.providers.claude_process import WITHIN_VARIABLE
+from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
 from tests.providers.conftest import KEY, complete
-
-
-class Install(Protocol):
-    """Puts a ``claude`` with a given script on PATH; gives the folder that the script knows as ``$LOG``."""
-
-    def __call__(self, script: str, interpreter: str = "/bin/sh") -> Path: ...
-
 
 YES = json.dumps(
     {
@@ -36,49 +30,6 @@ YES = json.dumps(
         "usage": {"input_tokens": 3, "cache_read_input_tokens": 20, "output_tokens": 4},
     }
 )
-HANGS = 'sleep 600 & echo $! > "$LOG/child"; echo $$ > "$LOG/leader"; wait'
-
-
-@pytest.fixture
-def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    folder, log = tmp_path / "bin", tmp_path / "log"
-    folder.mkdir()
-    log.mkdir()
-    monkeypatch.setenv("LOG", str(log))
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-
-    def install(script: str, interpreter: str = "/bin/sh") -> Path:
-        command = folder / "claude"
-        command.write_text(f"#!{interpreter}\n{script}\n")
-        command.chmod(0o755)
-        return log
-
-    return install
-
-
-def says(text: str) -> str:
-    return f"cat <<'END'\n{text}\nEND"
-
-
-async def until_gone(log: Path, *names: str) -> None:
-    """Waits for the end of processes that wrote their numbers down, if they got so far."""
-    for name in names:
-        number = (log / name).read_text().strip() if (log / name).exists() else ""
-        while number and not _has_ended(number):
-            await asyncio.sleep(0.01)
-
-
-def _has_ended(number: str) -> bool:
-    command = ["ps", "-o", "stat=", "-p", number]
-    state = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
-    return state == "" or state.startswith("Z")
-
-
-async def until_there(path: Path) -> None:
-    while not path.exists() or not path.read_text().strip():
-        await asyncio.sleep(0.01)
 
 
 async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) -> None:
@@ -86,6 +37,7 @@ async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) ->
     done = await ClaudeCode().complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
     assert (done.text, done.model, done.cut) == ("YES", "haiku", False)
     assert (done.input_tokens, done.output_tokens, done.cost_usd) == (23, 4, 0.0012)
+    assert (done.cached_tokens, done.cache_write_tokens) == (20, 0)
 
 
 async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(

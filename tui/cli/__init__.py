@@ -29,9 +29,13 @@ COMMANDS = {
     "preset": "tui.cli.preset:preset",
     "probe": "tui.cli.probe:probe",
     "injections": "tui.cli.injections:injections",
+    "send": "tui.cli.send:send",
+    "cache": "tui.cli.cache:cache",
+    "costs": "tui.cli.costs:costs",
     "session": "tui.cli.sessions:session",
     "import": "tui.cli.sessions:import_sessions",
     "watch": "tui.cli.watch:watch",
+    "serve": "tui.cli.serve:serve",
 }
 
 

@@ -10,6 +10,7 @@ from tui.commands.common import (
     ENLARGING,
     MOVING,
     ROWS,
+    WRITABLE,
     Back,
     Copy,
     Edit,
@@ -103,6 +104,21 @@ class Try(Command):
     rank = 12
 
 
+class SendMessage(Command):
+    """Send the message in the line: it is written down, answered by the model of chat.provider, and watched.
+
+    It goes on with the session in view if that was begun here and is open, else begins one.
+    """
+
+    keys = ("ctrl+s", "ctrl+enter")
+    title = "Send the message in the line"
+    panels = frozenset[PanelName]({"try"})
+    footer = "send"
+    rank = 3
+    palette = False
+    needs = (WRITABLE,)
+
+
 class OpenTune(Command):
     """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
 
@@ -176,7 +192,7 @@ class CommandLine(Command):
 CATALOG: tuple[type[Command], ...] = (
     *ANSWERS, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, *MOVING,
-    Open, LabelUseful, LabelNoise, Edit, Copy, Try, OpenTune, OpenContext, OpenSearch, Filter, NextMatch,
-    PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
+    Open, LabelUseful, LabelNoise, Edit, Copy, Try, SendMessage, OpenTune, OpenContext, OpenSearch,
+    Filter, NextMatch, PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

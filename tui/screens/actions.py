@@ -13,6 +13,7 @@ from tui.editor import file_of
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
 from tui.render.ledger import ledger_detail
+from tui.screens.reply import ReplyScreen, SendWish
 from tui.screens.screen_actions import ScreenActions
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Actions(ScreenActions[BenchPanel]):
             common.Edit: self.edit,
             common.Copy: self.copy,
             catalog.Try: self.to_line,
+            catalog.SendMessage: self.send,
             catalog.OpenTune: self.tune,
             catalog.OpenContext: self.context,
             catalog.OpenSearch: self.search,
@@ -111,6 +113,20 @@ class Actions(ScreenActions[BenchPanel]):
             self.bench.app.exit(0)
         else:
             self.back()
+
+    def send(self) -> None:
+        """Sends the message in the line, and shows the reply as it comes."""
+        bench = self.bench
+        text = bench.prompt.input.value
+        if bench.prompt.mode != "try" or not text.strip():
+            bench.say("write a message first")
+            return
+        bench.prompt.remember(text)
+        entry = bench.feed.selected
+        wish = SendWish(text, entry.key if entry is not None else "")
+        bench.typing.leave_prompt()
+        bench.typing.end_try()
+        bench.app.push_screen(ReplyScreen(bench.engine, wish))
 
     # Acting on the selection
 

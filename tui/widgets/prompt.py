@@ -42,7 +42,7 @@ _HINTS: dict[Mode, str] = {
     "preset": "its name; a new name makes a new preset",
 }
 _BELOW: dict[Mode, str] = {
-    "try": "enter keeps it · esc follows the feed again",
+    "try": "enter keeps it · ctrl+s sends it · esc follows the feed again",
     "filter": "enter keeps it · esc shows all",
     "command": "enter runs it · esc leaves",
     "write": "enter writes it · esc leaves",

@@ -1,0 +1,386 @@
+"""What broke the stable prefix: the first difference between two prefixes (``cache-friendly-context.md`` 2).
+
+A provider's cache serves a beginning that is the same to the byte. So of two prefixes only the first
+difference counts: everything behind it is read anew, however equal it is. ``compare`` names the layer, the
+section, the file and the line of it, the byte, and what it costs in tokens.
+
+Pure: two ``Prefix`` in, one value out, no clock and no file. A ``Prefix`` whose text is gone can still be
+compared by the hashes of its sections; the lines that differ are unknown then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+from engine.context import tokens as o200k
+from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, Section
+from engine.context.delimiters import GAP, KNOWLEDGE
+
+BreakKind = Literal["changed", "came", "went", "moved"]
+
+CATALOG = "catalog:"
+"""How the labels of sections begin whose every line comes from a file of its own."""
+
+_SHELVES = (" (knowledge/", " (.library/")
+"""How a line of a catalog names its file, at the line's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixSection:
+    """A section of layers 1 to 7, without its text.
+
+    Attributes:
+        label: As in ``Section``.
+        layer: 1 to 7.
+        source: Workspace-relative path; empty when it comes from no file, or from many.
+        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
+        tokens: Tokens of its text, without the marker above it.
+        sha256: Of its text.
+        first: 1-based line of ``source`` on which its text starts; ``None`` where nobody has looked.
+        character: Offset of its marker in the prompt, characters.
+        byte: The same in bytes of UTF-8.
+    """
+
+    label: str
+    layer: int
+    source: str
+    lines: str
+    tokens: int
+    sha256: str
+    first: int | None
+    character: int
+    byte: int
+
+    @property
+    def same(self) -> tuple[int, str, str]:
+        """What two sections have in common that are one to a cache."""
+        return self.layer, self.label, self.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where a cache may end: characters from the start of the prompt, and the tokens up to there."""
+
+    character: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The stable prefix of one prompt.
+
+    Attributes:
+        text: The prefix itself; ``None`` where only its hashes are known.
+        sha256: Of its UTF-8.
+        characters: Its length.
+        bytes: Its length in UTF-8.
+        tokens: Exact o200k tokens of it.
+        sections: In their order.
+        boundaries: In ascending order.
+    """
+
+    text: str | None
+    sha256: str
+    characters: int
+    bytes: int
+    tokens: int
+    sections: tuple[PrefixSection, ...]
+    boundaries: tuple[Boundary, ...]
+
+    @classmethod
+    def of(
+        cls,
+        compiled: Compiled,
+        *,
+        first_line: Callable[[Section], int | None] = lambda _section: None,
+        count: Callable[[str], int] = o200k.count,
+    ) -> Prefix:
+        """The prefix of a prompt.
+
+        Args:
+            compiled: The prompt.
+            first_line: Gives the line of a section's file on which its text starts; see ``PrefixSection``.
+            count: Counts tokens.
+        """
+        text = compiled.text[: compiled.stable_prefix_length]
+        sections: list[PrefixSection] = []
+        at = byte = 0
+        for section, end in zip(compiled.sections, section_ends(compiled), strict=False):
+            sections.append(
+                PrefixSection(
+                    label=section.label,
+                    layer=section.layer,
+                    source=section.source,
+                    lines=section.lines,
+                    tokens=section.tokens,
+                    sha256=hash_of(section.text),
+                    first=first_line(section) if section.source else None,
+                    character=at,
+                    byte=byte,
+                )
+            )
+            byte += len(encoded(text[at:end]))
+            at = end
+        return cls(
+            text=text,
+            sha256=hash_of(text),
+            characters=len(text),
+            bytes=byte,
+            tokens=count(text),
+            sections=tuple(sections),
+            boundaries=tuple(Boundary(end, count(text[:end])) for end in compiled.boundaries),
+        )
+
+    def text_of(self, index: int) -> str | None:
+        """The text of a section as it stands in its file: without its marker and the tags of its block."""
+        if self.text is None:
+            return None
+        ends = [*(section.character for section in self.sections[1:]), self.characters]
+        piece = self.text[self.sections[index].character : ends[index]]
+        return inner(piece.partition("\n")[2].removesuffix(GAP))
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The first difference of two prefixes.
+
+    Attributes:
+        what: ``changed``: the section's text is another; ``came`` and ``went``; ``moved``: the same text
+            under another name or at another place. Of a catalog it is said of the entry.
+        layer: 1 to 7; 0 where the prefixes are known by hashes of another form.
+        name: The layer's name.
+        label: The section, on the side on which it is, the later one first.
+        source: Its file; of a catalog the file of the entry. Empty where there is none.
+        line: 1-based line of ``source`` on which the difference is, or, where lines went from the end, was;
+            0 where it is unknown.
+        character: Offset of the first character that differs; where a text is gone, of the section.
+        byte: Likewise in bytes of UTF-8.
+        before: The first line that differs, as it was; empty where there was none, or it is unknown.
+        after: The same line as it is.
+        usable: Tokens of the prefix that a cache can still serve: up to the last boundary that both have
+            before the difference.
+        lost: Tokens behind that boundary that were in the cache and have to be sent anew: those of the
+            shorter of the two prefixes.
+        exact: Whether both texts were there to look at.
+    """
+
+    what: BreakKind
+    layer: int
+    name: str
+    label: str
+    source: str
+    line: int
+    character: int
+    byte: int
+    before: str
+    after: str
+    usable: int
+    lost: int
+    exact: bool
+
+
+def compare(before: Prefix, after: Prefix) -> Break | None:
+    """What broke the prefix; ``None`` when it is the same to the byte.
+
+    Args:
+        before: The earlier one.
+        after: The later one.
+    """
+    if before.sha256 == after.sha256:
+        return None
+    index = _first_of(before.sections, after.sections)
+    character, byte, exact = _place(before, after, index)
+    usable = _usable(before, after, character)
+    lost = max(0, min(before.tokens, after.tokens) - usable)
+    what, was, is_now = _kind(before.sections, after.sections, index)
+    section = is_now or was
+    if section is None:
+        return Break("changed", 0, "", "", "", 0, character, byte, "", "", usable, lost, exact)
+    lines = (
+        _own_text(before, was) if was else "",
+        _own_text(after, is_now) if is_now else "",
+    )
+    source = section.source
+    if what == "moved" and was and is_now:
+        number, one, other = 0, was.label, is_now.label
+    else:
+        number, one, other = _first_line(*lines)
+    if not source and section.label.startswith(CATALOG):
+        what, source, one, other = _entry(what, *lines, number)
+        line = 0
+    else:
+        is_known = section.first is not None and (exact or what != "changed")
+        line = (section.first or 0) + number if is_known else 0
+    return Break(
+        what,
+        section.layer,
+        LAYERS[section.layer],
+        section.label,
+        source,
+        line,
+        character,
+        byte,
+        one,
+        other,
+        usable,
+        lost,
+        exact,
+    )
+
+
+def section_ends(compiled: Compiled) -> list[int]:
+    """Where each section of the stable layers ends in the prompt, its marker and the gap included."""
+    ends: list[int] = []
+    at = 0
+    for section in compiled.sections:
+        marker = compiled.text.find("\n", at, compiled.stable_prefix_length)
+        if section.layer > LAST_STABLE_LAYER or marker < 0:
+            break
+        at = marker + 1 + len(section.text) + len(GAP)
+        ends.append(at)
+    return ends
+
+
+def inner(text: str) -> str:
+    """A section's text without the tags of its block, which its file does not hold."""
+    opening, closing = KNOWLEDGE
+    if text.startswith(opening) and text.endswith(closing):
+        return text[len(opening) : -len(closing)]
+    return text
+
+
+def encoded(text: str) -> bytes:
+    """A text as it is sent."""
+    return text.encode("utf-8", "replace")
+
+
+def hash_of(text: str) -> str:
+    """sha256 of a text as it is sent, in hexadecimal."""
+    return sha256(encoded(text)).hexdigest()
+
+
+def first_difference(one: bytes, other: bytes) -> int:
+    """The offset of the first byte that differs; the length of the shorter where it begins the longer."""
+    same, differs = 0, min(len(one), len(other))
+    # Halving finds the place in a few comparisons that run at the speed of memory.
+    while same < differs:
+        middle = (same + differs + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            differs = middle - 1
+    return same
+
+
+def _first_of(before: Sequence[PrefixSection], after: Sequence[PrefixSection]) -> int:
+    """The index of the first section that is not the same on both sides."""
+    for index, (one, other) in enumerate(zip(before, after, strict=False)):
+        if one.same != other.same:
+            return index
+    return min(len(before), len(after))
+
+
+def _place(before: Prefix, after: Prefix, index: int) -> tuple[int, int, bool]:
+    """The first difference in characters and bytes, and whether it is more than the section's start."""
+    if before.text is not None and after.text is not None:
+        one = encoded(before.text)
+        byte = first_difference(one, encoded(after.text))
+        # Two characters may begin with the same bytes: the broken one is not counted.
+        return len(one[:byte].decode("utf-8", "ignore")), byte, True
+    for prefix in (before, after):
+        if index < len(prefix.sections):
+            return prefix.sections[index].character, prefix.sections[index].byte, False
+    return after.characters, after.bytes, False
+
+
+def _usable(before: Prefix, after: Prefix, character: int) -> int:
+    """Tokens up to the last boundary that both have at or before a place."""
+    common = {boundary.character for boundary in after.boundaries}
+    reached = (each for each in before.boundaries if each.character <= character)
+    return max((each.tokens for each in reached if each.character in common), default=0)
+
+
+def _kind(
+    before: Sequence[PrefixSection], after: Sequence[PrefixSection], index: int
+) -> tuple[BreakKind, PrefixSection | None, PrefixSection | None]:
+    """What happened at the first difference: the section before it and after it, as far as there is one."""
+    was = before[index] if index < len(before) else None
+    now = after[index] if index < len(after) else None
+    if was is None or now is None:
+        return "went" if now is None else "came", was, now
+    if _name(was) == _name(now):
+        return "changed", was, now
+    old, new = {_name(each): each for each in before}, {_name(each): each for each in after}
+    gone = [each for name, each in old.items() if name not in new]
+    if _name(now) in old:
+        if _name(was) in new:
+            return "moved", old[_name(now)], now
+        renamed = next((each for name, each in new.items() if name not in old and _twins(each, was)), None)
+        return ("moved", was, renamed) if renamed else ("went", was, None)
+    twin = next((each for each in gone if _twins(each, now)), None)
+    if twin is not None:
+        return "moved", twin, now
+    if _name(was) not in new and was.layer <= now.layer:
+        return "went", was, None
+    return "came", None, now
+
+
+def _name(section: PrefixSection) -> tuple[int, str, str]:
+    return section.layer, section.label, section.source
+
+
+def _twins(one: PrefixSection, other: PrefixSection) -> bool:
+    return (one.layer, one.sha256) == (other.layer, other.sha256)
+
+
+def _own_text(prefix: Prefix, section: PrefixSection) -> str:
+    return prefix.text_of(prefix.sections.index(section)) or ""
+
+
+def _first_line(before: str, after: str) -> tuple[int, str, str]:
+    """The first line that differs: its number from 0, as it was, and as it is."""
+    old, new = before.split("\n") if before else [], after.split("\n") if after else []
+    number = next(
+        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]),
+        min(len(old), len(new)),
+    )
+    return (
+        number,
+        old[number] if number < len(old) else "",
+        new[number] if number < len(new) else "",
+    )
+
+
+def _entry(what: BreakKind, before: str, after: str, number: int) -> tuple[BreakKind, str, str, str]:
+    """What happened to an entry of a catalog, its file, and its line as it was and as it is."""
+    old, new = (_entries(text) for text in (before, after))
+    if not old or not new:
+        entries = new or old
+        path = next(iter(entries), "")
+        return what, path, old.get(path, ""), new.get(path, "")
+    was, now = (
+        _entry_path(lines[number]) if number < len(lines) else ""
+        for lines in (before.split("\n"), after.split("\n"))
+    )
+    if now and now not in old:
+        return "came", now, "", new[now]
+    if was and was not in new:
+        return "went", was, old[was], ""
+    path = now or was
+    return what, path, old.get(path, ""), new.get(path, "")
+
+
+def _entries(catalog: str) -> dict[str, str]:
+    """The lines of a catalog by the file that each names."""
+    named = ((_entry_path(line), line) for line in catalog.split("\n"))
+    return {path: line for path, line in named if path}
+
+
+def _entry_path(line: str) -> str:
+    if not (line.startswith("- ") and line.endswith(")")):
+        return ""
+    at = max(line.rfind(shelf) for shelf in _SHELVES)
+    return line[at + 2 : -1] if at >= 0 else ""

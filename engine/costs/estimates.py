@@ -1,0 +1,201 @@
+"""What a memory costs at today's prices: the jobs of spec 12 with the tokens that it gives them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from engine.costs.model import CostRecord, Totals
+from engine.providers.chat import Usage
+from engine.providers.pricing import ALIASES
+
+if TYPE_CHECKING:
+    from engine.providers.pricing import PriceTable
+
+SESSIONS = (5, 15, 30)
+"""Sessions a day: light, medium and heavy use."""
+SMALL, LARGE, EMBEDDING = "haiku", "sonnet", "text-embedding-3-small"
+"""The models of the specification."""
+WINDOW_DAYS = 30
+"""Days of the log that what was really used is an average of."""
+
+_DAYS = 30
+_WEEKS = _DAYS / 7
+_FILES_A_SESSION, _QUERIES_A_SESSION = 10, 20
+"""As the specification has 50 files and 100 queries a day with 5 sessions."""
+_REINDEXED = 5_000_000
+
+Group = Literal["interaction", "scheduled", "extraction", "embedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something that asks a model.
+
+    Attributes:
+        group: Which table of the specification it stands in.
+        name: What it is.
+        size: Whether it asks the small model, the large one, or the one for vectors.
+        input_tokens, output_tokens: Of one call.
+        often: How often, in words.
+        is_made: Whether this version does it.
+    """
+
+    group: Group
+    name: str
+    size: Literal["small", "large", "embedding"]
+    input_tokens: int
+    output_tokens: int
+    often: str
+    is_made: bool = False
+
+
+JOBS = (
+    Job("interaction", "gate question", "small", 200, 1, "0–3 a message", is_made=True),
+    Job("interaction", "commit message", "small", 1_000, 50, "every 30 minutes"),
+    Job("interaction", "flush", "large", 2_000, 500, "every 2–4 hours", is_made=True),
+    Job("scheduled", "journal summary", "large", 4_000, 500, "daily"),
+    Job("scheduled", "MEMORY.md rollup", "large", 6_000, 2_000, "weekly"),
+    Job("scheduled", "distillation", "large", 10_000, 3_000, "monthly"),
+    Job("scheduled", "pruning", "large", 4_000, 2_000, "weekly"),
+    Job("extraction", "decisions", "small", 3_000, 200, "a session"),
+    Job("extraction", "journal", "small", 3_000, 300, "a session"),
+    Job("extraction", "lessons", "small", 3_000, 200, "a session"),
+    Job("extraction", "people", "small", 3_000, 200, "a session"),
+    Job("embedding", "file indexed", "embedding", 1_000, 0, "10 a session", is_made=True),
+    Job("embedding", "search query", "embedding", 100, 0, "20 a session", is_made=True),
+    Job("embedding", "full reindex, 5,000 files", "embedding", _REINDEXED, 0, "monthly", is_made=True),
+)
+_A_MONTH = {"daily": float(_DAYS), "weekly": _WEEKS, "monthly": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What one call for a job costs; ``None`` where the model's price is not known, US dollars."""
+
+    job: Job
+    model: str
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Monthly:
+    """What a month costs, US dollars; the gate and the flush are not in it, as in the specification.
+
+    Attributes:
+        sessions: Sessions a day.
+        total_usd: ``None`` where any part is not known.
+    """
+
+    sessions: int
+    extraction_usd: float | None
+    scheduled_usd: float | None
+    embedding_usd: float | None
+    total_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a workspace really used on an average day.
+
+    Attributes:
+        days: How many days that is the average of.
+        rows: By operation: calls, tokens and US dollars of all these days together.
+    """
+
+    days: int
+    rows: dict[str, Totals]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """What a memory costs.
+
+    Attributes:
+        as_of: How old the shipped prices are.
+        jobs: What one call for each job costs.
+        months: What a month costs.
+        used: What this workspace used; ``None`` where its log has nothing of the last days.
+    """
+
+    as_of: str
+    jobs: tuple[Estimated, ...]
+    months: tuple[Monthly, ...]
+    used: Used | None = None
+
+
+def estimate(
+    prices: PriceTable,
+    *,
+    small: str = SMALL,
+    large: str = LARGE,
+    embedding: str = EMBEDDING,
+    used: Used | None = None,
+) -> Estimates:
+    """The estimates of spec 12 at today's prices.
+
+    Args:
+        prices: Today's.
+        small: The model that is asked short questions.
+        large: The model that summarises.
+        embedding: The model that makes vectors.
+        used: What the workspace really used.
+    """
+    models = {"small": small, "large": large, "embedding": embedding}
+
+    def priced(job: Job) -> Estimated:
+        model = ALIASES.get(models[job.size], models[job.size])
+        usage = Usage(input_tokens=job.input_tokens, output_tokens=job.output_tokens)
+        return Estimated(job, model, prices.cost(model, usage))
+
+    jobs = tuple(map(priced, JOBS))
+    months = tuple(_month(jobs, sessions) for sessions in SESSIONS)
+    return Estimates(prices.as_of, jobs, months, used)
+
+
+def used_lately(records: Iterable[CostRecord], today: date) -> Used | None:
+    """What calls took of the last 30 days, today included; ``None`` where there were none.
+
+    A workspace that is younger is averaged over the days since its first call.
+    """
+    first = today - timedelta(days=WINDOW_DAYS - 1)
+    rows: dict[str, Totals] = defaultdict(Totals)
+    begun = ""
+    for record in records:
+        if first.isoformat() <= record.day <= today.isoformat():
+            rows[record.operation].add(record)
+            begun = min(begun or record.day, record.day)
+    if not rows:
+        return None
+    return Used((today - date.fromisoformat(begun)).days + 1, dict(sorted(rows.items())))
+
+
+def _month(jobs: Sequence[Estimated], sessions: int) -> Monthly:
+    of_group: dict[Group, list[Estimated]] = defaultdict(list)
+    for job in jobs:
+        of_group[job.job.group].append(job)
+    a_month = sessions * _DAYS
+    extraction = _sum((job.cost_usd, a_month) for job in of_group["extraction"])
+    scheduled = _sum((job.cost_usd, _A_MONTH[job.job.often]) for job in of_group["scheduled"])
+    indexed, query, reindex = of_group["embedding"]
+    embedding = _sum(
+        [
+            (indexed.cost_usd, a_month * _FILES_A_SESSION),
+            (query.cost_usd, a_month * _QUERIES_A_SESSION),
+            (reindex.cost_usd, 1),
+        ]
+    )
+    total = _sum([(extraction, 1), (scheduled, 1), (embedding, 1)])
+    return Monthly(sessions, extraction, scheduled, embedding, total)
+
+
+def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:
+    total = 0.0
+    for cost, times in parts:
+        if cost is None:
+            return None
+        total += cost * times
+    return total

@@ -1,0 +1,238 @@
+"""Budgets: what may be spent on a day and in a month, and whether it is.
+
+The log is the truth, since several processes spend. Of it only what was added is read. Days and months are
+those of UTC. Calls under way when a limit is reached are not called back, so it may be exceeded by these.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.activation.decision_reading import open_month
+from engine.costs.model import CostRecord, record_in
+from engine.errors import AutopoiesisError, CostLimit, DocumentError
+from engine.monthly import LOG_FOLDER, record_of
+
+if TYPE_CHECKING:
+    from engine.config import CostSettings
+    from engine.costs.log import CostLog
+    from engine.store.files import Files
+
+_TAIL = 256
+_BLOCK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is spent, and what may be.
+
+    Attributes:
+        today_usd, month_usd: Spent on this day and in this month, UTC, US dollars.
+        daily_usd, monthly_usd: The limits; 0 for none.
+        today_unpriced, month_unpriced: Calls whose price is not known, which count as nothing.
+        warning: What is to be said; empty while nothing is.
+    """
+
+    today_usd: float
+    month_usd: float
+    daily_usd: float
+    monthly_usd: float
+    today_unpriced: int
+    month_unpriced: int
+    warning: str
+
+
+@dataclass(slots=True)
+class _Spent:
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def add(self, record: CostRecord) -> None:
+        self.usd += record.cost_usd or 0.0
+        self.unpriced += record.cost_usd is None
+
+
+@dataclass(slots=True)
+class _Month:
+    """What was read of a month's file, up to ``end``, before which the bytes ``tail`` stand."""
+
+    name: str
+    end: int = 0
+    tail: bytes = b""
+    stamp: tuple[int, int] = (-1, -1)
+    days: dict[str, _Spent] = field(default_factory=dict)
+
+
+class CostGuard:
+    """Says whether a call may still be paid for. Safe to use from several threads and processes.
+
+    Args:
+        settings: Today's limits.
+        log: The cost log.
+        files: The workspace's files.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], CostSettings],
+        log: CostLog,
+        files: Files,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._settings = settings
+        self._log = log
+        self._files = files
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._month = _Month("")
+
+    def standing(self) -> Standing:
+        """What is spent now.
+
+        Raises:
+            DocumentError, PathRefused: This month's log is there and cannot be read.
+        """
+        settings = self._settings()
+        now = self._clock()
+        today, month = self._spent(f"{now:%Y-%m-%d}", f"{now:%Y-%m}")
+        pairs = (
+            ("today", today.usd, settings.daily_usd),
+            ("this month", month.usd, settings.monthly_usd),
+        )
+        said = [
+            f"{dollars(spent)} of {dollars(limit)} are spent {when}"
+            for when, spent, limit in pairs
+            if limit and spent >= limit * settings.warn_at
+        ]
+        unknown = today.unpriced if settings.daily_usd else month.unpriced if settings.monthly_usd else 0
+        if unknown:
+            calls = "1 call" if unknown == 1 else f"{unknown:,} calls"
+            said.append(f"the price of {calls} is not known and not in that" if said else _unknown(calls))
+        return Standing(
+            today_usd=today.usd,
+            month_usd=month.usd,
+            daily_usd=settings.daily_usd,
+            monthly_usd=settings.monthly_usd,
+            today_unpriced=today.unpriced,
+            month_unpriced=month.unpriced,
+            warning="; ".join(said),
+        )
+
+    def allow(self, estimate_usd: float | None = None) -> None:
+        """Does nothing while a call may be paid for. Without limits nothing is read.
+
+        Args:
+            estimate_usd: What it will cost, as far as that is known. A call that would exceed a limit is
+                refused too.
+
+        Raises:
+            CostLimit: The limit of the day or of the month is spent, or would be exceeded; or the log cannot
+                be read, so that nobody knows.
+        """
+        settings = self._settings()
+        if not settings.daily_usd and not settings.monthly_usd:
+            return
+        try:
+            standing = self.standing()
+        except AutopoiesisError as error:
+            raise CostLimit(
+                f"what was spent is not known: {error}",
+                where="costs.daily_usd" if settings.daily_usd else "costs.monthly_usd",
+                cure="make the cost log readable, or set the limit to 0",
+            ) from error
+        more = max(0.0, estimate_usd or 0.0)
+        _check("day", standing.today_usd, standing.daily_usd, more, "costs.daily_usd", "until midnight UTC")
+        _check(
+            "month",
+            standing.month_usd,
+            standing.monthly_usd,
+            more,
+            "costs.monthly_usd",
+            "for the next month, UTC",
+        )
+
+    def _spent(self, day: str, month: str) -> tuple[_Spent, _Spent]:
+        with self._guard:
+            # What waits may be written down meanwhile: seen first it counts twice at worst, never not at all.
+            waiting = self._log.waiting()
+            days = self._days(f"{LOG_FOLDER}/costs-{month}.jsonl")
+            # A call is logged in the month in which it was written down, and counts on its own day.
+            today, whole = _Spent(), _Spent()
+            for name, spent in days.items():
+                for total in (today,) * (name == day) + (whole,) * (name[:7] == month):
+                    total.usd += spent.usd
+                    total.unpriced += spent.unpriced
+        for record in waiting:
+            if record.day == day:
+                today.add(record)
+            if record.day[:7] == month:
+                whole.add(record)
+        return today, whole
+
+    def _days(self, name: str) -> dict[str, _Spent]:
+        try:
+            return self._read(name).days
+        except OSError as error:
+            raise DocumentError(
+                f"cannot be read ({error.strerror})", where=name, cure="check its permissions"
+            ) from error
+
+    def _read(self, name: str) -> _Month:
+        if self._month.name != name:
+            self._month = _Month(name)
+        try:
+            status = (self._files.workspace.root / name).stat()
+        except FileNotFoundError:
+            self._month = _Month(name)
+            return self._month
+        stamp = (status.st_size, status.st_mtime_ns)
+        if stamp == self._month.stamp:
+            return self._month
+        with os.fdopen(open_month(self._files, name), "rb", buffering=_BLOCK) as file:
+            known = self._month
+            start = known.end - len(known.tail)
+            if os.pread(file.fileno(), len(known.tail), start) != known.tail:
+                known = self._month = _Month(name)  # it is not the file that was read
+            file.seek(known.end)
+            for line in file:
+                # A line may be half written; it is read when it is whole.
+                if not line.endswith(b"\n"):
+                    break
+                known.end += len(line)
+                tree = record_of(line)
+                record = None if tree is None else record_in(tree)
+                if record is not None:
+                    known.days.setdefault(record.day, _Spent()).add(record)
+            size = min(_TAIL, known.end)
+            known.tail = os.pread(file.fileno(), size, known.end - size)
+            known.stamp = stamp
+        return self._month
+
+
+def dollars(value: float) -> str:
+    """US dollars for a sentence: two digits after the point, more where the sum is small."""
+    return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}".rstrip("0").rstrip(".")
+
+
+def _unknown(calls: str) -> str:
+    return f"the price of {calls} is not known, so the limits do not count them"
+
+
+def _check(period: str, spent: float, limit: float, more: float, where: str, rest: str) -> None:
+    if not limit:
+        return
+    if spent >= limit:
+        what = f"the budget of the {period} is spent: {dollars(spent)} of {dollars(limit)}"
+        raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")
+    if spent + more > limit:
+        what = (
+            f"this call costs about {dollars(more)}, and of the {dollars(limit)} of the {period}"
+            f" {dollars(spent)} are spent"
+        )
+        raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")

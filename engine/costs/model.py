@@ -1,0 +1,239 @@
+"""A call of a model as the cost log keeps it, and sums of calls."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from engine.providers.chat import Usage
+
+if TYPE_CHECKING:
+    from engine.monthly import Record
+
+Operation = Literal["chat", "gate", "flush", "embedding", "count", "cache"]
+"""What a call was for; ``count`` asks for the tokens of a prompt, ``cache`` makes or keeps a named cache."""
+OPERATIONS: tuple[str, ...] = get_args(Operation)
+
+Key = Literal["day", "model", "operation", "topic", "discussion"]
+"""What sums can be made by."""
+KEYS: tuple[Key, ...] = get_args(Key)
+
+UNNAMED = ""
+"""The key of calls that belong to no topic or to no discussion."""
+
+_USAGE = {
+    "input": "input_tokens",
+    "cached": "cached_tokens",
+    "written": "cache_write_tokens",
+    "written_1h": "cache_write_1h_tokens",
+    "output": "output_tokens",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CostRecord:
+    """A call.
+
+    Attributes:
+        at: When it was answered, ISO 8601, UTC.
+        provider: Who was asked, as the settings call it.
+        model: Who answered, as the service names it.
+        operation: What for.
+        topics: The topics that it was about; a gate's list call is about several, which share it evenly.
+        discussion: The session it belongs to; empty where it belongs to none.
+        usage: Tokens.
+        cost_usd: What it cost; ``None`` where that is not known.
+        price_from: Where the price came from: ``prices of 2026-11``, the person's own file, ``the service``
+            where that says itself, ``free`` for what runs on this machine; empty where there is none.
+        saved_usd: What caches saved of it at the prices of then; negative where writing them cost more.
+    """
+
+    at: str
+    provider: str
+    model: str
+    operation: Operation
+    topics: tuple[str, ...] = ()
+    discussion: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    price_from: str = ""
+    saved_usd: float = 0.0
+
+    @property
+    def day(self) -> str:
+        """Its day, UTC, as ``2026-06-12``."""
+        return self.at[:10]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Sums of calls.
+
+    Attributes:
+        calls: How many. A call about several topics is one of each of them.
+        input_tokens, cached_tokens, cache_write_tokens, output_tokens: As ``Usage``.
+        cost_usd: Of the calls whose price is known, US dollars.
+        unpriced: Calls whose price is not known; they are not in ``cost_usd``.
+        saved_usd: What caches saved, less what writing them cost more.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    saved_usd: float = 0.0
+
+    @property
+    def cached_share(self) -> float | None:
+        """Share of the tokens sent that were read from a cache; ``None`` where none was sent."""
+        return self.cached_tokens / self.input_tokens if self.input_tokens else None
+
+    def add(self, record: CostRecord, part: int = 0, parts: int = 1) -> None:
+        """Adds a call, or one of ``parts`` even parts of it; whole tokens that are left go to the first."""
+
+        def share(tokens: int) -> int:
+            return tokens // parts + (part < tokens % parts)
+
+        usage = record.usage
+        self.calls += 1
+        self.input_tokens += share(usage.input_tokens)
+        self.cached_tokens += share(usage.cached_tokens)
+        self.cache_write_tokens += share(usage.cache_write_tokens)
+        self.output_tokens += share(usage.output_tokens)
+        self.cost_usd += (record.cost_usd or 0.0) / parts
+        self.unpriced += record.cost_usd is None
+        self.saved_usd += record.saved_usd / parts
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What calls have cost, by one key.
+
+    Attributes:
+        by: The key.
+        rows: Sums by value of the key: days in order, everything else the dearest first.
+        total: Of all calls, each counted once.
+        unpriced: Models whose price is not known, by how many calls they answered.
+    """
+
+    by: Key
+    rows: dict[str, Totals]
+    total: Totals
+    unpriced: dict[str, int] = field(default_factory=dict)
+
+
+def sums(records: Iterable[CostRecord], by: Key) -> Sums:
+    """Adds calls up by a key."""
+    rows: dict[str, Totals] = defaultdict(Totals)
+    total = Totals()
+    unpriced: dict[str, int] = defaultdict(int)
+    for record in records:
+        total.add(record)
+        keys = keys_of(record, by)
+        for part, key in enumerate(keys):
+            rows[key].add(record, part, len(keys))
+        if record.cost_usd is None:
+            unpriced[record.model or record.provider] += 1
+    if by == "day":
+        order = sorted(rows)
+    else:
+        order = sorted(rows, key=lambda key: (-rows[key].cost_usd, -rows[key].input_tokens, key))
+    return Sums(by, {key: rows[key] for key in order}, total, dict(sorted(unpriced.items())))
+
+
+def keys_of(record: CostRecord, by: Key) -> tuple[str, ...]:
+    """The values of a key that a call counts for."""
+    match by:
+        case "topic":
+            return record.topics or (UNNAMED,)
+        case "day":
+            return (record.day,)
+        case "model":
+            return (record.model,)
+        case "operation":
+            return (record.operation,)
+        case "discussion":
+            return (record.discussion,)
+
+
+def line_of(record: CostRecord) -> Record:
+    """A call as its line in the log says it; what is empty is left out."""
+    tokens = {short: getattr(record.usage, name) for short, name in _USAGE.items()}
+    line: dict[str, Any] = {
+        "at": record.at,
+        "provider": record.provider,
+        "model": record.model,
+        "operation": record.operation,
+        "topics": list(record.topics),
+        "discussion": record.discussion,
+        "tokens": {short: count for short, count in tokens.items() if count},
+    }
+    line = {name: value for name, value in line.items() if value or name == "provider"}
+    line["usd"] = record.cost_usd
+    if record.price_from:
+        line["price_from"] = record.price_from
+    if record.saved_usd:
+        line["saved_usd"] = record.saved_usd
+    return line
+
+
+def record_in(line: Record) -> CostRecord | None:
+    """The call that a line of the log holds; ``None`` where it holds none."""
+    try:
+        tokens = line.get("tokens", {})
+        usage = Usage(**{name: _count(tokens.get(short, 0)) for short, name in _USAGE.items()})
+        if line["operation"] not in OPERATIONS:
+            return None
+        cost = line["usd"]
+        return CostRecord(
+            at=_day(line["at"]),
+            provider=_text(line["provider"]),
+            model=_text(line.get("model", "")),
+            operation=line["operation"],
+            topics=tuple(map(_text, line.get("topics", ()))),
+            discussion=_text(line.get("discussion", "")),
+            usage=usage,
+            cost_usd=None if cost is None else _dollars(cost, least=0.0),
+            price_from=_text(line.get("price_from", "")),
+            saved_usd=_dollars(line.get("saved_usd", 0.0)),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def records_in(lines: Iterable[Record]) -> Iterator[CostRecord]:
+    """The calls that lines of the log hold; others are passed over."""
+    return (record for record in map(record_in, lines) if record is not None)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _day(value: object) -> str:
+    text = _text(value)
+    date.fromisoformat(text[:10])
+    return text
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise ValueError(value)
+    return value
+
+
+def _dollars(value: object, least: float = -math.inf) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(value)
+    if value < least:
+        raise ValueError(value)
+    return float(value)

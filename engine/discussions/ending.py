@@ -1,0 +1,77 @@
+"""A person gives a cache up: it counts no more, and the service ends its copy where that has a name."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.discussions.named import ASIDE_S
+from engine.errors import AutopoiesisError
+from engine.providers.caches import NamedCaches
+
+if TYPE_CHECKING:
+    from engine.discussions.caches import DiscussionCaches
+    from engine.discussions.state import DiscussionCacheState
+    from engine.providers.chat import ChatProvider
+
+
+class Ending:
+    """Ends caches by hand.
+
+    Args:
+        caches: The states.
+        provider: Makes the provider that holds a cache, by its name and model.
+    """
+
+    def __init__(self, caches: DiscussionCaches, provider: Callable[[str, str], ChatProvider]) -> None:
+        self._caches = caches
+        self._provider = provider
+
+    def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
+        """Gives a discussion's cache up; the next call begins another one.
+
+        Raises:
+            TranscriptError: That is no session's id.
+        """
+        before = self._caches.get(discussion_id)
+        after = self._caches.invalidate(discussion_id, why, by_hand=True)
+        return self._ended(before, after)
+
+    def disable(self, discussion_id: str) -> DiscussionCacheState:
+        """Asks for no caches in a discussion any more.
+
+        Raises:
+            TranscriptError: That is no session's id.
+        """
+        before = self._caches.get(discussion_id)
+        return self._ended(before, self._caches.set_enabled(discussion_id, False))
+
+    def enable(self, discussion_id: str) -> DiscussionCacheState:
+        """Asks for caches in a discussion again.
+
+        Raises:
+            TranscriptError: That is no session's id.
+        """
+        return self._caches.set_enabled(discussion_id, True)
+
+    def _ended(self, before: DiscussionCacheState, after: DiscussionCacheState) -> DiscussionCacheState:
+        if not before.cached_content:
+            return after
+        trouble = ""
+        try:
+            service = self._provider(before.provider, before.model)
+            if isinstance(service, NamedCaches):
+                asyncio.run(_delete(service, before.cached_content))
+        except AutopoiesisError as error:
+            trouble = f"{after.why}; the service's copy stays until it expires: {error}"
+        return self._caches.forget_name(after.discussion_id, before.cached_content, trouble)
+
+
+async def _delete(service: NamedCaches, name: str) -> None:
+    try:
+        await service.delete_cache(name, timeout=ASIDE_S)
+    finally:
+        with contextlib.suppress(Exception):
+            await service.aclose()  # type: ignore[attr-defined]  # every provider has one

@@ -1,0 +1,1 @@
+"""How agents and other programs reach an engine."""

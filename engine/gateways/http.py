@@ -1,0 +1,205 @@
+"""The hook API (``cache-friendly-context.md`` 5): what a program on this machine may ask of an engine.
+
+GET  /api/cache                     the cache states of all discussions
+GET  /api/cache/{id}                one of them
+POST /api/cache/{id}/invalidate     gives it up
+POST /api/cache/{id}/disable        asks for no caches in the discussion any more
+POST /api/cache/{id}/enable         asks for them again
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from engine.discussions.caches import tree_of
+from engine.errors import AutopoiesisError, GatewayFailed, TranscriptError
+from engine.gateways.guard import Guard, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    import uvicorn
+
+    from engine.discussions.caches import DiscussionCaches
+    from engine.discussions.ending import Ending
+    from engine.discussions.state import DiscussionCacheState
+
+HOST = "127.0.0.1"
+PORT = 8765
+BY_HAND = "given up through the hook API"
+
+
+class Served(Protocol):
+    """What the API needs of an engine."""
+
+    clock: Callable[[], datetime]
+
+    @property
+    def caches(self) -> DiscussionCaches: ...
+
+    @property
+    def cache_ending(self) -> Ending: ...
+
+
+def application(engine: Served, *, token: str, port: int) -> Starlette:
+    """The API as an ASGI application.
+
+    Args:
+        engine: Whose caches.
+        token: What requests have to carry.
+        port: The port under which it is asked, which belongs to its name.
+    """
+    api = _CacheApi(engine)
+    routes = [
+        Route("/api/cache", api.all, methods=["GET"]),
+        Route("/api/cache/{discussion}", api.one, methods=["GET"]),
+        Route("/api/cache/{discussion}/invalidate", api.invalidate, methods=["POST"]),
+        Route("/api/cache/{discussion}/disable", api.disable, methods=["POST"]),
+        Route("/api/cache/{discussion}/enable", api.enable, methods=["POST"]),
+    ]
+    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, token=token, hosts=hosts)],
+        exception_handlers={HTTPException: _not_there, AutopoiesisError: _failed},
+    )
+
+
+class _CacheApi:
+    """One method for each way to ask. The engine's work is done in threads: it locks and syncs files."""
+
+    def __init__(self, engine: Served) -> None:
+        self._engine = engine
+        self._ending = engine.cache_ending
+
+    async def all(self, _request: Request) -> Response:
+        states = await run_in_threadpool(self._engine.caches.all)
+        return _answer({"discussions": [self._tree(state) for state in states]})
+
+    async def one(self, request: Request) -> Response:
+        name = request.path_params["discussion"]
+        states = await run_in_threadpool(self._engine.caches.all)
+        found = next((state for state in states if state.discussion_id == name), None)
+        if found is None:
+            return refused(404, "no such discussion has been sent", "see GET /api/cache")
+        return _answer(self._tree(found))
+
+    async def invalidate(self, request: Request) -> Response:
+        return await self._change(request, lambda name: self._ending.invalidate(name, BY_HAND))
+
+    async def disable(self, request: Request) -> Response:
+        return await self._change(request, self._ending.disable)
+
+    async def enable(self, request: Request) -> Response:
+        return await self._change(request, self._ending.enable)
+
+    async def _change(self, request: Request, change: Callable[[str], DiscussionCacheState]) -> Response:
+        state = await run_in_threadpool(change, request.path_params["discussion"])
+        return _answer(self._tree(state))
+
+    def _tree(self, state: DiscussionCacheState) -> dict[str, Any]:
+        return tree_of(state, self._engine.clock())
+
+
+def _answer(tree: object) -> Response:
+    return JSONResponse(tree, headers={"Cache-Control": "no-store"})
+
+
+async def _not_there(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    said = {404: "there is nothing here", 405: "that is not how to ask"}
+    return refused(status, said.get(status, "refused"))
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, AutopoiesisError):
+        return refused(500, "failed")
+    return refused(400 if isinstance(error, TranscriptError) else 500, error.what, error.cure)
+
+
+class HookServer:
+    """Serves the API until it is stopped.
+
+    Args:
+        engine: Whose caches.
+        token: What requests have to carry.
+        host: Where to listen; only this machine's own names.
+        port: Likewise; 0 for any that is free.
+
+    Raises:
+        GatewayFailed: The port is taken, or the host is not this machine.
+    """
+
+    def __init__(self, engine: Served, token: str, *, host: str = HOST, port: int = PORT) -> None:
+        import uvicorn  # noqa: PLC0415 — 100 ms
+
+        self._socket = _listening(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        self._server: uvicorn.Server = uvicorn.Server(
+            uvicorn.Config(
+                application(engine, token=token, port=self.port),
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_keep_alive=5,
+                limit_concurrency=64,
+                timeout_graceful_shutdown=2,
+            )
+        )
+
+    @property
+    def address(self) -> str:
+        """Where it is asked."""
+        return f"http://{HOST}:{self.port}"
+
+    def serve(self) -> None:
+        """Answers until the program is interrupted or ``stop`` is called."""
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Ends it, from any thread."""
+        self._server.should_exit = True
+
+    @contextmanager
+    def running(self) -> Iterator[HookServer]:
+        """Answers in a thread meanwhile."""
+        thread = threading.Thread(target=self.serve, name=f"autopoiesis-hooks:{self.port}", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.stop()
+            thread.join(timeout=10)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens on this machine alone."""
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        raise GatewayFailed("only this machine may ask", where=f"--host {host}", cure=f"use {HOST}")
+    family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+    # With the protocol named, small answers are sent at once; else each waits 40 ms for more.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+        found.listen(128)
+    except OSError as error:
+        found.close()
+        raise GatewayFailed(
+            f"cannot listen: {error.strerror}", where=f"{host}:{port}", cure="use another --port"
+        ) from error
+    return found

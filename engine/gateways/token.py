@@ -1,0 +1,70 @@
+"""The token of the hook API: from the environment, or kept in a file that only its owner reads."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from engine.errors import GatewayFailed
+
+VARIABLE = "AUTOPOIESIS_HOOK_TOKEN"
+NAME = "hook-token"
+LEAST = 16
+"""Characters that a token has at least."""
+
+
+def hook_token(folder: Path) -> tuple[str, str]:
+    """The token, and where it comes from.
+
+    Args:
+        folder: The person's settings folder; the file is made there when there is none.
+
+    Raises:
+        GatewayFailed: The token is too short, others can read the file, or it cannot be made.
+    """
+    token = os.environ.get(VARIABLE, "").strip()
+    if token:
+        return _long_enough(token, f"${VARIABLE}"), f"${VARIABLE}"
+    path = folder / NAME
+    try:
+        token = _kept(path) or _made(path)
+    except OSError as error:
+        raise GatewayFailed(
+            f"cannot be read or made: {error.strerror}", where=str(path), cure=f"set {VARIABLE}"
+        ) from error
+    return _long_enough(token, str(path)), str(path)
+
+
+def _kept(path: Path) -> str:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return ""
+    with os.fdopen(handle, encoding="utf-8", errors="replace") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not stat.S_ISREG(mode) or stat.S_IMODE(mode) & 0o077:
+            raise GatewayFailed("others can read the token", where=str(path), cure=f"run: chmod 600 {path}")
+        return file.read(4096).strip()
+
+
+def _made(path: Path) -> str:
+    token = secrets.token_urlsafe(32)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{token}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return token
+
+
+def _long_enough(token: str, where: str) -> str:
+    if len(token) < LEAST or not token.isascii() or not token.isprintable() or " " in token:
+        raise GatewayFailed(
+            f"a token has at least {LEAST} characters of ASCII, without spaces",
+            where=where,
+            cure="use another",
+        )
+    return token

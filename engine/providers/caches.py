@@ -1,0 +1,56 @@
+"""Caches that a service keeps under a name of their own (``cache-friendly-context.md`` 3.2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from engine.errors import SendFailed
+
+
+class CacheGone(SendFailed):
+    """The cache that a request names is not there any more, or not for this model: make it anew."""
+
+
+class StoredCache(NamedTuple):
+    """A cache as the service tells of it.
+
+    Attributes:
+        name: What requests call it, ``ChatRequest.cached_content``.
+        expires_at: When it goes, UTC.
+        tokens: What it holds; 0 where the service does not say.
+    """
+
+    name: str
+    expires_at: datetime
+    tokens: int
+
+
+@runtime_checkable
+class NamedCaches(Protocol):
+    """A ``ChatProvider`` whose service keeps caches under names; storage is charged while they stay."""
+
+    async def create_cache(self, prefix: str, ttl_s: int, *, timeout: float) -> StoredCache:
+        """Stores a prefix for ``ttl_s`` seconds.
+
+        Raises:
+            SendFailed: It was not stored.
+        """
+        ...
+
+    async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
+        """Keeps a cache for ``ttl_s`` seconds from now on.
+
+        Raises:
+            CacheGone: It is not there any more.
+            SendFailed: The service did not answer.
+        """
+        ...
+
+    async def delete_cache(self, name: str, *, timeout: float) -> None:
+        """Ends a cache; one that is not there any more has ended.
+
+        Raises:
+            SendFailed: The service did not answer: it may still be there, until it expires.
+        """
+        ...

@@ -1,0 +1,230 @@
+"""Chats through the ``claude`` command line, which answers with the login or key it has itself.
+
+Its output is one JSON object a line: pieces of the text as events of a stream, each block of the reply once
+more as a whole, and at the end what was used. The stable prefix is its system prompt, which it keeps in
+Anthropic's cache on its own account; it stands in a file, since arguments are shown to everybody and short.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.errors import AutopoiesisError, SendFailed
+from engine.providers.base import count_of
+from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat_network import Pieces
+from engine.providers.claude_process import (
+    FLAGS,
+    WHERE,
+    WITHIN_VARIABLE,
+    CannotStart,
+    cannot_start,
+    command_for,
+    cost_told,
+    failure_text,
+    run,
+    setting_of,
+)
+from engine.providers.keys import CHAT
+from engine.providers.pricing import CHAT_MODELS
+
+OUTPUT_LIMIT = 64 * 1024 * 1024
+"""Bytes of output read; a piece of some characters takes some hundred bytes."""
+
+_PREFIX_FILE = "prefix.txt"
+_STREAM = ("--output-format", "stream-json", "--verbose", "--include-partial-messages")
+_NO_PREFIX = "You answer messages."
+"""Without a system prompt it would take its own, about tools that it does not have here."""
+
+
+class ClaudeCodeChat:
+    """Chats with a Claude model through Claude Code, as ``ChatProvider``.
+
+    The longest reply cannot be set there. Claude Code repeats what fails for a while by itself, so nothing is
+    tried twice.
+
+    Args:
+        model: A model or alias that ``claude --model`` knows; empty for the default for chats.
+    """
+
+    name = WHERE
+    address = ""
+
+    def __init__(self, model: str = "") -> None:
+        self.model = model or CHAT_MODELS[WHERE]
+
+    def __repr__(self) -> str:
+        return f"ClaudeCodeChat(model={self.model!r})"
+
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        """As ``ChatProvider.chat``."""
+        if os.environ.get(WITHIN_VARIABLE):
+            raise SendFailed(
+                "asked from within a call of claude-code",
+                where=setting_of(CHAT),
+                cure="send from outside of it",
+            )
+        command = command_for(CHAT)
+        prefix = "".join(request.prefix)
+        system = ("--system-prompt-file", _PREFIX_FILE) if prefix else ("--system-prompt", _NO_PREFIX)
+        output = _Output(on_text)
+        ended: tuple[int, bytes] | None = None
+        failed: AutopoiesisError | None = None
+        try:
+            async with asyncio.timeout(timeout):
+                ended = await run(
+                    (command, *FLAGS, *_STREAM, "--model", self.model, *system),
+                    request.rest,
+                    output.take,
+                    model_setting=CHAT.model,
+                    files={_PREFIX_FILE: prefix} if prefix else {},
+                )
+        except TimeoutError:
+            failed = SendFailed(
+                f"no answer within {timeout:.3g} s",
+                where=self.name,
+                cure=f"raise {CHAT.deadline}, or try again later",
+            )
+        except CannotStart as error:
+            failed = cannot_start(command, str(error), CHAT)
+        except _Unusable as error:
+            failed = SendFailed(error.what, where=WHERE, cure=error.cure)
+        if failed is None and ended is not None:
+            reply, failed = output.reply(*ended, model=self.model)
+            if reply is not None:
+                return reply
+        assert isinstance(failed, SendFailed)
+        failed.partial = output.pieces.text
+        raise failed
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        """As ``ChatProvider.count``: the command cannot tell."""
+        return None
+
+    async def aclose(self) -> None:
+        """Nothing stays open between chats."""
+
+
+class _Unusable(Exception):
+    """The output cannot be a reply, however it goes on."""
+
+    def __init__(self, what: str, cure: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.cure = cure
+
+
+class _Output:
+    """What the command writes, line by line."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self.pieces = Pieces(on_text)
+        self._line = bytearray()
+        self._bytes = 0
+        self._block = ""
+        self._stop_reason = ""
+        self._model = ""
+        self._result: Mapping[str, Any] | None = None
+
+    def take(self, more: bytes) -> None:
+        """Reads on.
+
+        Raises:
+            _Unusable: There is too much of it, or a part of the reply was begun anew.
+        """
+        self._bytes += len(more)
+        if self._bytes > OUTPUT_LIMIT:
+            raise _Unusable(f"wrote more than {OUTPUT_LIMIT >> 20} MiB", "check what claude is")
+        self._line += more
+        if b"\n" in more:
+            *lines, rest = bytes(self._line).split(b"\n")
+            self._line = bytearray(rest)
+            for line in lines:
+                self._read(line)
+
+    def reply(self, status: int, errors: bytes, *, model: str) -> tuple[ChatReply | None, SendFailed | None]:
+        """The reply, or why there is none."""
+        self._read(bytes(self._line))
+        self._line.clear()
+        self.pieces.end()
+        result = self._result or {}
+        said = result.get("result")
+        text = said if isinstance(said, str) else ""
+        wrong = result.get("is_error", False) is not False or str(result.get("subtype")).startswith("error")
+        if status != 0 or wrong:
+            what, cure = failure_text(status, text or errors.decode("utf-8", "replace"))
+            return None, SendFailed(what, where=WHERE, cure=cure)
+        if self._result is None:
+            what = "the reply broke off" if self.pieces.text else "the reply could not be read"
+            return None, SendFailed(what, where=WHERE, cure="update it with claude update")
+        if not self.pieces.text:
+            self.pieces.add(text)
+            self.pieces.end()
+        return (
+            ChatReply(
+                text=self.pieces.text,
+                usage=_usage(result.get("usage")),
+                model=self._model or model,
+                cut="max_tokens" in (result.get("stop_reason"), self._stop_reason),
+                cost_usd=cost_told(result.get("total_cost_usd")),
+            ),
+            None,
+        )
+
+    def _read(self, line: bytes) -> None:
+        try:
+            event = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return
+        # Lines of other kinds and forms are left to newer versions.
+        match event:
+            case {"type": "stream_event", "event": {"delta": {"type": "text_delta", "text": str(text)}}}:
+                self._block += text
+                self.pieces.add(text)
+            case {"type": "stream_event", "event": {"delta": {"stop_reason": str(reason)}}}:
+                self._stop_reason = reason
+            case {"type": "assistant", "message": {"content": list(blocks), "model": str(model)}}:
+                # Its own words about an error come as those of a model, too.
+                if model != "<synthetic>":
+                    self._model = model
+                    self._whole("".join(_text(block) for block in blocks))
+            case {"type": "result"}:
+                self._result = event
+
+    def _whole(self, text: str) -> None:
+        """A block that may have come in pieces before: what is missing is added."""
+        before, self._block = self._block, ""
+        if text and not text.startswith(before):
+            raise _Unusable("the reply broke off and was begun anew", "try again")
+        if text:
+            self.pieces.add(text[len(before) :])
+        else:
+            self._block = before
+
+
+def _text(block: object) -> str:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+    return ""
+
+
+def _usage(found: object) -> Usage:
+    usage: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    written = usage.get("cache_creation")
+    cached = count_of(usage.get("cache_read_input_tokens"))
+    stored = count_of(usage.get("cache_creation_input_tokens"))
+    hour = count_of(written.get("ephemeral_1h_input_tokens")) if isinstance(written, dict) else 0
+    return Usage(
+        input_tokens=count_of(usage.get("input_tokens")) + cached + stored,
+        cached_tokens=cached,
+        cache_write_tokens=stored,
+        cache_write_1h_tokens=min(hour, stored),
+        output_tokens=count_of(usage.get("output_tokens")),
+    )

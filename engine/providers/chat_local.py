@@ -1,0 +1,125 @@
+"""Replies without a model: the lines of the prompt that are nearest to the message, with their sources.
+
+Nothing is connected and nothing is made up. What a line has in common with the message counts the more the
+fewer lines have it; the same prompt always gets the same reply.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.search.query import STOP_WORDS, literal_terms, words
+
+LINES = 6
+"""Lines of a reply, at most."""
+
+_CHARACTERS = 300
+_NEAR = 0.4
+"""Share of the best line's weight that a line needs to stand beside it."""
+_MARKER = re.compile(r"<!-- (.*) -->")
+_PLACE = re.compile(r"§(\d+)(?:-\d+)?(?= |$) ?(.*)")
+_UNTOLD = ("system:", "identity:", "discussion", "steering", "topic:", "history:")
+"""Sections that are no memory: instructions, and what the conversation itself has said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    source: str
+    text: str
+    words: frozenset[str]
+
+
+class LocalChat:
+    """Answers from the prompt alone, as ``ChatProvider``.
+
+    Args:
+        count: Counts tokens; without it all counts are 0.
+    """
+
+    name = "local"
+    model = "local"
+    address = ""
+
+    def __init__(self, count: Callable[[str], int] | None = None) -> None:
+        self._count = count
+
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        """As ``ChatProvider.chat``; it cannot fail."""
+        prompt = "".join((*request.prefix, request.rest))
+        pieces = list(_answer(prompt))
+        for piece in pieces:
+            on_text(piece)
+        text = "".join(pieces)
+        usage = (
+            Usage() if self._count is None else Usage(self._count(prompt), output_tokens=self._count(text))
+        )
+        return ChatReply(text, usage, self.model)
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        """As ``ChatProvider.count``."""
+        return None if self._count is None else self._count("".join((*request.prefix, request.rest)))
+
+    async def aclose(self) -> None:
+        """Nothing is ever open."""
+
+
+def _answer(prompt: str) -> Iterator[str]:
+    context, _, message = prompt.rpartition("<!-- message -->\n")
+    found = _nearest(list(_lines(context)), message)
+    if not found:
+        yield "No model was asked (chat.provider: local), and nothing in the prompt is near to the message."
+        return
+    yield "No model was asked (chat.provider: local); these lines of the prompt are nearest to the message:\n"
+    for line in found:
+        yield f"\n- {line.source} — {line.text}"
+
+
+def _nearest(lines: list[_Line], message: str) -> list[_Line]:
+    terms = frozenset(literal_terms(message)) - STOP_WORDS
+    common = Counter(word for line in lines for word in line.words & terms)
+    weights = {word: math.log1p(len(lines) / count) for word, count in common.items()}
+    scored = [
+        (math.fsum(weights[word] for word in sorted(line.words & terms)), place, line)
+        for place, line in enumerate(lines)
+    ]
+    scored.sort(key=lambda each: (-each[0], each[1]))
+    best = scored[0][0] if scored else 0.0
+    near = [line for score, _, line in scored if score and score >= _NEAR * best]
+    return list({(line.source, line.text): line for line in near}.values())[:LINES]
+
+
+def _lines(context: str) -> Iterator[_Line]:
+    """The lines of the sections that are memory; each with its file, and its line where that is known."""
+    source, place = "", ""
+    within = False
+    for text in context.split("\n"):
+        if text in ("{rag-context}", "{/rag-context}"):
+            within, source, place = text == "{rag-context}", "", ""
+        elif marker := _MARKER.fullmatch(text):
+            source, place = _source(marker[1], within), ""
+        elif within and (mark := _PLACE.fullmatch(text)):
+            place = f":{mark[1]}"
+            if mark[2]:
+                yield from _line(source, place, mark[2])
+        else:
+            yield from _line(source, place, text)
+
+
+def _source(label: str, within: bool) -> str:
+    if within:
+        return label.partition(" · ")[0]
+    return "" if label.startswith(_UNTOLD) else label.partition(":")[2] or label
+
+
+def _line(source: str, place: str, text: str) -> Iterator[_Line]:
+    text = text.strip()
+    if source and text and text not in ("{knowledge}", "{/knowledge}"):
+        shown = text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 1]}…"
+        yield _Line(source + place, shown.removeprefix("- "), frozenset(words(text)))

@@ -1,0 +1,155 @@
+"""The prefixes of the prompts that were really used (design 2), and what became of them from turn to turn.
+
+``logs/prefixes-YYYY-MM.jsonl`` holds a record for each: hashes and sizes, no text. The texts used last lie in
+``scratch/prefixes`` under their hashes, so that a break can be shown by its line; where a text is gone, the
+section is still named by its hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.context.stability import Prefix, encoded, hash_of
+from engine.errors import AutopoiesisError
+from engine.monthly import MonthlyLog
+from engine.stability.misses import Misses, misses
+from engine.stability.places import first_line
+from engine.stability.record import PrefixUse, record_of, use_of
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.store.files import Files
+
+KIND = "prefixes"
+FOLDER = "scratch/prefixes"
+KEPT_TEXTS = 24
+"""Texts that are kept: those used last."""
+
+_TEXT_LIMIT = 16 * 1024 * 1024
+_MONTHS = 2
+"""Files of the log that are looked at; older prefixes are of no use to anybody."""
+_NAME = re.compile(r"([0-9a-f]{64})\.txt")
+
+
+class PrefixLog:
+    """Writes and reads the log of prefixes. Safe to use from several threads and processes.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+        on_problem: Told when a prefix could not be recorded.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        clock: Callable[[], datetime],
+        on_problem: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self._files = files
+        self._clock = clock
+        self._on_problem = on_problem
+        self._months = MonthlyLog(files, KIND, clock)
+
+    def prefix_of(self, compiled: Compiled) -> Prefix:
+        """The prefix of a prompt that was compiled just now, with the lines of its files."""
+        return Prefix.of(compiled, first_line=lambda section: first_line(section, self._files.read))
+
+    def note(self, compiled: Compiled, discussion: str = "", at: datetime | None = None) -> Prefix | None:
+        """Records the prefix of a prompt that is being used.
+
+        Args:
+            compiled: The prompt.
+            discussion: Its session; empty where there is none.
+            at: When it is used, UTC; now when left out.
+
+        Returns:
+            The prefix; ``None`` when it could not be recorded, which is told but keeps nobody from the
+            prompt.
+        """
+        prefix = self.prefix_of(compiled)
+        use = PrefixUse(self._clock() if at is None else at, discussion, prefix)
+        try:
+            self._months.append(record_of(use))
+            self._keep(prefix)
+        except AutopoiesisError as error:
+            self._on_problem(f"the stable prefix was not recorded: {error}")
+            return None
+        return prefix
+
+    def last(self, count: int | None = None, discussion: str | None = None) -> tuple[PrefixUse, ...]:
+        """The prefixes used last, oldest first, with their texts where these are kept.
+
+        Args:
+            count: How many at most; all of this month and the one before when left out.
+            discussion: Only those of one session; empty for the prompts that named none.
+        """
+        found: list[PrefixUse] = []
+        for use in self._backwards():
+            if count is not None and len(found) >= count:
+                break
+            if discussion is None or use.discussion == discussion:
+                found.append(use)
+        known: dict[str, str | None] = {}
+        for use in found:
+            name = use.prefix.sha256
+            if name not in known:
+                known[name] = self._text(name)
+        return tuple(use.with_text(known[use.prefix.sha256]) for use in reversed(found))
+
+    def misses(self, ttl_s: float, dollars: Callable[[int], float | None] | None = None) -> Misses:
+        """What broken prefixes have cost in this month and the one before.
+
+        Args:
+            ttl_s: How long a cache stays after its last use, seconds.
+            dollars: What so many tokens cost that were sent again instead of read from a cache.
+        """
+        return misses(reversed(list(self._backwards())), ttl_s, dollars)
+
+    def _backwards(self) -> Iterator[PrefixUse]:
+        for record in self._months.backwards(months=_MONTHS):
+            use = use_of(record)
+            if use is not None:
+                yield use
+
+    def _keep(self, prefix: Prefix) -> None:
+        """Keeps a text, and no more than those used last."""
+        if prefix.text is None or not self._files.create(_path(prefix.sha256), encoded(prefix.text)):
+            return
+        there = self._kept()
+        if len(there) <= KEPT_TEXTS:
+            return
+        used: dict[str, None] = {}
+        for use in self._backwards():
+            used[use.prefix.sha256] = None
+            if len(used) >= KEPT_TEXTS:
+                break
+        for name in sorted(there - used.keys()):
+            # Another process may have removed it meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                self._files.remove(_path(name))
+
+    def _kept(self) -> set[str]:
+        folder = self._files.workspace.root / FOLDER
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except OSError:
+            return set()
+        return {match.group(1) for match in map(_NAME.fullmatch, names) if match}
+
+    def _text(self, name: str) -> str | None:
+        if not _NAME.fullmatch(f"{name}.txt"):
+            return None
+        try:
+            text = self._files.read(_path(name), limit=_TEXT_LIMIT).decode("utf-8", "replace")
+        except (AutopoiesisError, OSError):
+            return None
+        return text if hash_of(text) == name else None
+
+
+def _path(name: str) -> str:
+    return f"{FOLDER}/{name}.txt"

@@ -1,0 +1,122 @@
+"""A prefix that was used, as the log keeps it: hashes and sizes, no text (design 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from engine.context.compiled import LAST_STABLE_LAYER
+from engine.context.stability import Boundary, Prefix, PrefixSection
+from engine.conversations import moment
+
+if TYPE_CHECKING:
+    from engine.monthly import Record
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixUse:
+    """A prefix and when it was used.
+
+    Attributes:
+        at: UTC.
+        discussion: Its session; empty where none was named.
+        prefix: The prefix, with its text only where that is still kept.
+    """
+
+    at: datetime
+    discussion: str
+    prefix: Prefix
+
+    def with_text(self, text: str | None) -> PrefixUse:
+        """The same with the prefix's text."""
+        return replace(self, prefix=replace(self.prefix, text=text))
+
+
+def record_of(use: PrefixUse) -> Record:
+    """The record of a prefix that is being used."""
+    prefix = use.prefix
+    return {
+        "at": use.at.isoformat(),
+        "discussion": use.discussion,
+        "sha256": prefix.sha256,
+        "characters": prefix.characters,
+        "bytes": prefix.bytes,
+        "tokens": prefix.tokens,
+        "boundaries": [[each.character, each.tokens] for each in prefix.boundaries],
+        "sections": [
+            {
+                "label": section.label,
+                "layer": section.layer,
+                "source": section.source,
+                "lines": section.lines,
+                "tokens": section.tokens,
+                "sha256": section.sha256,
+                "first": section.first,
+                "character": section.character,
+                "byte": section.byte,
+            }
+            for section in prefix.sections
+        ],
+    }
+
+
+def use_of(record: Record) -> PrefixUse | None:
+    """What a record holds; ``None`` when it is of another form."""
+    try:
+        at = moment(_text(record["at"]))
+        if at is None:
+            return None
+        return PrefixUse(
+            at=at,
+            discussion=_text(record["discussion"]),
+            prefix=Prefix(
+                text=None,
+                sha256=_text(record["sha256"]),
+                characters=_whole(record["characters"]),
+                bytes=_whole(record["bytes"]),
+                tokens=_whole(record["tokens"]),
+                sections=tuple(map(_section, _list(record["sections"]))),
+                boundaries=tuple(
+                    Boundary(_whole(character), _whole(tokens))
+                    for character, tokens in _list(record["boundaries"])
+                ),
+            ),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _section(record: dict[str, Any]) -> PrefixSection:
+    layer = _whole(record["layer"])
+    if not 1 <= layer <= LAST_STABLE_LAYER:
+        raise ValueError("no layer of the prefix")
+    return PrefixSection(
+        label=_text(record["label"]),
+        layer=layer,
+        source=_text(record["source"]),
+        lines=_text(record["lines"]),
+        tokens=_whole(record["tokens"]),
+        sha256=_text(record["sha256"]),
+        first=None if record["first"] is None else _whole(record["first"]),
+        character=_whole(record["character"]),
+        byte=_whole(record["byte"]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("no number")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return value

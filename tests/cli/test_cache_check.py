@@ -1,0 +1,166 @@
+"""``cache check``: the prefix twice, the turns that were recorded, and what broke them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.context.compiled import Compiled
+from engine.engine import Engine
+from engine.transcripts.capture import ConversationCapture
+from tests.cli.conftest import Command
+from tui.cli import cache_check
+
+MEMORY = "knowledge/memory/MEMORY.md"
+USER = "knowledge/identity/USER.md"
+SESSION = "ses_check001"
+
+
+def edit(sample: Path, path: str, before: str, after: str) -> int:
+    """Changes the first line that holds a text; gives its number."""
+    file = sample / path
+    text = file.read_text()
+    file.write_text(text.replace(before, after, 1))
+    return text[: text.index(before)].count("\n") + 1
+
+
+@pytest.fixture
+def turns(sample: Path) -> int:
+    """Three turns of a session, an edit before the last of them; gives the line that was edited."""
+    with Engine.open(sample) as engine:
+        agent = ConversationCapture(engine.files, clock=engine.clock)
+        agent.start(SESSION, title="Odile")
+        for text in ("What did Odile ask for?", "And when?"):
+            engine.compile(text, session_id=SESSION, ask=False, record=True)
+            agent.message(SESSION, "user", text)
+    line = edit(sample, MEMORY, "Vestrand", "VESTRAND")
+    with Engine.open(sample) as engine:
+        engine.compile("Thanks.", session_id=SESSION, ask=False, record=True)
+        engine.compile("Something else", ask=False, record=True)
+    return line
+
+
+def test_a_fresh_workspace_is_stable(apo: Command, sample: Path) -> None:
+    ran = apo("-C", sample, "cache", "check")
+    assert ran.code == 0 and ran.err == ""
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("twice    the same ") and "in a fresh process" in lines[0]
+    assert lines[1].startswith("prefix   ") and "a cache may end after " in lines[1]
+    assert lines[2] == "turns    none recorded yet: `autopoiesis compile --record TEXT` does"
+
+
+def test_the_turns_of_a_session_are_compared(apo: Command, sample: Path, turns: int) -> None:
+    ran = apo("-C", sample, "cache", "check", "And now?", "--session", SESSION)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[2].startswith("since    ") and lines[2].endswith(": the same, to the byte")
+    at = lines.index(f"the last 3 of {SESSION}")
+    first, second, third, was, is_now = lines[at + 1 : at + 6]
+    assert first.endswith("  the first") and second.endswith(": the same")
+    assert f"layer 6 (project context), {MEMORY}:{turns} changed, byte " in third
+    assert third.endswith(" are sent again")
+    assert was.lstrip().startswith("- ") and "Vestrand" in was and "VESTRAND" in is_now
+    tally = ran.out.partition("broken prefixes")[2].splitlines()
+    assert tally[1].startswith("  a cache of 5 min: 2 came in time, 1 kept the prefix, 1 did not: ")
+    assert tally[2].split()[:2] == ["1", "×"] and tally[2].endswith(f"layer 6 (project context)  {MEMORY}")
+
+
+def test_an_edit_since_the_last_turn_is_reported_and_no_error(apo: Command, sample: Path, turns: int) -> None:
+    line = edit(sample, USER, "Marit", "Berit")
+    ran = apo("-C", sample, "cache", "check", "--last", "1")
+    assert ran.code == 0
+    since = next(line for line in ran.out.splitlines() if line.startswith("since"))
+    assert f"layer 5 (persona), {USER}:{line} changed" in since and " 0 tokens can be served" in since
+    assert "the last 1 of prompts without a session" in ran.out
+
+
+def test_json_has_everything(apo: Command, sample: Path, turns: int) -> None:
+    found = apo("-C", sample, "cache", "check", "--session", SESSION, "--last", "2", "--json").json
+    assert found.keys() == {"repeat", "prefix", "discussion", "turns", "used", "since", "misses"}
+    assert found["repeat"]["equal"] is True and found["since"] is None
+    assert [turn["found"] is None for turn in found["turns"]] == [True, False]
+    broken = found["turns"][1]["found"]
+    assert (broken["what"], broken["layer"], broken["source"], broken["line"]) == (
+        "changed",
+        6,
+        MEMORY,
+        turns,
+    )
+    assert broken["usable"] > 0 and broken["lost"] > 0 and broken["exact"] is True
+    assert [tally["ttl_s"] for tally in found["misses"]] == [300, 3600]
+
+
+def test_the_message_may_come_from_standard_input(apo: Command, sample: Path) -> None:
+    assert apo("-C", sample, "cache", "check", "-", stdin="What did Odile ask for?").code == 0
+
+
+def test_nothing_is_recorded_and_nobody_asked(apo: Command, sample: Path) -> None:
+    edit(sample, "memory-config.yaml", "provider: local ", "provider: ask ")
+    before = sorted((sample / "logs").iterdir())
+    assert apo("-C", sample, "cache", "check", "Can you look at the PR?").code == 0
+    assert sorted((sample / "logs").iterdir()) == before
+
+
+def test_two_prompts_that_differ_are_a_defect(
+    apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = cache_check._compiled
+
+    def other(tree: dict[str, object]) -> Compiled:
+        compiled = real(tree)
+        soul = next(each for each in compiled.sections if each.label == "identity:SOUL.md")
+        changed = soul.text.replace("\n", "\nIt is 8:01.\n", 1)
+        return replace(
+            compiled,
+            text=compiled.text.replace(soul.text, changed),
+            sections=tuple(
+                replace(each, text=changed) if each is soul else each for each in compiled.sections
+            ),
+            stable_prefix_length=compiled.stable_prefix_length + len(changed) - len(soul.text),
+        )
+
+    monkeypatch.setattr(cache_check, "_compiled", other)
+    ran = apo("-C", sample, "cache", "check")
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("twice    DIFFERENT: the stable prefix differs at byte ")
+    assert "layer 5 (persona), knowledge/identity/SOUL.md" in lines[0]
+    assert "         +It is 8:01." in lines
+    assert apo("-C", sample, "cache", "check", "--json").code == 1
+
+
+def test_a_second_compile_that_fails_is_one_line(
+    apo: Command, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_check, "_START", "raise SystemExit('no memory left')")
+    ran = apo("-C", sample, "cache", "check")
+    assert ran.code == 1 and ran.out == ""
+    assert ran.err == "autopoiesis: the second compile failed: no memory left; run: autopoiesis doctor\n"
+
+
+def test_text_from_files_is_shown_as_text(apo: Command, sample: Path) -> None:
+    apo("-C", sample, "compile", "--record", "Hello")
+    edit(sample, USER, "Marit", "[red]\x1b]52;c;x\x07")
+    ran = apo("-C", sample, "cache", "check")
+    assert "[red]\\x1b" in ran.out and "\x1b" not in ran.out
+
+
+def test_long_lines_are_shown_where_they_differ() -> None:
+    before, after = cache_check._around("a" * 300 + "b" * 300, "a" * 300 + "c" * 300)
+    assert before == f"…{'a' * 32}{'b' * 64}…" and after == f"…{'a' * 32}{'c' * 64}…"
+    assert cache_check._around("one", "other") == ("one", "other")
+    assert cache_check._around("", "x" * 200) == ("", f"{'x' * 96}…")
+
+
+def test_two_processes_with_other_hash_seeds_make_the_same_bytes(sample: Path) -> None:
+    command = [sys.executable, "-m", "tui.cli", "-C", str(sample), "compile", "What did Odile ask for?"]
+    found = set()
+    for seed in ("0", "1", "4711"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        found.add(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
+    assert len(found) == 1 and b"<!-- message -->" in found.pop()

@@ -1,0 +1,403 @@
+"""The byte contract of the stable prefix: no volatile input reaches it, and an edit is named to the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.activation.trace import Correction
+from engine.context.compiled import LAYERS, Compiled
+from engine.context.compiler import CompileRequest, ContextCompiler
+from engine.context.stability import Break, Prefix, compare, first_difference
+from engine.engine import Engine
+from engine.search.results import SearchResult
+from engine.stability.places import first_line, located
+from engine.topics.model import Topic
+from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.context.conftest import TODAY, Memory, Space, settings
+
+IDENTITY = [f"knowledge/identity/{name}.md" for name in ("SOUL", "USER", "AGENTS", "TOOLS", "voice")]
+MEMORY = "knowledge/memory/MEMORY.md"
+BODIES = [
+    "knowledge/prompts/system.md",
+    *IDENTITY,
+    MEMORY,
+    "knowledge/projects/_active.md",
+    "knowledge/digest.md",
+]
+"""Files whose text stands in the prefix."""
+ENTRIES = [
+    "knowledge/cache-stampede/KNOWLEDGE.md",
+    "knowledge/gauges/KNOWLEDGE.md",
+    ".library/custom/release/SKILL.md",
+]
+"""Files of which the prefix says what they are."""
+OTHERS = ["knowledge/people/ann.md", "knowledge/facts.md", "topics/alpha.md"]
+
+WORD = st.sampled_from(
+    ["cache", "né", "日本", "<!-- message -->", "{/knowledge}", "2026-02-17", "§", "```", "a" * 40, "turn 3"]
+)
+WORDS = st.lists(WORD, max_size=6).map(" ".join)
+HEADER = st.sampled_from(["", "---\ntype: note\n---\n", "---\ntitle: a\ntags: [x]\n---\n\n\n", "\n\n"])
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file of the workspace: what stands above its text, and its lines, no two of which are the same."""
+
+    header: str
+    lines: tuple[str, ...]
+    newline: str = "\n"
+
+    @property
+    def data(self) -> bytes:
+        """Its bytes."""
+        return (self.header + "\n".join(self.lines) + "\n").replace("\n", self.newline).encode()
+
+    def line(self, index: int) -> int:
+        """The line of the file, from 1, on which one of its lines stands."""
+        return self.header.count("\n") + index + 1
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> Page:
+    """A file."""
+    words = draw(st.lists(WORDS, min_size=2, max_size=8))
+    lines = tuple(f"- {number}. {text}".rstrip() for number, text in enumerate(words))
+    return Page(draw(HEADER), lines, draw(st.sampled_from(["\n", "\n", "\r\n"])))
+
+
+def entry(path: str, name: str, description: str) -> Page:
+    """A knowledge entry or a skill."""
+    return Page(f"---\ntype: entry\nname: {name}\ndescription: {description}\n---\n", (f"About {path}",))
+
+
+@dataclass
+class Stable:
+    """What the prefix depends on."""
+
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    def files(self) -> dict[str, bytes]:
+        """The files."""
+        return {path: page.data for path, page in self.pages.items()}
+
+
+@st.composite
+def stables(draw: st.DrawFn) -> Stable:
+    """A workspace: any of the files of the prefix."""
+    found = draw(st.dictionaries(st.sampled_from(BODIES), pages(), min_size=1))
+    for path in draw(st.sets(st.sampled_from(ENTRIES))):
+        found[path] = entry(path, draw(st.sampled_from(["one", "two (b)"])), "when it: applies (knowledge/x)")
+    return Stable(found)
+
+
+TOPIC = st.builds(
+    Topic,
+    name=st.sampled_from(["alpha", "beta", "gamma"]),
+    path=st.just("topics/alpha.md"),
+    title=st.just("T"),
+    description=st.just(""),
+    instructions=WORDS,
+    context_notes=WORDS,
+    subscriptions=st.lists(st.sampled_from([*BODIES, *ENTRIES, *OTHERS, "none.md"]), max_size=3).map(tuple),
+    priority=st.sampled_from(["low", "medium", "high", "critical"]),
+)
+TURN = st.builds(
+    Turn,
+    role=st.sampled_from(["user", "agent", "system"]),
+    time=st.sampled_from(["00:00", "10:07", "23:59"]),
+    blocks=st.tuples(WORDS.map(Text), st.just(ToolCall("exec", "date", "Tue Feb 17"))),
+)
+RESULT = st.builds(
+    SearchResult,
+    path=st.sampled_from([*OTHERS, MEMORY]),
+    start_line=st.integers(1, 40),
+    end_line=st.integers(40, 60),
+    category=st.just("knowledge"),
+    heading=WORDS,
+    date=st.sampled_from(["", "2026-02-01"]),
+    snippet=WORDS,
+    text=WORDS,
+    score=st.floats(0, 1),
+    lexical_rank=st.none(),
+    vector_rank=st.none(),
+    source=st.just("index"),
+    why=st.just(""),
+)
+DAY = st.dates(date(1999, 12, 31), date(2101, 1, 1))
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[CompileRequest, dict[str, bytes]]:
+    """Everything volatile: what is asked, when, of whom, and the files that no prefix shows."""
+    day = draw(DAY)
+    request = CompileRequest(
+        message=draw(WORDS) + "?",
+        today=day,
+        topics=tuple(draw(st.lists(TOPIC, max_size=3, unique_by=lambda topic: topic.name))),
+        history=tuple(draw(st.lists(TURN, max_size=6))),
+        results=tuple(draw(st.lists(RESULT, max_size=4))),
+        budget=draw(st.sampled_from([16_384, 20_000, 100_000])),
+        session_id=draw(st.sampled_from(["", "ses_a1", "ses_b2"])),
+        corrections=tuple(draw(st.lists(st.builds(Correction, st.just("alpha"), WORDS, WORDS), max_size=2))),
+        flushed=draw(st.frozensets(st.integers(1, 6))),
+    )
+    files = {path: draw(pages()).data for path in draw(st.sets(st.sampled_from(OTHERS)))}
+    for back in draw(st.sets(st.integers(0, 2))):
+        files[f"knowledge/journal/{day - timedelta(days=back)}.md"] = draw(pages()).data
+    if draw(st.booleans()):
+        files["presets/active"] = b"trip\n"
+        files["presets/trip.md"] = (
+            "---\ntype: preset\nfiles:\n  - knowledge/people/ann.md\n---\n" + draw(WORDS)
+        ).encode()
+    return request, files
+
+
+def compiled(stable: Stable, volatile: tuple[CompileRequest, dict[str, bytes]]) -> Compiled:
+    request, files = volatile
+    found = ContextCompiler(Memory({**files, **stable.files()}), settings()).compile(request)
+    assert not [left for left in found.left_out if left.priority < 2], "the budget was meant to be enough"
+    return found
+
+
+def prefix_of(stable: Stable, volatile: tuple[CompileRequest, dict[str, bytes]]) -> Prefix:
+    source = Memory(stable.files())
+    return Prefix.of(compiled(stable, volatile), first_line=lambda section: first_line(section, source.read))
+
+
+def broken(before: Prefix, after: Prefix) -> Break:
+    found = compare(before, after)
+    assert found is not None
+    return found
+
+
+@given(stables(), asked(), asked())
+def test_no_volatile_input_reaches_the_prefix(
+    stable: Stable,
+    one: tuple[CompileRequest, dict[str, bytes]],
+    other: tuple[CompileRequest, dict[str, bytes]],
+) -> None:
+    first, second = compiled(stable, one), compiled(stable, other)
+    assert first.text[: first.stable_prefix_length] == second.text[: second.stable_prefix_length]
+    assert first.boundaries == second.boundaries
+    layers = [section.layer for section in first.sections]
+    assert layers == sorted(layers)
+    before, after = prefix_of(stable, one), prefix_of(stable, other)
+    assert before == after and compare(before, after) is None
+    assert len(before.sections) == sum(layer <= 7 for layer in layers)
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> tuple[Stable, Stable, str, int]:
+    """A workspace before and after one line of one file was changed, added or deleted; the file and line."""
+    before = draw(stables())
+    path = draw(st.sampled_from([path for path in before.pages if path in BODIES]))
+    page = before.pages[path]
+    at = draw(st.integers(0, len(page.lines) - 1))
+    kind = draw(st.sampled_from(["change", "add", "append", "delete"]))
+    lines = list(page.lines)
+    if kind == "change":
+        lines[at] = f"{lines[at]} é" if draw(st.booleans()) else "* another"
+    elif kind == "delete":
+        del lines[at]
+    else:
+        at = len(lines) if kind == "append" else at
+        lines.insert(at, "* one more")
+    after = Stable({**before.pages, path: replace(page, lines=tuple(lines))})
+    return before, after, path, page.line(at)
+
+
+@given(edits(), asked(), asked())
+def test_an_edited_line_is_named_with_its_file(
+    edit: tuple[Stable, Stable, str, int],
+    one: tuple[CompileRequest, dict[str, bytes]],
+    other: tuple[CompileRequest, dict[str, bytes]],
+) -> None:
+    stable, edited, path, line = edit
+    before, after = prefix_of(stable, one), prefix_of(edited, other)
+    found = broken(before, after)
+    assert (found.what, found.source, found.line, found.exact) == ("changed", path, line, True)
+    assert before.text is not None and after.text is not None
+    old, new = before.text.encode(), after.text.encode()
+    assert old[: found.byte] == new[: found.byte] and old[found.byte] != new[found.byte]
+    assert before.text[: found.character] == after.text[: found.character]
+    assert before.text[found.character] != after.text[found.character]
+    assert found.before != found.after
+    assert found.name == LAYERS[found.layer]
+    assert 0 <= found.usable <= min(before.tokens, after.tokens)
+    assert found.lost == min(before.tokens, after.tokens) - found.usable
+    # The hashes alone name the same file.
+    known = compare(replace(before, text=None), replace(after, text=None))
+    assert known is not None and not known.exact
+    assert (known.what, known.source, known.layer, known.line) == ("changed", path, found.layer, 0)
+    assert (known.usable, known.lost) == (found.usable, found.lost)
+    assert known.byte <= found.byte
+
+
+@given(stables(), asked(), asked(), st.data())
+def test_a_file_that_comes_or_goes_is_named(
+    stable: Stable,
+    one: tuple[CompileRequest, dict[str, bytes]],
+    other: tuple[CompileRequest, dict[str, bytes]],
+    data: st.DataObject,
+) -> None:
+    path = data.draw(st.sampled_from(sorted(stable.pages)))
+    without = Stable({each: page for each, page in stable.pages.items() if each != path})
+    whole, less = prefix_of(stable, one), prefix_of(without, other)
+    went, came = broken(whole, less), broken(less, whole)
+    assert (went.what, went.source, went.after) == ("went", path, "")
+    assert (came.what, came.source, came.before) == ("came", path, "")
+    assert went.before == came.after != ""
+    first = 0 if path in ENTRIES else stable.pages[path].line(0)
+    assert went.line == came.line == first
+
+
+@given(stables(), asked(), DAY)
+def test_no_section_of_the_prefix_depends_on_the_clock(
+    stable: Stable, volatile: tuple[CompileRequest, dict[str, bytes]], day: date
+) -> None:
+    request, files = volatile
+    found = [compiled(stable, (replace(request, today=each), files)) for each in (request.today, day)]
+    one, other = ([each for each in sections.sections if each.layer <= 7] for sections in found)
+    assert one == other
+
+
+def test_on_the_sample_no_clock_reaches_the_prefix(sample: Path) -> None:
+    found = []
+    for moment in (
+        datetime(2026, 6, 12, 8, 0, tzinfo=UTC),
+        datetime(2026, 6, 12, 23, 59, 59, tzinfo=UTC),
+        datetime(2031, 1, 1, tzinfo=UTC),
+    ):
+        with Engine.open(sample, clock=lambda moment=moment: moment) as engine:  # type: ignore[misc]
+            text = engine.compile("What did Odile ask for?", ask=False)
+        found.append(Prefix.of(text))
+    assert found[0] == found[1] == found[2]
+    assert {section.layer for section in found[0].sections} == {4, 5, 6, 7}
+
+
+def entries(**descriptions: str) -> Stable:
+    found = {f"knowledge/{name}/KNOWLEDGE.md": entry(name, name, said) for name, said in descriptions.items()}
+    return Stable({**found, MEMORY: Page("", ("- a fact",))})
+
+
+ASKED: tuple[CompileRequest, dict[str, bytes]] = (CompileRequest(message="Hello", today=TODAY), {})
+
+
+def catalog_break(before: Stable, after: Stable) -> Break:
+    return located(broken(prefix_of(before, ASKED), prefix_of(after, ASKED)), Memory(after.files()).read)
+
+
+def test_a_catalog_names_the_entry_and_the_line_of_its_header() -> None:
+    found = catalog_break(entries(a="one", b="two"), entries(a="one", b="three"))
+    assert (found.what, found.source, found.line) == ("changed", "knowledge/b/KNOWLEDGE.md", 4)
+    assert (found.before, found.after) == (
+        "- b: two (knowledge/b/KNOWLEDGE.md)",
+        "- b: three (knowledge/b/KNOWLEDGE.md)",
+    )
+    renamed = entries(a="one")
+    renamed.pages["knowledge/a/KNOWLEDGE.md"] = entry("a", "ay", "one")
+    assert catalog_break(entries(a="one"), renamed).line == 3
+
+
+def test_an_entry_that_comes_or_goes_is_named() -> None:
+    few, more = entries(a="one", c="three"), entries(a="one", b="two", c="three")
+    came, went = catalog_break(few, more), catalog_break(more, few)
+    assert (came.what, came.source, came.line) == ("came", "knowledge/b/KNOWLEDGE.md", 1)
+    assert (went.what, went.source, went.before) == ("went", "knowledge/b/KNOWLEDGE.md", came.after)
+
+
+def test_a_renamed_file_has_moved() -> None:
+    text = Page("", ("I am.",))
+    before = Stable({"knowledge/identity/voice.md": text, MEMORY: Page("", ("- a fact",))})
+    after = Stable({"knowledge/identity/tone.md": text, MEMORY: Page("", ("- a fact",))})
+    found = broken(prefix_of(before, ASKED), prefix_of(after, ASKED))
+    assert (found.what, found.source) == ("moved", "knowledge/identity/tone.md")
+    assert (found.before, found.after) == ("identity:voice.md", "identity:tone.md")
+
+
+def test_a_file_in_place_of_another_is_said_once() -> None:
+    before = Stable({"knowledge/identity/USER.md": Page("", ("You.",))})
+    after = Stable({"knowledge/identity/voice.md": Page("", ("Calm.",))})
+    found = broken(prefix_of(before, ASKED), prefix_of(after, ASKED))
+    assert (found.what, found.source, found.before) == ("went", "knowledge/identity/USER.md", "You.")
+
+
+def test_what_stands_before_the_break_is_served_up_to_a_boundary() -> None:
+    stable = Stable(
+        {path: Page("", (f"- about {path}",)) for path in (*IDENTITY[:2], MEMORY, "knowledge/digest.md")}
+    )
+    before = prefix_of(stable, ASKED)
+    identity, project, whole = before.boundaries
+    assert whole.tokens == before.tokens and whole.character == before.characters
+
+    def after(path: str) -> Break:
+        edited = Stable({**stable.pages, path: Page("", ("- another",))})
+        return broken(before, prefix_of(edited, ASKED))
+
+    assert after("knowledge/identity/USER.md").usable == 0
+    assert after(MEMORY).usable == identity.tokens
+    assert after("knowledge/digest.md").usable == project.tokens
+    without = Stable({path: page for path, page in stable.pages.items() if path != "knowledge/digest.md"})
+    gone = broken(before, prefix_of(without, ASKED))
+    assert (gone.usable, gone.lost) == (project.tokens, 0)
+
+
+def test_text_that_stands_in_its_own_marker_is_not_mistaken_for_it() -> None:
+    def of(user: str) -> Prefix:
+        pages = {"knowledge/identity/SOUL.md": ("SOUL",), "knowledge/identity/USER.md": (user, "I")}
+        return prefix_of(Stable({path: Page("", lines) for path, lines in pages.items()}), ASKED)
+
+    found = broken(of("USER"), of("user"))
+    assert (found.source, found.line, found.before) == ("knowledge/identity/USER.md", 1, "USER")
+    assert of("USER").text_of(0) == "SOUL" and of("USER").text_of(1) == "USER\nI"
+
+
+def test_what_is_cut_off_may_change_without_a_trace_in_the_prefix(space: Space) -> None:
+    lines = [f"- fact {number} that is worth keeping" for number in range(200)]
+    space.write(MEMORY, "\n".join(lines))
+    space.write("knowledge/digest.md", "- a fact")
+    first = space.compile(budget=32_768)
+    space.write(MEMORY, "\n".join([*lines, "- one more"]))
+    second = space.compile(budget=32_768)
+    (section,) = (each for each in first.sections if each.slot == "memory")
+    assert section.text.endswith(" tokens; the text goes on]")
+    assert compare(Prefix.of(first), Prefix.of(second)) is None
+    assert [left.tokens for left in first.left_out] < [left.tokens for left in second.left_out]
+
+
+def test_a_cut_that_moves_is_named_with_its_file(space: Space) -> None:
+    lines = [f"- fact {number} that is worth keeping" for number in range(200)]
+
+    def prefix() -> Prefix:
+        found = space.compile(budget=32_768)
+        return Prefix.of(found, first_line=lambda section: first_line(section, lambda path: data(path)))
+
+    def data(path: str) -> bytes:
+        return (space.root / path).read_bytes()
+
+    space.write(MEMORY, "\n".join(lines))
+    before = prefix()
+    space.write(MEMORY, "\n".join([*lines[:30], "- a new one", *lines[30:]]))
+    found = broken(before, prefix())
+    assert (found.source, found.line, found.after) == (MEMORY, 31, "- a new one")
+
+
+def test_without_a_prefix_there_is_nothing_to_compare() -> None:
+    empty = prefix_of(Stable(), ASKED)
+    assert (empty.characters, empty.tokens, empty.sections, empty.boundaries) == (0, 0, (), ())
+    assert compare(empty, empty) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "at"),
+    [(b"", b"", 0), (b"a", b"", 0), (b"abc", b"abd", 2), (b"abc", b"abcd", 3), (b"x" * 999, b"y", 0)],
+)
+def test_the_first_byte_that_differs(one: bytes, other: bytes, at: int) -> None:
+    assert first_difference(one, other) == first_difference(other, one) == at

@@ -1,0 +1,155 @@
+"""What may be spent on a day and in a month, to the cent and to the second."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.config import CostSettings
+from engine.costs.guard import CostGuard
+from engine.errors import CostLimit
+from engine.monthly import Record, record_of
+from engine.store.faults import fail, trip
+from tests.costs.conftest import Till
+
+LAST = datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC)
+
+
+def refused(till: Till, estimate: float | None = None) -> str:
+    with pytest.raises(CostLimit) as caught:
+        till.guard.allow(estimate)
+    return str(caught.value)
+
+
+def test_without_limits_nothing_is_refused_and_nothing_read(till: Till) -> None:
+    till.month.mkdir()
+    till.guard.allow()
+    till.guard.allow(1e9)
+
+
+def test_a_day_is_spent_until_midnight(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0)
+    till.clock.now = LAST
+    till.spend(0.99)
+    till.guard.allow()
+    till.spend(0.01)
+    assert refused(till) == (
+        "costs.daily_usd: the budget of the day is spent: $1.00 of $1.00;"
+        " raise it, or wait until midnight UTC"
+    )
+    till.clock.now += timedelta(seconds=1)
+    till.guard.allow()
+    assert till.guard.standing().today_usd == 0
+
+
+def test_a_month_is_spent_until_the_next(till: Till) -> None:
+    till.limits = CostSettings(monthly_usd=1.0)
+    till.clock.now = LAST - timedelta(days=20)
+    till.spend(1.5)
+    till.clock.now = LAST
+    assert refused(till).startswith(
+        "costs.monthly_usd: the budget of the month is spent: $1.50 of $1.00; raise"
+    )
+    standing = till.guard.standing()
+    assert (standing.today_usd, standing.month_usd) == (0, 1.5)
+    till.clock.now += timedelta(seconds=1)
+    till.guard.allow()
+    assert till.guard.standing().month_usd == 0
+
+
+def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=0.5)
+    till.spend(0.25)
+    till.guard.allow(0.25)
+    assert refused(till, 0.26).startswith(
+        "costs.daily_usd: this call costs about $0.26, and of the $0.5 of the day $0.25 are spent"
+    )
+
+
+def test_it_is_said_from_a_share_of_a_limit_on(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0, monthly_usd=10.0, warn_at=0.5)
+    till.spend(0.49)
+    assert till.guard.standing().warning == ""
+    till.spend(0.01)
+    assert till.guard.standing().warning == "$0.5 of $1.00 are spent today"
+    till.spend(5.0)
+    assert till.guard.standing().warning == (
+        "$5.50 of $1.00 are spent today; $5.50 of $10.00 are spent this month"
+    )
+
+
+def test_unknown_prices_count_as_nothing_and_are_said(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0)
+    till.spend(None)
+    standing = till.guard.standing()
+    assert (standing.today_usd, standing.today_unpriced, standing.month_unpriced) == (0, 1, 1)
+    assert standing.warning == "the price of 1 call is not known, so the limits do not count them"
+    till.guard.allow()
+    till.spend(0.9)
+    assert till.guard.standing().warning == (
+        "$0.9 of $1.00 are spent today; the price of 1 call is not known and not in that"
+    )
+
+
+def test_a_call_counts_on_its_own_day_though_it_was_written_down_later(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0, monthly_usd=1.0)
+    till.clock.now = LAST
+    with trip("lock:acquire", fail(28)):
+        till.spend(2.0)
+    till.clock.now += timedelta(seconds=1)
+    till.spend(0.5)
+    assert till.month.name == "costs-2026-12.jsonl" and len(till.lines()) == 2
+    standing = till.guard.standing()
+    assert (standing.today_usd, standing.month_usd) == (0.5, 0.5)
+
+
+def test_only_what_was_added_is_read(till: Till, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(50):
+        till.spend(0.01)
+    read: list[bytes] = []
+
+    def counted(line: bytes) -> Record | None:
+        read.append(line)
+        return record_of(line)
+
+    monkeypatch.setattr("engine.costs.guard.record_of", counted)
+    assert till.guard.standing().today_usd == pytest.approx(0.5)
+    assert len(read) == 50
+    till.guard.standing()
+    assert len(read) == 50
+    till.spend(0.5)
+    assert till.guard.standing().today_usd == pytest.approx(1.0)
+    assert len(read) == 51
+
+
+def test_a_log_that_is_another_one_is_read_anew(till: Till) -> None:
+    for usd in (1.0, 2.0):
+        till.spend(usd)
+    whole = till.month.read_bytes()
+    assert till.guard.standing().today_usd == 3.0
+    till.month.write_bytes(whole.replace(b'"usd":1.0', b'"usd":7.0') + whole)
+    assert till.guard.standing().today_usd == 12.0
+    till.month.write_bytes(whole[: len(whole) // 2])
+    assert till.guard.standing().today_usd == 1.0
+    till.month.unlink()
+    assert till.guard.standing().today_usd == 0
+
+
+def test_half_a_line_counts_when_it_is_whole(till: Till) -> None:
+    till.spend(1.0)
+    whole = till.month.read_bytes()
+    till.month.write_bytes(whole + whole[:40])
+    assert till.guard.standing().today_usd == 1.0
+    till.month.write_bytes(whole + whole)
+    assert till.guard.standing().today_usd == 2.0
+
+
+def test_another_guard_says_the_same(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0)
+    other = CostGuard(lambda: till.limits, till.log, till.files, till.clock)
+    other.allow()
+    till.spend(1.0)
+    assert other.standing() == till.guard.standing()
+    with pytest.raises(CostLimit):
+        other.allow()

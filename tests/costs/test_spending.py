@@ -1,0 +1,245 @@
+"""Whoever asks a model says what it took, and asks no more when the budget is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from engine.activation.trace import Trace
+from engine.assembly import embedder_for
+from engine.config import CostSettings, SearchSettings
+from engine.costs.account import Account
+from engine.engine import Engine
+from engine.errors import CostLimit, EmbeddingFailed, GateError
+from engine.providers.base import Completion
+from engine.providers.chat import Usage
+from engine.store.faults import fail, trip
+from tests.activation.test_gate_model import Model, Said
+from tests.costs.conftest import Till
+from tests.engine.flush_support import NOTES, Desk, Provider, reply
+from tests.providers.conftest import json_response
+
+MESSAGE = "Can you review the PR of the release that just came in, and triage my email?"
+ASKING = """watchers:
+  preset: spec
+  policy:
+    critical: {gate: 0.01}
+    high: {gate: 0.01}
+    medium: {gate: 0.01}
+    low: {gate: 0.01}
+gate:
+  provider: openai
+  max_calls_per_message: 100
+"""
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    """A gate's model that always says yes, and takes 200 tokens in and 1 out."""
+    found = Model(Said("YES", model="gpt-6-luna-2026-09-22"), model="gpt-6-luna")
+    monkeypatch.setattr("engine.providers.select.completer_for", lambda _settings: found)
+    return found
+
+
+def opened(root: Path, more: str = "") -> Engine:
+    (root / "memory-config.yaml").write_text(ASKING + more)
+    return Engine.open(root)
+
+
+def asked(engine: Engine) -> Trace:
+    return engine.trace(MESSAGE)
+
+
+def test_a_question_of_the_gate_is_put_down_to_its_topic(sample: Path, model: Model) -> None:
+    with opened(sample) as engine:
+        trace = asked(engine)
+        topics = {row.topic for row in trace.rows if row.gate is not None}
+        records = list(engine.costs.log.records())
+    assert topics and len(records) == len(model.asked) == len(topics)
+    assert {record.topics for record in records} == {(topic,) for topic in topics}
+    for record in records:
+        assert (record.operation, record.provider, record.model) == (
+            "gate",
+            "openai",
+            "gpt-6-luna-2026-09-22",
+        )
+        assert record.usage == Usage(input_tokens=200, output_tokens=1)
+        assert record.cost_usd == pytest.approx((200 * 0.10 + 0.50) / 1e6)
+    (month,) = (sample / "logs").glob("costs-*")
+    assert not any(word in month.read_text() for word in ("just came in", "YES"))
+
+
+def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> None:
+    model.said = [Said("none")]
+    with opened(sample, "  mode: list\n") as engine:
+        trace = asked(engine)
+        topics = {row.topic for row in trace.rows if row.gate is not None}
+        (record,) = engine.costs.log.records()
+    assert len(topics) > 1 and set(record.topics) == topics
+
+
+def test_an_answer_that_was_remembered_costs_nothing(sample: Path, model: Model) -> None:
+    with opened(sample) as engine:
+        asked(engine)
+        calls = engine.costs.log.sums().total.calls
+        asked(engine)
+        assert engine.costs.log.sums().total.calls == calls > 0
+
+
+def test_the_session_of_a_message_is_known(sample: Path, model: Model) -> None:
+    from engine.activation.trace import Message
+
+    with opened(sample) as engine:
+        engine.pipeline.process(Message(MESSAGE, session_id="ses_money01", at=engine.clock()))
+        assert {record.discussion for record in engine.costs.log.records()} == {"ses_money01"}
+
+
+@pytest.mark.parametrize(("on_failure", "active"), [("skip", False), ("activate", True)])
+def test_a_gate_without_money_goes_on_as_on_failure_says(
+    sample: Path, model: Model, on_failure: str, active: bool
+) -> None:
+    more = f"  on_failure: {on_failure}\ncosts:\n  daily_usd: 1\n"
+    with opened(sample, more) as engine:
+        engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=1.0)
+        rows = [row for row in asked(engine).rows if row.gate is not None]
+    assert rows and not model.asked
+    for row in rows:
+        assert row.gate and row.gate.answer == "failed"
+        assert row.gate.reason.startswith(
+            "costs.daily_usd: the budget of the day is spent: $1.00 of $1.00; raise"
+        )
+        assert (row.verdict == "active") is active
+
+
+def test_a_gate_answers_though_its_bill_cannot_be_written(sample: Path, model: Model) -> None:
+    with opened(sample) as engine:
+        engine.pipeline  # noqa: B018 — made before anything fails
+        with trip("lock:acquire", fail(28)):
+            rows = [row for row in asked(engine).rows if row.gate is not None]
+        assert rows and all(row.gate and row.gate.answer == "yes" for row in rows)
+        assert len(engine.costs.log.waiting()) == len(rows)
+    with Engine.open(sample) as engine:
+        assert engine.costs.log.sums().total.calls == len(rows)
+
+
+def account(till: Till, **of: Any) -> Account:
+    given: dict[str, Any] = {"operation": "gate", "provider": "openai", "model": "gpt-6-luna", **of}
+    return Account(till.costs, **given)
+
+
+def test_who_is_free_is_never_refused(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=0.01)
+    till.spend(1.0)
+    account(till, provider="local").allow()
+    account(till, model="llama", address="http://localhost:11434/v1").allow()
+    with pytest.raises(GateError, match="the budget of the day is spent"):
+        account(till, error=GateError).allow()
+    with pytest.raises(CostLimit):
+        account(till, provider="claude-code", model="haiku").allow()
+
+
+def test_what_claude_code_says_that_it_cost_is_believed(till: Till) -> None:
+    done = Completion("YES", 5_000, 5, "haiku", 0.0123, cached_tokens=4_000)
+    account(till, provider="claude-code", model="haiku").spent(done)
+    account(till, model="gpt-6-luna").spent(Completion("YES", 1_000, 0, "gpt-6-luna", 99.0))
+    first, second = till.log.records()
+    assert (first.cost_usd, first.price_from, first.usage.cached_tokens) == (0.0123, "the service", 4_000)
+    assert second.cost_usd == pytest.approx(0.0001), "of the others the table is believed"
+
+
+def test_a_model_that_calls_itself_by_an_unknown_name_has_the_price_of_the_one_asked(till: Till) -> None:
+    account(till).spent(Completion("", 1_000, 0, "luna-internal-7"))
+    account(till, model="nobodys").spent(Completion("", 1_000, 0, "nobodys-7"))
+    assert [(record.model, record.cost_usd is None) for record in till.log.records()] == [
+        ("gpt-6-luna", False),
+        ("nobodys-7", True),
+    ]
+
+
+def paid(till: Till, desk: Desk) -> Desk:
+    desk.flusher._spending = lambda completer: till.costs.account("flush", completer)
+    return desk
+
+
+def test_a_flush_is_put_down_to_its_session(till: Till, tmp_path: Path) -> None:
+    desk = paid(till, Desk(tmp_path / "w", Provider(reply(*NOTES))))
+    desk.talk(8)
+    statuses = desk.flush()
+    records = list(till.log.records())
+    assert len(records) == len(statuses) > 0
+    assert {(record.operation, record.discussion) for record in records} == {("flush", "ses_flush001")}
+    assert records[0].usage == Usage(input_tokens=1200, output_tokens=80)
+
+
+def test_a_flush_without_money_records_why_and_asks_nobody(till: Till, tmp_path: Path) -> None:
+    till.limits = CostSettings(monthly_usd=1.0)
+    till.spend(1.0)
+    provider = Provider(reply(*NOTES))
+    desk = paid(till, Desk(tmp_path / "w", provider))
+    desk.talk(8)
+    assert set(desk.flush()) == {"unflushed"} and not provider.prompts
+    record: Any = desk.records[0]
+    assert record.error.startswith("costs.monthly_usd: the budget of the month is spent: $1.00 of $1.00")
+    till.limits = CostSettings()
+    assert "unflushed" not in desk.flush(everything=True) and provider.prompts, "they are taken up again"
+
+
+@pytest.fixture
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as found:
+        yield found
+
+
+def vectors(server: HTTPServer, usage: object, numbers: int = 8) -> None:
+    data = [{"index": 0, "embedding": [1.0] * numbers}]
+    body = {"data": data, "usage": usage}
+    server.expect_request("/v1/embeddings").respond_with_handler(lambda _request: json_response(body))
+
+
+def embedder(till: Till, server: HTTPServer) -> Any:
+    settings = SearchSettings(
+        embedding="openai", embedding_dimensions=8, embedding_base_url=server.url_for("/v1")
+    )
+    return embedder_for(settings, lambda: till.costs)
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [({"prompt_tokens": 7, "total_tokens": 7}, [7]), (None, []), ({"prompt_tokens": "7"}, []), ([], [])],
+)
+def test_vectors_are_put_down_where_the_service_says_their_tokens(
+    till: Till, server: HTTPServer, usage: object, tokens: list[int]
+) -> None:
+    from tests.costs.conftest import own_prices
+
+    own_prices("models:\n  text-embedding-3-small: {input: 0.02}\n")
+    vectors(server, usage)
+    found = embedder(till, server)
+    assert found.embed(["hello"]).shape == (1, 8)
+    found.close()
+    records = list(till.log.records())
+    assert [record.usage.input_tokens for record in records] == tokens
+    for record in records:
+        assert record.operation == "embedding" and record.cost_usd == pytest.approx(7 * 0.02 / 1e6)
+
+
+def test_vectors_that_are_no_use_cost_all_the_same(till: Till, server: HTTPServer) -> None:
+    vectors(server, {"prompt_tokens": 7}, numbers=5)
+    found = embedder(till, server)
+    with pytest.raises(EmbeddingFailed, match="vectors of 5 numbers"):
+        found.embed_query("hello")
+    found.close()
+    assert [record.usage.input_tokens for record in till.log.records()] == [7]
+
+
+def test_vectors_without_money_are_refused(till: Till) -> None:
+    till.limits = CostSettings(daily_usd=1.0)
+    till.spend(1.0)
+    settings = SearchSettings(embedding="openai", embedding_dimensions=8)
+    found: Any = embedder_for(settings, lambda: till.costs)
+    with pytest.raises(EmbeddingFailed, match=r"^costs.daily_usd: the budget of the day is spent"):
+        found.embed(["hello"])

@@ -1,0 +1,176 @@
+"""The hook API over a real socket: its five ways to ask, and everybody who may not."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.engine import Engine
+from engine.errors import GatewayFailed
+from engine.gateways.guard import MOST_BYTES
+from engine.gateways.http import HookServer
+from engine.providers.chat import Usage
+
+TOKEN = "a-token-of-some-length"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookServer]:
+    root = tmp_path_factory.mktemp("served")
+    (root / "memory-config.yaml").write_text("")
+    with Engine.open(root) as engine, HookServer(engine, TOKEN, port=0).running() as running:
+        engine.caches.note(
+            "ses_a",
+            provider="anthropic",
+            model="claude-sonnet-5-5",
+            usage=Usage(9000, 0, 4000, 0, 7),
+            prefix="abc",
+            sources=("knowledge/digest.md",),
+            ttl_s=300,
+            why="the first call of the discussion",
+        )
+        yield running
+
+
+@pytest.fixture
+def client(server: HookServer) -> Iterator[httpx2.Client]:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with httpx2.Client(base_url=server.address, headers=headers, timeout=30, trust_env=False) as client:
+        yield client
+
+
+def test_all_states_are_listed_and_each_is_shown(client: httpx2.Client) -> None:
+    listed = client.get("/api/cache")
+    assert listed.status_code == 200 and listed.headers["content-type"] == "application/json"
+    (state,) = [each for each in listed.json()["discussions"] if each["discussion_id"] == "ses_a"]
+    shown = client.get("/api/cache/ses_a").json()
+    assert shown.keys() == state.keys()
+    assert (shown["provider"], shown["calls"], shown["sources"]) == ("anthropic", 1, ["knowledge/digest.md"])
+
+
+def test_it_is_given_up_switched_off_and_on(client: httpx2.Client) -> None:
+    given_up = client.post("/api/cache/ses_a/invalidate").json()
+    assert (given_up["cached"], given_up["generation"]) == (False, 1)
+    assert given_up["why"] == "given up through the hook API"
+    assert client.post("/api/cache/ses_a/disable").json()["enabled"] is False
+    assert client.get("/api/cache/ses_a").json()["enabled"] is False
+    assert client.post("/api/cache/ses_a/enable", json={}).json()["enabled"] is True
+
+
+@pytest.mark.parametrize("path", ["/api/cache/ses_unknown", "/api", "/", "/api/cache/ses_a/destroy", "/docs"])
+def test_what_is_not_there_is_404(client: httpx2.Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404 and answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/api/cache"), ("GET", "/api/cache/ses_a/disable"), ("DELETE", "/api/cache/ses_a")],
+)
+def test_another_way_to_ask_is_405(client: httpx2.Client, method: str, path: str) -> None:
+    assert client.request(method, path).status_code == 405
+
+
+def test_what_is_no_session_is_400(client: httpx2.Client) -> None:
+    answer = client.post("/api/cache/..%2e%2ex/disable")
+    assert answer.status_code in (400, 404)
+    assert client.post("/api/cache/a%20b/disable").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN],
+)
+def test_without_the_token_nothing_is_told(server: HookServer, header: str) -> None:
+    answer = httpx2.get(f"{server.address}/api/cache", headers={"Authorization": header}, trust_env=False)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "ses_a" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:80", "", "127.0.0.1.evil:1"]
+)
+def test_another_name_is_refused(client: httpx2.Client, host: str) -> None:
+    assert client.get("/api/cache", headers={"Host": host}).status_code in (400, 403)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "file://"])
+def test_a_page_of_another_origin_is_refused(client: httpx2.Client, origin: str) -> None:
+    answer = client.get("/api/cache", headers={"Origin": origin})
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_names_of_this_machine_may_be_used(client: httpx2.Client, server: HookServer) -> None:
+    assert client.get("/api/cache", headers={"Host": f"LOCALHOST:{server.port}"}).status_code == 200
+    origin = f"http://127.0.0.1:{server.port}"
+    assert client.get("/api/cache", headers={"Origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+def test_a_body_has_to_be_json(client: httpx2.Client, kind: str) -> None:
+    answer = client.post("/api/cache/ses_a/enable", content=b"a=b", headers={"Content-Type": kind})
+    assert answer.status_code == 415
+
+
+def test_a_long_body_is_refused_however_it_is_sent(client: httpx2.Client) -> None:
+    headers = {"Content-Type": "application/json"}
+    whole = b" " * (MOST_BYTES + 1)
+    assert client.post("/api/cache/ses_a/enable", content=whole, headers=headers).status_code == 413
+    parts = (b" " * 1024 for _ in range(MOST_BYTES // 1024 + 1))
+    assert client.post("/api/cache/ses_a/enable", content=parts, headers=headers).status_code == 413
+
+
+def test_a_request_that_never_ends_holds_up_nobody(client: httpx2.Client, server: HookServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
+        slow.sendall(b"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: x\r\nContent-Le")
+        assert client.get("/api/cache").status_code == 200
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300))
+def test_anything_may_be_sent_to_it(server: HookServer, data: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(data)
+    answer = httpx2.get(
+        f"{server.address}/api/cache", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False
+    )
+    assert answer.status_code == 200
+
+
+def test_a_taken_port_is_said(server: HookServer, tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").write_text("")
+    with (
+        Engine.open(tmp_path) as engine,
+        pytest.raises(GatewayFailed, match="cannot listen: Address already"),
+    ):
+        HookServer(engine, TOKEN, port=server.port)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "::", "example.org"])
+def test_other_machines_cannot_be_let_in(tmp_path: Path, host: str) -> None:
+    (tmp_path / "memory-config.yaml").write_text("")
+    with Engine.open(tmp_path) as engine, pytest.raises(GatewayFailed, match="only this machine may ask"):
+        HookServer(engine, TOKEN, host=host, port=0)
+
+
+def test_stopping_ends_it_and_its_thread(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").write_text("")
+    with Engine.open(tmp_path) as engine, HookServer(engine, TOKEN, port=0).running() as server:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        assert httpx2.get(f"{server.address}/api/cache", headers=headers, trust_env=False).status_code == 200
+    assert not [
+        thread for thread in threading.enumerate() if thread.name == f"autopoiesis-hooks:{server.port}"
+    ]
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{server.address}/api/cache", trust_env=False)

@@ -1,0 +1,330 @@
+"""Chats through the ``claude`` command: its lines are read as they come, and nothing outlasts its chat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import SendFailed
+from engine.providers.chat import ChatReply, Usage
+from engine.providers.chat_claude_code import ClaudeCodeChat
+from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.keys import PURPOSE_KEY_VARIABLES
+from tests.providers.chat_service import REQUEST, Heard, ask
+from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
+from tests.providers.conftest import KEY
+
+USAGE = {
+    "input_tokens": 30,
+    "cache_read_input_tokens": 200,
+    "cache_creation_input_tokens": 70,
+    "cache_creation": {"ephemeral_5m_input_tokens": 20, "ephemeral_1h_input_tokens": 50},
+    "output_tokens": 12,
+}
+
+
+def piece(text: str) -> str:
+    delta = {"type": "text_delta", "text": text}
+    return streamed({"type": "content_block_delta", "index": 0, "delta": delta})
+
+
+def streamed(event: dict[str, Any]) -> str:
+    return json.dumps(
+        {"type": "stream_event", "event": event, "session_id": "s1", "parent_tool_use_id": None}
+    )
+
+
+def block(text: str, model: str = "claude-sonnet-5-5") -> str:
+    message = {"id": "m1", "model": model, "content": [{"type": "text", "text": text}]}
+    return json.dumps({"type": "assistant", "message": message})
+
+
+def result(text: str, **more: Any) -> str:
+    return json.dumps(
+        {
+            "type": "result",
+            "subtype": "success",
+            "is_error": False,
+            "result": text,
+            "stop_reason": "end_turn",
+            "total_cost_usd": 0.0123,
+            "usage": USAGE,
+            **more,
+        }
+    )
+
+
+INIT = json.dumps({"type": "system", "subtype": "init", "model": "claude-sonnet-5-5", "tools": []})
+LOGIN = "Invalid API key · Please run /login"
+ODD = '{"type": "assistant", "message": {"content": [7, {"type": "text"}], "model": "m"}}'
+START = streamed({"type": "message_start", "message": {"id": "m1", "model": "claude-sonnet-5-5"}})
+WHOLE = "\n".join(
+    [INIT, START, piece("Ann "), piece("likes tea."), block("Ann likes tea."), result("Ann likes tea.")]
+)
+
+
+async def test_the_reply_comes_in_pieces_with_its_tokens_and_its_price(claude: Install) -> None:
+    claude(says(WHOLE))
+    heard = Heard()
+    reply = await ask(ClaudeCodeChat(), on_text=heard)
+    assert heard.pieces == ["Ann ", "likes tea."]
+    assert reply == ChatReply(
+        text="Ann likes tea.",
+        usage=Usage(300, 200, 70, 50, 12),
+        model="claude-sonnet-5-5",
+        cut=False,
+        cost_usd=0.0123,
+    )
+
+
+async def test_a_piece_is_told_before_the_next_one_is_there(claude: Install) -> None:
+    log = claude(
+        f"{says(piece('one'))}\nwhile [ ! -e $LOG/heard ]; do sleep 0.02; done\n"
+        f"{says(chr(10).join([piece('two'), result('onetwo')]))}"
+    )
+    reply = await ask(ClaudeCodeChat(), on_text=lambda _text: (log / "heard").touch())
+    assert reply.text == "onetwo"
+
+
+async def test_it_is_started_alone_without_tools_and_told_all_in_private(
+    claude: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", *PURPOSE_KEY_VARIABLES):
+        monkeypatch.setenv(variable, "set")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
+    log = claude(
+        'printf "%s\\n" "$@" > "$LOG/argv"; cat > "$LOG/stdin"; env > "$LOG/env"\n'
+        f'cat prefix.txt > "$LOG/prefix"; stat -c %a . > "$LOG/mode"; pwd > "$LOG/cwd"\n{says(WHOLE)}'
+    )
+    prefix = "You are kind. $(touch /tmp/x)\nü\ud800" + "x" * 200_000
+    request = replace(REQUEST, prefix=(prefix[:9], prefix[9:]), rest="-p --tools Bash ü\ud800")
+    await ask(ClaudeCodeChat("opus"), request)
+    argv = (log / "argv").read_text().split("\n")[:-1]
+    assert argv[0] == "-p"
+    for option, value in (
+        ("--output-format", "stream-json"),
+        ("--max-turns", "1"),
+        ("--tools", ""),
+        ("--model", "opus"),
+        ("--system-prompt-file", "prefix.txt"),
+    ):
+        assert argv[argv.index(option) + 1] == value
+    assert {"--verbose", "--include-partial-messages", "--no-session-persistence"} < set(argv)
+    assert not any("kind" in argument or "Bash" in argument for argument in argv)
+    assert (log / "stdin").read_text() == "-p --tools Bash ü?"
+    assert (log / "prefix").read_text() == prefix.replace("\ud800", "?")
+    assert (log / "mode").read_text().strip() == "700"
+    environment = dict(line.split("=", 1) for line in (log / "env").read_text().splitlines() if "=" in line)
+    assert environment["ANTHROPIC_API_KEY"] == "its-own" and environment[WITHIN_VARIABLE] == "1"
+    assert "MAX_THINKING_TOKENS" not in environment
+    assert not {"CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", *PURPOSE_KEY_VARIABLES} & set(environment)
+    assert not Path((log / "cwd").read_text().strip()).exists()
+
+
+async def test_without_a_prefix_it_gets_an_instruction_of_its_own(claude: Install) -> None:
+    log = claude(f'printf "%s\\n" "$@" > "$LOG/argv"; ls -A | wc -l > "$LOG/files"\n{says(WHOLE)}')
+    await ask(ClaudeCodeChat(), replace(REQUEST, prefix=()))
+    argv = (log / "argv").read_text().split("\n")
+    assert argv[argv.index("--system-prompt") + 1] == "You answer messages."
+    assert (log / "files").read_text().strip() == "0"
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ([result("Ann")], "Ann"),
+        ([block("Ann"), result("Ann")], "Ann"),
+        ([piece("A"), block("Ann"), result("Ann")], "Ann"),
+        ([piece("One."), block("One."), piece("Two."), block("Two."), result("One.")], "One.Two."),
+        ([result("")], ""),
+        ([piece("a\ud83d"), piece("\ude00"), result("x")], "a\U0001f600"),
+        ([piece("tea\ud83d"), result("x")], "tea\ufffd"),
+        (["nonsense", "[]", '{"type": 7}', '{"type": "stream_event", "event": []}', result("Ann")], "Ann"),
+        ([ODD, result("Ann")], "Ann"),
+        (["[" * 50_000, result("Ann")], "Ann"),
+    ],
+    ids=["result", "block", "rest", "blocks", "empty", "halves", "half", "other", "odd", "deep"],
+)  # fmt: skip
+async def test_the_text_is_whole_however_it_comes(claude: Install, lines: list[str], text: str) -> None:
+    claude(says("\n".join(lines)))
+    heard = Heard()
+    reply = await ask(ClaudeCodeChat(), on_text=heard)
+    assert reply.text == text == "".join(heard.pieces)
+
+
+async def test_bytes_that_are_no_text_do_no_harm(claude: Install) -> None:
+    line = piece("AnnXX").replace("XX", "\\377\\376").replace('"', '\\"')
+    claude(f'printf "{line}\\n"\n{says(result("Ann"))}')
+    assert (await ask(ClaudeCodeChat())).text == "Ann\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [result("Ann", stop_reason="max_tokens")],
+        [
+            streamed({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}),
+            result("Ann", stop_reason=None),
+        ],
+    ],
+)
+async def test_a_reply_cut_at_the_limit_says_so(claude: Install, lines: list[str]) -> None:
+    claude(says("\n".join(lines)))
+    assert (await ask(ClaudeCodeChat())).cut
+
+
+async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -> None:
+    log = claude(
+        f'echo $$ > "$LOG/leader"\n{says(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
+    )
+    with pytest.raises(SendFailed, match="the reply broke off and was begun anew; try again") as caught:
+        await ask(ClaudeCodeChat())
+    assert caught.value.partial == "Ann li"
+    await until_gone(log, "leader")
+
+
+async def test_a_missing_command_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
+    with pytest.raises(SendFailed, match="the claude command was not found on PATH") as caught:
+        await ask(ClaudeCodeChat())
+    assert caught.value.where == "chat.provider: claude-code"
+    assert "chat.provider: local" in caught.value.cure
+
+
+async def test_a_command_that_cannot_be_started(claude: Install) -> None:
+    claude("", interpreter="/nowhere/to/be/found")
+    with pytest.raises(SendFailed, match="cannot be started: No such file or directory"):
+        await ask(ClaudeCodeChat())
+    claude(says(WHOLE))
+    with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be given to a command"):
+        await ask(ClaudeCodeChat("so\0nnet"))
+
+
+async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
+    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+    begun = time.monotonic()
+    with pytest.raises(SendFailed, match=r"no answer within 0\.5 s; raise chat\.deadline_s") as caught:
+        await ask(ClaudeCodeChat(), timeout=0.5)
+    assert time.monotonic() - begun < 1.5 and caught.value.partial == "Ann"
+    await until_gone(log, "leader", "child")
+
+
+async def test_one_that_drips_ends_at_the_deadline(claude: Install) -> None:
+    log = claude('echo $$ > "$LOG/leader"\nwhile true; do printf " "; sleep 0.05; done')
+    with pytest.raises(SendFailed, match=r"no answer within 0\.5 s"):
+        await ask(ClaudeCodeChat(), timeout=0.5)
+    await until_gone(log, "leader")
+
+
+async def test_cancelling_ends_it_within_a_second_with_all_it_started(claude: Install) -> None:
+    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+    task = asyncio.ensure_future(ask(ClaudeCodeChat(), timeout=600))
+    await until_there(log / "leader")
+    begun = time.monotonic()
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=5.0)
+    assert done and task.cancelled() and time.monotonic() - begun < 1.0
+    await until_gone(log, "leader", "child")
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError("the pager was closed"), ValueError("a bug")])
+async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Install, error: Exception) -> None:
+    log = claude(f"{says(piece('Ann'))}\n{HANGS}")
+
+    def listen(_text: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        await ask(ClaudeCodeChat(), on_text=listen)
+    assert caught.value is error
+    await until_gone(log, "leader", "child")
+
+
+@pytest.mark.parametrize(
+    ("output", "what", "partial"),
+    [
+        ("", "the reply could not be read", ""),
+        (INIT, "the reply could not be read", ""),
+        (f"{piece('Ann')}\n{result('Ann')[:40]}", "the reply broke off", "Ann"),
+    ],
+    ids=["empty", "begun", "cut"],
+)
+async def test_output_without_an_end_is_an_error(
+    claude: Install, output: str, what: str, partial: str
+) -> None:
+    claude(says(output))
+    with pytest.raises(SendFailed, match=what) as caught:
+        await ask(ClaudeCodeChat())
+    assert caught.value.partial == partial
+
+
+async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.providers.chat_claude_code.OUTPUT_LIMIT", 2 << 20)
+    log = claude('echo $$ > "$LOG/leader"\nyes nonsense')
+    with pytest.raises(SendFailed, match="wrote more than 2 MiB"):
+        await ask(ClaudeCodeChat())
+    await until_gone(log, "leader")
+
+
+@pytest.mark.parametrize(
+    ("script", "what", "cure"),
+    [
+        (
+            says(f"{block(LOGIN, '<synthetic>')}\n{result(LOGIN, is_error=True)}") + "\nexit 1",
+            f"failed with status 1: {LOGIN}",
+            "run claude once to log in",
+        ),
+        (
+            says(result("API Error: 529 overloaded", is_error=True)),
+            "failed: API Error: 529 overloaded",
+            "run claude -p hello",
+        ),
+        (says(result("", subtype="error_during_execution")), "failed", "run claude -p hello"),
+        (
+            "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1",
+            "this version does not know --include-partial-messages",
+            "update",
+        ),
+        ("exit 7", "failed with status 7", "run claude -p hello"),
+    ],
+    ids=["login", "overloaded", "subtype", "old", "silent"],
+)
+async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
+    claude(script)
+    with pytest.raises(SendFailed) as caught:
+        await ask(ClaudeCodeChat())
+    assert caught.value.what == what and cure in caught.value.cure
+    assert caught.value.partial == ""
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"])
+async def test_what_quotes_the_key_is_not_shown(
+    claude: Install, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, KEY)
+    claude(f'echo "bad key ${variable}" >&2; exit 1')
+    with pytest.raises(SendFailed) as caught:
+        await ask(ClaudeCodeChat())
+    assert caught.value.what == "failed with status 1"
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = claude('touch "$LOG/started"')
+    monkeypatch.setenv(WITHIN_VARIABLE, "1")
+    with pytest.raises(SendFailed, match="asked from within a call of claude-code"):
+        await ask(ClaudeCodeChat())
+    assert not (log / "started").exists()
+
+
+async def test_it_cannot_count() -> None:
+    assert await ClaudeCodeChat().count(REQUEST, timeout=1) is None

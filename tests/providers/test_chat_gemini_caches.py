@@ -1,0 +1,203 @@
+"""Gemini's caches: made, named in a chat, kept, ended, gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from werkzeug import Request, Response
+
+from engine.errors import SendFailed
+from engine.providers.caches import CacheGone, NamedCaches
+from engine.providers.chat_anthropic import AnthropicChat
+from engine.providers.chat_gemini import GeminiChat
+from engine.providers.chat_local import LocalChat
+from tests.providers.chat_service import REQUEST, ChatService, ask
+from tests.providers.conftest import KEY, json_response
+
+NAME = "cachedContents/ez2yh6u6my9"
+STORED = {
+    "name": NAME,
+    "model": "models/some-model",
+    "expireTime": "2026-09-07T02:18:17.023637828Z",
+    "usageMetadata": {"totalTokenCount": 7021},
+}
+GONE = {
+    "error": {
+        "code": 403,
+        "message": "CachedContent not found (or permission denied)",
+        "status": "PERMISSION_DENIED",
+    }
+}
+
+pytestmark = pytest.mark.parametrize("chat", ["gemini"], indirect=True)
+
+
+class Seen:
+    """Answers one path and remembers what it was asked."""
+
+    def __init__(self, chat: ChatService, path: str, method: str, *responses: Response) -> None:
+        self.bodies: list[Any] = []
+        self.queries: list[str] = []
+        self._waiting = list(responses)
+        chat.server.expect_request(f"/v1beta/{path}", method=method).respond_with_handler(self._handle)
+
+    def _handle(self, request: Request) -> Response:
+        assert request.headers["x-goog-api-key"] == KEY
+        self.bodies.append(request.get_json(silent=True))
+        self.queries.append(request.query_string.decode())
+        return self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
+
+
+def provider(chat: ChatService) -> GeminiChat:
+    return GeminiChat("some-model", chat.address)
+
+
+async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    reply = await ask(provider(chat), replace(REQUEST, cached_content=NAME))
+    assert chat.bodies == [
+        {
+            "cachedContent": NAME,
+            "contents": [{"role": "user", "parts": [{"text": "What does Ann like?"}]}],
+            "generationConfig": {"maxOutputTokens": 100},
+        }
+    ]
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens) == (300, 200)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (403, "CachedContent not found (or permission denied)"),
+        (404, "cachedContents/ez2yh6u6my9 is not found: no such cachedContent"),
+        (400, "Model used by GenerateContent request (a) and CachedContent (b) has to be the same."),
+    ],
+)
+async def test_a_cache_that_is_gone_is_told_apart(chat: ChatService, status: int, message: str) -> None:
+    chat.answers(json_response(chat.error(message), status))
+    with pytest.raises(CacheGone, match=f"no cache of {NAME} for some-model") as caught:
+        await ask(provider(chat), replace(REQUEST, cached_content=NAME))
+    assert isinstance(caught.value, SendFailed) and caught.value.__context__ is None
+    assert len(chat.bodies) == 1
+    with pytest.raises(SendFailed) as other:
+        await ask(provider(chat))
+    assert type(other.value) is SendFailed, "no cache was asked for"
+
+
+async def test_a_refused_key_is_not_taken_for_a_cache_that_is_gone(chat: ChatService) -> None:
+    chat.answers(json_response(chat.error("Permission denied"), 403))
+    with pytest.raises(SendFailed, match="the key was refused") as caught:
+        await ask(provider(chat), replace(REQUEST, cached_content=NAME))
+    assert type(caught.value) is SendFailed
+
+
+async def test_a_cache_is_made_of_a_prefix(chat: ChatService) -> None:
+    seen = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+    gemini = provider(chat)
+    stored = await gemini.create_cache("You are kind.\n", 600, timeout=20)
+    await gemini.aclose()
+    assert stored == (NAME, datetime(2026, 9, 7, 2, 18, 17, 23637, tzinfo=UTC), 7021)
+    assert seen.bodies[-1] == {
+        "model": "models/some-model",
+        "systemInstruction": {"parts": [{"text": "You are kind.\n"}]},
+        "ttl": "600s",
+    }
+    assert len(seen.bodies) == 2, "a failure that passes is tried again"
+
+
+async def test_a_prefix_that_is_too_short_says_so(chat: ChatService) -> None:
+    said = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
+    Seen(chat, "cachedContents", "POST", json_response(chat.error(said), 400))
+    gemini = provider(chat)
+    with pytest.raises(SendFailed, match="Cached content is too small"):
+        await gemini.create_cache("x", 600, timeout=20)
+    await gemini.aclose()
+
+
+@pytest.mark.parametrize("reply", [{}, {"name": "../models"}, {"name": 7}, [], {"name": f"{NAME}?x=y"}])
+async def test_a_cache_without_a_name_is_none(chat: ChatService, reply: object) -> None:
+    Seen(chat, "cachedContents", "POST", json_response(reply))
+    gemini = provider(chat)
+    with pytest.raises(SendFailed, match="the reply could not be read"):
+        await gemini.create_cache("x", 600, timeout=20)
+    await gemini.aclose()
+
+
+@pytest.mark.parametrize("told", [None, "soon", 7])
+async def test_an_end_that_is_not_told_is_reckoned(chat: ChatService, told: object) -> None:
+    Seen(chat, "cachedContents", "POST", json_response({"name": NAME, "expireTime": told}))
+    gemini = provider(chat)
+    stored = await gemini.create_cache("x", 600, timeout=20)
+    await gemini.aclose()
+    left = stored.expires_at - datetime.now(UTC)
+    assert timedelta(seconds=550) < left <= timedelta(seconds=600) and stored.tokens == 0
+
+
+async def test_a_cache_is_kept_longer(chat: ChatService) -> None:
+    seen = Seen(chat, NAME, "PATCH", json_response(STORED))
+    gemini = provider(chat)
+    stored = await gemini.refresh_cache(NAME, 900, timeout=20)
+    await gemini.aclose()
+    assert stored.name == NAME
+    assert (seen.bodies, seen.queries) == ([{"ttl": "900s"}], ["updateMask=ttl"])
+
+
+async def test_what_is_gone_cannot_be_kept(chat: ChatService) -> None:
+    Seen(chat, NAME, "PATCH", json_response(GONE, 403))
+    gemini = provider(chat)
+    with pytest.raises(CacheGone, match=NAME):
+        await gemini.refresh_cache(NAME, 900, timeout=20)
+    with pytest.raises(CacheGone, match="no cache of that name"):
+        await gemini.refresh_cache("../models/some-model", 900, timeout=20)
+    await gemini.aclose()
+
+
+@pytest.mark.parametrize(
+    "response",
+    [json_response({}), json_response({}, 404), json_response(GONE, 403)],
+    ids=["there", "404", "403"],
+)
+async def test_a_cache_is_ended_whether_it_is_there_or_not(chat: ChatService, response: Response) -> None:
+    seen = Seen(chat, NAME, "DELETE", response)
+    gemini = provider(chat)
+    await gemini.delete_cache(NAME, timeout=20)
+    await gemini.delete_cache("../models/some-model", timeout=20)
+    await gemini.aclose()
+    assert seen.bodies == [None]
+
+
+async def test_a_cache_that_cannot_be_ended_is_an_error(
+    chat: ChatService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.providers.attempts._FIRST_PAUSE_S", 0.01)
+    seen = Seen(chat, NAME, "DELETE", json_response(chat.error("boom"), 500))
+    gemini = provider(chat)
+    with pytest.raises(SendFailed, match="the service failed \\(500\\), 3 times"):
+        await gemini.delete_cache(NAME, timeout=20)
+    await gemini.aclose()
+    assert len(seen.bodies) == 3
+
+
+async def test_gemini_counts_a_prompt_with_its_instruction(chat: ChatService) -> None:
+    seen = Seen(chat, "models/some-model:countTokens", "POST", json_response({"totalTokens": 88}))
+    gemini = provider(chat)
+    assert await gemini.count(replace(REQUEST, cached_content=NAME), timeout=20) == 88
+    await gemini.aclose()
+    assert seen.bodies == [
+        {
+            "generateContentRequest": {
+                "model": "models/some-model",
+                "contents": [{"role": "user", "parts": [{"text": "What does Ann like?"}]}],
+                "systemInstruction": {"parts": [{"text": "You are kind.\nAnn likes tea.\n"}]},
+            }
+        }
+    ]
+
+
+def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
+    assert isinstance(provider(chat), NamedCaches)
+    assert not isinstance(AnthropicChat("m", chat.address), NamedCaches)
+    assert not isinstance(LocalChat(), NamedCaches)

@@ -1,0 +1,263 @@
+"""What a chat sends: the prefix where a service can cache it, the rest as the message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.config import ChatSettings
+from engine.errors import SendFailed
+from engine.providers.chat import ChatRequest
+from engine.providers.chat_claude_code import ClaudeCodeChat
+from engine.providers.chat_local import LocalChat
+from engine.providers.chat_network import lower_limit
+from engine.providers.chat_openai import OpenAIChat
+from engine.providers.pricing import CHAT_MODELS
+from engine.providers.select import chat_provider_for
+from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
+from tests.providers.conftest import KEY, json_response
+
+BREAKPOINT = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+async def test_prefix_and_rest_stand_where_they_belong(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(chat.chat())
+    (body,) = chat.bodies
+    assert chat.system(body) == "You are kind.\nAnn likes tea.\n"
+    assert chat.message(body) == "What does Ann like?"
+    assert chat.limit(body) == 100
+    assert chat.temperature(body) is None
+    assert KEY in str(chat.headers)
+    if chat.name != "gemini":
+        assert body["model"] == "some-model" and body["stream"] is True
+
+
+async def test_without_a_prefix_there_is_no_instruction(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(chat.chat(), replace(REQUEST, prefix=(), ttl="5m", cache_key="k"))
+    (body,) = chat.bodies
+    assert "system" not in body and "systemInstruction" not in body
+    assert chat.message(body) == "What does Ann like?"
+    assert len(body["contents" if chat.name == "gemini" else "messages"]) == 1
+
+
+@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
+async def test_each_piece_of_the_prefix_ends_a_cache(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    pieces = ("one", "two", "three")
+    await ask(chat.chat(), ChatRequest(pieces, "rest", 9, ttl="1h", cache_key="not for this service"))
+    await ask(chat.chat(), ChatRequest(pieces, "rest", 9, ttl="5m"))
+    await ask(chat.chat(), ChatRequest(pieces, "rest", 9))
+    hour, minutes, none = (body["system"] for body in chat.bodies)
+    for blocks, mark in (
+        (hour, {"type": "ephemeral", "ttl": "1h"}),
+        (minutes, {"type": "ephemeral", "ttl": "5m"}),
+    ):
+        assert blocks == [{"type": "text", "text": piece, "cache_control": mark} for piece in pieces]
+    assert none == [{"type": "text", "text": piece} for piece in pieces]
+    assert chat.bodies[0]["messages"] == [{"role": "user", "content": "rest"}]
+    assert "prompt_cache_key" not in chat.bodies[0]
+
+
+@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
+async def test_more_pieces_than_caches_leave_the_first_ones_unmarked(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(chat.chat(), ChatRequest(("a", "b", "c", "d", "e"), "rest", 9, ttl="5m"))
+    assert ["cache_control" in block for block in chat.bodies[0]["system"]] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
+async def test_a_server_that_knows_no_hour_and_then_no_caches_is_asked_without(chat: ChatService) -> None:
+    chat.answers(
+        json_response(
+            chat.error("system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"), 400
+        ),
+        json_response(chat.error("system.0.cache_control: Extra inputs are not permitted"), 400),
+        chat.streams("tea"),
+    )
+    provider = chat.chat()
+    await ask(provider, replace(REQUEST, ttl="1h"))
+    await ask(provider, replace(REQUEST, ttl="1h"))
+    marks = [body["system"][0].get("cache_control") for body in chat.bodies]
+    assert marks == [{"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}, None, None]
+
+
+def own(chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChat:
+    """A provider that takes the local server for OpenAI's own."""
+    monkeypatch.setenv("OPENAI_BASE_URL", chat.address)
+    return OpenAIChat(model)
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+@pytest.mark.parametrize("model", ["gpt-5.6-sol", "gpt-6-sol", "gpt-5.10", "gpt-10"])
+async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(
+    chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(own(chat, model, monkeypatch), replace(REQUEST, cache_key="d1.0", ttl="1h"))
+    (body,) = chat.bodies
+    assert body["messages"] == [
+        {
+            "role": "system",
+            "content": [{"type": "text", "text": piece, **BREAKPOINT} for piece in REQUEST.prefix],
+        },
+        {"role": "user", "content": "What does Ann like?"},
+    ]
+    assert body["prompt_cache_key"] == "d1.0"
+    assert body["prompt_cache_options"] == {"mode": "explicit"}
+    assert body["max_completion_tokens"] == 100 and "max_tokens" not in body
+    assert body["stream_options"] == {"include_usage": True}
+    assert "ttl" not in str(body)
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+async def test_newer_models_keep_nothing_when_no_cache_is_asked_for(
+    chat: ChatService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(own(chat, "gpt-6-sol", monkeypatch))
+    (body,) = chat.bodies
+    assert body["prompt_cache_options"] == {"mode": "explicit"} and "breakpoint" not in str(body)
+    assert "prompt_cache_key" not in body
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+@pytest.mark.parametrize("model", ["gpt-5.5", "gpt-5-nano", "gpt-4o-mini", "o3"])
+async def test_older_models_get_the_key_alone(
+    chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(own(chat, model, monkeypatch), replace(REQUEST, cache_key="d1.0"))
+    (body,) = chat.bodies
+    assert body["prompt_cache_key"] == "d1.0" and "prompt_cache_options" not in body
+    assert body["messages"][0] == {"role": "system", "content": "You are kind.\nAnn likes tea.\n"}
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+async def test_a_compatible_server_gets_what_it_knows(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(chat.chat("gpt-6-sol"), replace(REQUEST, cache_key="d1.0"))
+    (body,) = chat.bodies
+    assert body["max_tokens"] == 100 and "prompt_cache" not in str(body)
+    assert body["messages"][0]["content"] == "You are kind.\nAnn likes tea.\n"
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+async def test_refused_parameters_are_left_out_from_then_on(
+    chat: ChatService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = [
+        "Unrecognized request argument supplied: stream_options",
+        "Unknown parameter: 'messages[0].content[0].prompt_cache_breakpoint'.",
+        "Unknown parameter: 'prompt_cache_key'.",
+        "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens'.",
+    ]
+    chat.answers(*(json_response(chat.error(said), 400) for said in refused), chat.streams("tea"))
+    provider = own(chat, "gpt-6-sol", monkeypatch)
+    for _ in range(2):
+        assert (await ask(provider, replace(REQUEST, cache_key="k"))).text == "tea"
+    assert len(chat.bodies) == 6
+    plain = {
+        "model": "gpt-6-sol",
+        "messages": [
+            {"role": "system", "content": "You are kind.\nAnn likes tea.\n"},
+            {"role": "user", "content": "What does Ann like?"},
+        ],
+        "max_tokens": 100,
+        "stream": True,
+    }
+    assert chat.bodies[-1] == chat.bodies[-2] == plain
+
+
+@pytest.mark.parametrize(
+    ("chat", "said", "limit"),
+    [
+        (
+            "anthropic",
+            "max_tokens: 131072 > 64,000, which is the maximum allowed number of output tokens",
+            64000,
+        ),
+        (
+            "openai",
+            "max_tokens is too large: 131072. This model supports at most 16384 completion tokens",
+            16384,
+        ),
+        (
+            "gemini",
+            "max_output_tokens must be in the supported range from 1 (inclusive) to 65537 (exclusive).",
+            65536,
+        ),
+    ],
+    indirect=["chat"],
+)
+async def test_a_reply_longer_than_the_model_writes_is_asked_for_shorter(
+    chat: ChatService, said: str, limit: int
+) -> None:
+    chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
+    provider = chat.chat()
+    for tokens in (131072, 131072, 50):
+        await ask(provider, replace(REQUEST, max_tokens=tokens))
+    assert [chat.limit(body) for body in chat.bodies] == [131072, limit, limit, 50]
+
+
+def test_a_limit_of_prompt_and_reply_together_says_nothing_of_the_reply() -> None:
+    assert lower_limit("maximum context length is 4096 tokens, you requested 904 and 4096", 4096) is None
+    assert lower_limit("max_tokens must be at least 1", 100) is None
+
+
+async def test_a_refusal_about_something_else_is_an_error(chat: ChatService) -> None:
+    chat.answers(json_response(chat.error("messages: at least one\nis\x1b[31m required"), 400))
+    with pytest.raises(SendFailed, match="the request was refused \\(400\\): messages: at least one is"):
+        await ask(chat.chat())
+    assert len(chat.bodies) == 1
+
+
+@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
+async def test_anthropic_counts_a_prompt(chat: ChatService) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def count(request: Any) -> Any:
+        bodies.append(request.get_json())
+        return json_response({"input_tokens": 77})
+
+    chat.server.expect_request("/v1/messages/count_tokens", method="POST").respond_with_handler(count)
+    provider = chat.chat()
+    assert await provider.count(replace(REQUEST, ttl="1h"), timeout=20) == 77
+    await provider.aclose()
+    assert bodies == [
+        {
+            "model": "some-model",
+            "system": [{"type": "text", "text": piece} for piece in REQUEST.prefix],
+            "messages": [{"role": "user", "content": REQUEST.rest}],
+        }
+    ]
+
+
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+async def test_openai_cannot_count(chat: ChatService) -> None:
+    assert await chat.chat().count(REQUEST, timeout=20) is None
+
+
+def test_the_settings_choose_the_service() -> None:
+    for name, kind in CHATS.items():
+        provider = chat_provider_for(ChatSettings(provider=name, base_url="http://localhost:1/v1"))  # type: ignore[arg-type]
+        assert type(provider) is kind
+        assert (provider.name, provider.model, provider.address) == (
+            name,
+            CHAT_MODELS[name],
+            "http://localhost:1/v1",
+        )
+        assert chat_provider_for(ChatSettings(provider=name, model="mine")).model == "mine"  # type: ignore[arg-type]
+    assert chat_provider_for(ChatSettings(provider="anthropic", model="opus")).model == "claude-opus-5-5"
+    command = chat_provider_for(ChatSettings(provider="claude-code"))
+    assert type(command) is ClaudeCodeChat and command.model == CHAT_MODELS["claude-code"]
+    assert type(chat_provider_for(ChatSettings())) is LocalChat

@@ -1,0 +1,121 @@
+"""The whole turn against servers of each provider's form: five turns, one prefix, and no key anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.discussions.sending import Sent
+from engine.engine import Engine
+from tests.providers.chat_service import ChatService
+from tests.providers.conftest import KEY, json_response
+
+MESSAGES = (
+    "Can you review the PR that just came in?",
+    "Good morning. Anything new?",
+    "The database is down, all pages give 500.",
+    "Please cut release 0.15.1.",
+    "Who is Wren?",
+)
+
+
+@pytest.fixture
+def engine(sample: Path, chat: ChatService) -> Iterator[Engine]:
+    """An engine whose chats go to the server."""
+    with Engine.open(sample) as opened:
+        opened.config = replace(
+            opened.config,
+            chat=replace(
+                opened.config.chat,
+                provider=chat.name,  # type: ignore[arg-type]  # one of them
+                model="some-model",
+                base_url=chat.address,
+                deadline_s=30,
+            ),
+            cache=replace(opened.config.cache, gemini=False),
+        )
+        yield opened
+
+
+def talk(engine: Engine, chat: ChatService) -> list[Sent]:
+    session, sent = "", []
+    chat.answers(*(chat.streams("Answer ", f"{number}.") for number in range(1, 6)))
+    for message in MESSAGES:
+        sent.append(engine.sending().send(message, session_id=session))
+        session = sent[-1].session_id
+    return sent
+
+
+def test_five_turns_with_other_topics_send_the_same_prefix(engine: Engine, chat: ChatService) -> None:
+    sent = talk(engine, chat)
+    assert [each.problem for each in sent] == [""] * 5
+    assert [each.reply.text for each in sent] == [f"Answer {number}." for number in range(1, 6)]
+    assert len({each.trace.active for each in sent}) > 2
+    prefixes = [chat.system(body) for body in chat.bodies]
+    assert len(prefixes) == 5 and len(set(prefixes)) == 1
+    for body, each in zip(chat.bodies, sent, strict=True):
+        length = each.compiled.stable_prefix_length
+        assert chat.system(body) == each.compiled.text[:length]
+        assert chat.message(body) == each.compiled.text[length:]
+    assert "Answer 4." in chat.message(chat.bodies[4]) and MESSAGES[3] in chat.message(chat.bodies[4])
+    assert sent[-1].cache.calls == sent[-1].cache.hits == 5
+    usage = sent[-1].reply.usage
+    assert (usage.input_tokens, usage.cached_tokens) == (300, 200)
+    assert usage.cache_write_tokens == (0 if chat.name == "gemini" else 70)
+
+
+def test_breakpoints_stand_at_the_ends_of_layers(engine: Engine, chat: ChatService) -> None:
+    if chat.name != "anthropic":
+        pytest.skip("only Anthropic is told where")
+    sent = talk(engine, chat)
+    for body, each in zip(chat.bodies, sent, strict=True):
+        ends, at = [], 0
+        for block in body["system"]:
+            at += len(block["text"])
+            assert block["cache_control"]["type"] == "ephemeral"
+            ends.append(at)
+        assert 1 <= len(ends) <= 3
+        assert set(ends) <= set(each.compiled.boundaries) and ends[-1] == each.compiled.stable_prefix_length
+
+
+def test_what_it_cost_and_what_was_sent_is_written_down(engine: Engine, chat: ChatService) -> None:
+    sent = talk(engine, chat)
+    calls = [record for record in engine.costs.log.records() if record.operation == "chat"]
+    assert [(call.provider, call.discussion) for call in calls] == [(chat.name, sent[0].session_id)] * 5
+    assert [call.usage.cached_tokens for call in calls] == [200] * 5
+    assert len(engine.prefixes.last(10, sent[0].session_id)) == 5
+    conversation = engine.conversations.of_session(sent[0].session_id)
+    assert [turn.role for turn in conversation.turns] == ["user", "agent"] * 5
+
+
+@pytest.mark.parametrize("trouble", ["", "refused", "torn", "nonsense"])
+def test_no_key_is_written_anywhere(
+    engine: Engine, chat: ChatService, trouble: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answers = {
+        "": chat.streams("Fine."),
+        "refused": json_response(chat.error(f"Incorrect API key provided: {KEY}."), 401),
+        "torn": chat.sends([*chat.head(), chat.piece("Half of")]),
+        "nonsense": json_response([KEY]),
+    }
+    chat.answers(answers[trouble])
+    sent = engine.sending().send("Good morning.")
+    assert bool(sent.problem) is bool(trouble)
+    engine.capture.end(sent.session_id)
+    engine.repository.commit([sent.path], "conversation")
+    engine.close()
+    assert KEY in str(chat.headers), "the test would prove nothing if the key had not been sent"
+    said = "".join(capfd.readouterr()) + repr(sent)
+    assert KEY not in said and KEY[:16] not in said
+    root = engine.workspace.root
+    for path in root.rglob("*"):
+        if path.is_file():
+            assert KEY[:16].encode() not in path.read_bytes(), path
+    history = subprocess.run(
+        ["git", "log", "-p", "--all"], cwd=root, capture_output=True, check=True, text=True, errors="replace"
+    )
+    assert KEY[:16] not in history.stdout

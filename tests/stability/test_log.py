@@ -1,0 +1,159 @@
+"""The log of prefixes: what it holds, which texts are kept, and what can be said when they are gone."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.context.stability import Prefix, compare
+from engine.engine import Engine
+from engine.stability.log import KEPT_TEXTS, PrefixLog
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from tests.stability.conftest import DIGEST, MEMORY, SOUL, START, Desk
+
+
+def test_a_prefix_is_recorded_without_its_text(desk: Desk) -> None:
+    desk.turn()
+    data = (desk.root / "logs/prefixes-2026-06.jsonl").read_text()
+    (record,) = map(json.loads, data.splitlines())
+    assert record.keys() == {
+        *("at", "discussion", "sha256", "characters", "bytes", "tokens", "boundaries", "sections"),
+    }
+    assert [section["source"] for section in record["sections"]] == [SOUL, MEMORY, "", DIGEST]
+    assert [section["first"] for section in record["sections"]] == [5, 1, None, 1]
+    assert "I am" not in data and "a fact" not in data
+
+
+def test_what_was_recorded_is_read_back_whole(desk: Desk) -> None:
+    desk.turn("ses_a")
+    desk.turn("ses_b")
+    prefix = desk.log.prefix_of(desk.compile())
+    first, second = desk.log.last()
+    assert first.prefix == second.prefix == prefix
+    assert (first.discussion, second.discussion) == ("ses_a", "ses_b")
+    assert (second.at - first.at).total_seconds() == 60
+    assert [use.discussion for use in desk.log.last(1)] == ["ses_b"]
+    assert [use.discussion for use in desk.log.last(5, "ses_a")] == ["ses_a"]
+    assert desk.log.last(5, "ses_c") == ()
+
+
+def test_a_break_between_two_turns_is_named_to_the_line(desk: Desk) -> None:
+    desk.turn()
+    desk.write(SOUL, "---\ntype: identity\n---\n\nI am.\nI ask.\n")
+    desk.turn()
+    before, after = desk.log.last()
+    found = compare(before.prefix, after.prefix)
+    assert found is not None and found.exact
+    assert (found.source, found.line, found.before, found.after) == (SOUL, 6, "I answer.", "I ask.")
+
+
+def test_where_a_text_is_gone_the_file_is_still_named(desk: Desk) -> None:
+    desk.turn()
+    desk.write(MEMORY, "# Memory\n- another fact\n")
+    desk.turn()
+    for path in (desk.root / "scratch/prefixes").iterdir():
+        path.unlink()
+    before, after = desk.log.last()
+    assert before.prefix.text is None
+    found = compare(before.prefix, after.prefix)
+    assert found is not None and not found.exact
+    assert (found.what, found.source, found.line, found.before) == ("changed", MEMORY, 0, "")
+    assert found.usable == before.prefix.boundaries[0].tokens
+
+
+def test_a_text_that_was_changed_is_not_believed(desk: Desk) -> None:
+    desk.turn()
+    (path,) = (desk.root / "scratch/prefixes").iterdir()
+    path.write_text("something else")
+    assert desk.log.last()[0].prefix.text is None
+
+
+def test_only_the_texts_used_last_are_kept(desk: Desk) -> None:
+    used = []
+    for number in range(KEPT_TEXTS + 6):
+        desk.write(MEMORY, f"- fact {number}\n")
+        desk.turn()
+        used.append(desk.log.last(1)[0].prefix.sha256)
+        # The very first prefix is used again and again, so it stays.
+        desk.write(MEMORY, "- fact 0\n")
+        desk.turn()
+    assert len(set(used)) == KEPT_TEXTS + 6
+    assert desk.texts == {used[0], *used[-(KEPT_TEXTS - 1) :]}
+    assert desk.problems == []
+
+
+def test_only_files_of_its_own_are_removed(desk: Desk) -> None:
+    desk.write("scratch/prefixes/notes.txt", "mine")
+    for number in range(KEPT_TEXTS + 2):
+        desk.write(MEMORY, f"- fact {number}\n")
+        desk.turn()
+    assert "notes" in desk.texts and len(desk.texts) == KEPT_TEXTS + 1
+
+
+def test_lines_that_cannot_be_read_cost_only_themselves(desk: Desk) -> None:
+    desk.turn("ses_a")
+    log = desk.root / "logs/prefixes-2026-06.jsonl"
+    record = json.loads(log.read_text())
+    odd = [
+        {**record, "tokens": "many"},
+        {**record, "at": "some day"},
+        {**record, "at": 5},
+        {**record, "sections": {}},
+        {**record, "sections": [{**record["sections"][0], "layer": 12}]},
+        {**record, "sections": ["x"]},
+        {**record, "boundaries": [[1]]},
+        {"sha256": "x"},
+    ]
+    with log.open("a") as file:
+        file.write("".join(json.dumps(each) + "\n" for each in odd) + "not json\n[1]\n")
+    desk.turn("ses_b")
+    assert [use.discussion for use in desk.log.last()] == ["ses_a", "ses_b"]
+
+
+@pytest.mark.parametrize("name", ["../../memory-config", "x", "A" * 64, ""])
+def test_a_hash_from_the_log_leads_to_no_other_file(desk: Desk, name: str) -> None:
+    desk.turn()
+    log = desk.root / "logs/prefixes-2026-06.jsonl"
+    record = json.loads(log.read_text())
+    log.write_text(json.dumps({**record, "sha256": name}) + "\n")
+    (use,) = desk.log.last()
+    assert use.prefix.sha256 == name and use.prefix.text is None
+
+
+def test_only_two_months_are_looked_at(desk: Desk) -> None:
+    for month in (3, 4, 5, 6):
+        desk.now = datetime(2026, month, 10, tzinfo=UTC)
+        desk.turn(f"ses_{month}")
+    assert [use.discussion for use in desk.log.last()] == ["ses_5", "ses_6"]
+    assert desk.log.misses(300).turns == 2
+
+
+def test_a_workspace_that_cannot_be_written_says_so_and_goes_on(desk: Desk) -> None:
+    problems: list[str] = []
+    files = Files(Workspace.open(desk.root), read_only=True)
+    log = PrefixLog(files, lambda: START, problems.append)
+    assert log.note(desk.compile(), "ses_a") is None
+    assert len(problems) == 1 and problems[0].startswith("the stable prefix was not recorded: ")
+    assert log.last() == ()
+
+
+def test_the_time_of_use_may_be_given(desk: Desk) -> None:
+    at = datetime(2026, 6, 11, tzinfo=UTC)
+    prefix = desk.log.note(desk.compile(), "ses_a", at)
+    (use,) = desk.log.last()
+    assert use.at == at and use.prefix == prefix
+
+
+def test_a_prompt_that_is_recorded_leaves_its_prefix(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        engine.compile("Hello", ask=False)
+        assert engine.prefixes.last() == ()
+        compiled = engine.compile("Hello", ask=False, record=True)
+        (use,) = engine.prefixes.last()
+        assert use.prefix.text == compiled.text[: compiled.stable_prefix_length]
+        assert use.prefix.sha256 == Prefix.of(compiled).sha256
+        assert [each.source for each in use.prefix.sections if each.first is None] == ["", ""]

@@ -1,0 +1,139 @@
+"""``cache``: what providers keep of each discussion's prompts, and what becomes of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.discussions.caches import tree_of
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    example,
+    invocation,
+    json_option,
+    table,
+)
+from tui.figures import left, plural
+
+if TYPE_CHECKING:
+    from engine.discussions.state import DiscussionCacheState
+
+_NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a message"
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "list": "tui.cli.cache:cache_list",
+        "show": "tui.cli.cache:cache_show",
+        "invalidate": "tui.cli.cache:cache_invalidate",
+        "disable": "tui.cli.cache:cache_disable",
+        "enable": "tui.cli.cache:cache_enable",
+        "check": "tui.cli.cache_check:cache_check",
+    },
+    epilog=example("autopoiesis cache list", "autopoiesis cache check"),
+)
+@directory_option
+def cache() -> None:
+    """What providers keep of each discussion's stable prefix, and why the last call read nothing from it."""
+
+
+@click.command("list", epilog=example("autopoiesis cache list --json"))
+@directory_option
+@json_option
+def cache_list(as_json: bool) -> None:
+    """List the discussions, the one used last first."""
+    with invocation().engine() as engine:
+        now, found = engine.clock(), engine.caches.all()
+        if as_json:
+            emit_json([tree_of(state, now) for state in found])
+        elif not found:
+            emit(_NONE)
+        else:
+            table(
+                [
+                    [
+                        state.discussion_id,
+                        state.provider or "–",
+                        cached(state, now),
+                        f"{state.tokens_cached:,}",
+                        f"{state.hits:,} of {plural(state.calls, 'call')}",
+                        state.why,
+                    ]
+                    for state in found
+                ],
+                ["discussion", "provider", "cached", "tokens", "read by", ""],
+            )
+
+
+@click.command("show", epilog=example("autopoiesis cache show ses_1a2b3c4d"))
+@directory_option
+@click.argument("discussion", metavar="ID")
+@json_option
+def cache_show(discussion: str, as_json: bool) -> None:
+    """Show everything known of one discussion's cache."""
+    with invocation().engine() as engine:
+        _print(engine.caches.get(discussion), engine.clock(), as_json)
+
+
+@click.command("invalidate", epilog=example("autopoiesis cache invalidate ses_1a2b3c4d"))
+@directory_option
+@click.argument("discussion", metavar="ID")
+@json_option
+def cache_invalidate(discussion: str, as_json: bool) -> None:
+    """Give a discussion's cache up: it does not count any more, and the next call begins another one."""
+    with invocation().engine() as engine:
+        state = engine.cache_ending.invalidate(discussion, "given up by hand")
+        _print(state, engine.clock(), as_json)
+
+
+@click.command("disable", epilog=example("autopoiesis cache disable ses_1a2b3c4d"))
+@directory_option
+@click.argument("discussion", metavar="ID")
+@json_option
+def cache_disable(discussion: str, as_json: bool) -> None:
+    """Ask for no caches in a discussion any more."""
+    with invocation().engine() as engine:
+        _print(engine.cache_ending.disable(discussion), engine.clock(), as_json)
+
+
+@click.command("enable", epilog=example("autopoiesis cache enable ses_1a2b3c4d"))
+@directory_option
+@click.argument("discussion", metavar="ID")
+@json_option
+def cache_enable(discussion: str, as_json: bool) -> None:
+    """Ask for caches in a discussion again."""
+    with invocation().engine() as engine:
+        _print(engine.cache_ending.enable(discussion), engine.clock(), as_json)
+
+
+def cached(state: DiscussionCacheState, now: datetime) -> str:
+    """Whether it is cached, and for how long: ``yes, 4:32 left``."""
+    if not state.enabled:
+        return "off"
+    if not state.is_cached(now):
+        return "no"
+    seconds = state.seconds_left(now)
+    return "yes" if seconds is None else f"yes, {left(seconds)} left"
+
+
+def _print(state: DiscussionCacheState, now: datetime, as_json: bool) -> None:
+    if as_json:
+        emit_json(tree_of(state, now))
+        return
+    rows = [
+        ["discussion", state.discussion_id],
+        ["cached", f"{cached(state, now)}{f' ({state.provider}, {state.model})' if state.provider else ''}"],
+        ["tokens", f"{state.tokens_cached:,}"],
+        ["read by", f"{state.hits:,} of {plural(state.calls, 'call')}"],
+    ]
+    if state.why:
+        rows.append(["why", state.why])
+    if state.sources:
+        rows.append(["made of", ", ".join(state.sources)])
+    table(rows)

@@ -1,0 +1,270 @@
+"""``cache check``: whether the stable prefix is stable, what broke it, and what that has cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.errors import AutopoiesisError
+from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, read_text
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.context.stability import Break
+    from engine.engine import Engine
+    from engine.stability.check import Check, CheckedTurn
+    from engine.stability.misses import Misses
+
+_MESSAGE = "What is next?"
+"""Compiled where no message is given: the prefix is the same for all."""
+
+_START = "from tui.cli.cache_check import compile_once; compile_once()"
+_DEADLINE_S = 120
+_SHOWN_CHARACTERS = 96
+_SHOWN_BEFORE = 32
+_DIFF_LINES = 20
+_INDENT = " " * 9
+
+
+@click.command(
+    "check",
+    epilog=example(
+        "autopoiesis cache check",
+        'autopoiesis cache check "What did Odile ask for?" --session ses_1a2b3c4d --last 5',
+        "autopoiesis cache check --json",
+    ),
+)
+@directory_option
+@click.argument("text", default=_MESSAGE)
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Whose turns to look at; the message is compiled as its next one.",
+)
+@click.option(
+    "--last", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How many turns."
+)
+@json_option
+def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> int:
+    """Check that the stable prefix stays the same, and say what broke it.
+
+    TEXT is compiled here and in a fresh process, and the bytes are compared; any message will do, because
+    the prefix depends on none (`-` reads standard input). Then the turns recorded last are compared with each
+    other, and the last of them with what would be sent now. The gate is not asked, nothing is recorded.
+
+    Exit code 0: the two prompts are the same. 1: they differ, which is a defect of the program. A prefix that
+    an edit broke is reported and is no error.
+    """
+    from engine.stability.check import check  # noqa: PLC0415 — `--help` must not load the engine
+
+    message = read_text(text)
+    with invocation().engine() as engine:
+        session = session_id or ""
+        found = check(
+            lambda: engine.compile(message, session_id=session, ask=False),
+            lambda: _compiled_elsewhere(engine, message, session),
+            engine.prefixes,
+            engine.files,
+            discussion=session_id,
+            last=last,
+            dollars=lambda tokens: _resent(engine, tokens),
+        )
+    if as_json:
+        emit_json(found)
+    else:
+        _print(found)
+    return 0 if found.repeat.equal else 1
+
+
+def _resent(engine: Engine, tokens: int) -> float | None:
+    """US dollars for sending tokens to the model of chats that its cache would have held."""
+    from engine.providers.select import chat_provider_for  # noqa: PLC0415 — only where there was a miss
+
+    service = chat_provider_for(engine.config.chat)
+    price = engine.costs.prices.price(service.model, elsewhere=bool(service.address))
+    return None if price is None else tokens * (price.input - price.cache_read) / 1e6
+
+
+def compile_once() -> None:
+    """Compiles the message that standard input names, in a process of its own; prints it as JSON."""
+    from engine.engine import Engine  # noqa: PLC0415 — the command's own process has it already
+
+    asked = json.load(sys.stdin)
+    now = datetime.fromisoformat(asked["now"])
+    try:
+        with Engine.open(asked["workspace"], clock=lambda: now) as engine:
+            compiled = engine.compile(asked["text"], session_id=asked["session"], ask=False)
+    except AutopoiesisError as error:
+        sys.exit(str(error))
+    click.echo(json.dumps(plain(compiled)))
+
+
+def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
+    """The prompt as a fresh process makes it, in which sets and hashes have another order.
+
+    Raises:
+        AutopoiesisError: It could not make one.
+    """
+    asked = {
+        "workspace": str(engine.workspace.root),
+        "text": message,
+        "session": session,
+        "now": engine.clock().isoformat(),
+    }
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _START],
+            input=json.dumps(asked).encode("ascii"),
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            timeout=_DEADLINE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AutopoiesisError(
+            f"the second compile took more than {_DEADLINE_S} s", cure="try again"
+        ) from error
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
+        raise AutopoiesisError(f"the second compile failed: {lines[-1]}", cure="run: autopoiesis doctor")
+    return _compiled(json.loads(done.stdout))
+
+
+def _compiled(tree: dict[str, Any]) -> Compiled:
+    """A prompt from its JSON, without what was left out of it and the budget by slot."""
+    from engine.context.compiled import Compiled, Section  # noqa: PLC0415 — `--help` must not load the engine
+
+    return Compiled(
+        text=tree["text"],
+        tokens=tree["tokens"],
+        budget=tree["budget"],
+        reply_reserve=tree["reply_reserve"],
+        sections=tuple(Section(**section) for section in tree["sections"]),
+        left_out=(),
+        slots=(),
+        stable_prefix_length=tree["stable_prefix_length"],
+        boundaries=tuple(tree["boundaries"]),
+        active_topics=tuple(tree["active_topics"]),
+        dropped_turns=tree["dropped_turns"],
+    )
+
+
+def _print(found: Check) -> None:
+    size = found.prefix
+    emit(f"twice    {_repeated(found)}")
+    for line in found.repeat.diff[:_DIFF_LINES]:
+        emit(f"{_INDENT}{line}")
+    ends = ", ".join(f"{tokens:,}" for tokens in size.boundaries)
+    emit(
+        f"prefix   {size.tokens:,} tokens, {size.bytes:,} bytes, {size.sections} sections"
+        + (f"; a cache may end after {ends} tokens" if ends else "")
+    )
+    if found.used is None:
+        emit("turns    none recorded yet: `autopoiesis compile --record TEXT` does")
+        return
+    if found.since is None:
+        emit(f"since    {_when(found.used.at)}: the same, to the byte")
+    else:
+        emit(f"since    {_when(found.used.at)}: {_place(found.since)}")
+        _print_lines(found.since)
+    _print_turns(found)
+    _print_misses(found.misses)
+
+
+def _repeated(found: Check) -> str:
+    again = found.repeat
+    if again.equal:
+        return f"the same {again.bytes:,} bytes here and in a fresh process"
+    part = "stable prefix" if again.in_prefix else "prompt, behind its stable prefix,"
+    text = f"DIFFERENT: the {part} differs at byte {again.byte:,}"
+    if again.layer:
+        place = again.source or again.label
+        text += f", layer {again.layer} ({again.name}), {place}" + (f":{again.line}" if again.line else "")
+    return f"{text}; this is a defect of the program, please report it"
+
+
+def _print_turns(found: Check) -> None:
+    name = found.discussion or "prompts without a session"
+    emit(f"\nthe last {len(found.turns)} of {name}")
+    for turn in found.turns:
+        emit(f"  {_when(turn.at)}  {turn.prefix.sha256[:8]}  {turn.prefix.tokens:>7,}  {_told(turn)}")
+        if turn.found is not None:
+            _print_lines(turn.found)
+
+
+def _told(turn: CheckedTurn) -> str:
+    if turn.gap_s is None:
+        return "the first"
+    after = f"after {_span(turn.gap_s)}: "
+    return after + ("the same" if turn.found is None else _place(turn.found))
+
+
+def _place(found: Break) -> str:
+    """Where and how a prefix broke, and what it costs."""
+    place = found.source or found.label or "an unknown section"
+    place += f":{found.line}" if found.line else ""
+    at = f"byte {found.byte:,}" if found.exact else f"from byte {found.byte:,} on"
+    return (
+        f"layer {found.layer} ({found.name}), {place} {found.what}, {at};"
+        f" {found.usable:,} tokens can be served, {found.lost:,} are sent again"
+    )
+
+
+def _print_lines(found: Break) -> None:
+    for sign, line in zip("-+", _around(found.before, found.after), strict=True):
+        if line:
+            emit(f"{_INDENT}{sign} {line}")
+
+
+def _around(before: str, after: str) -> tuple[str, str]:
+    """Two lines as far as they can be shown, from a little before the place where they differ."""
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
+    start = max(0, same - _SHOWN_BEFORE)
+    start = 0 if max(len(before), len(after)) <= _SHOWN_CHARACTERS else start
+
+    def cut(line: str) -> str:
+        shown = line[start : start + _SHOWN_CHARACTERS]
+        return ("…" if start else "") + shown + ("…" if len(line) > start + len(shown) else "")
+
+    return (cut(before) if before else "", cut(after) if after else "")
+
+
+def _print_misses(tallies: tuple[Misses, ...]) -> None:
+    emit(f"\nbroken prefixes, this month and the one before: {tallies[0].turns:,} prompts")
+    for tally in tallies:
+        text = f"  a cache of {_span(tally.ttl_s)}: {tally.followed:,} came in time,"
+        text += f" {tally.kept:,} kept the prefix"
+        if tally.broken:
+            text += f", {tally.broken:,} did not: {tally.lost:,} tokens sent again{_dollars(tally.dollars)}"
+        emit(text)
+        for culprit in tally.culprits:
+            layer = f"layer {culprit.layer} ({culprit.name})" if culprit.layer else "unknown"
+            emit(
+                f"    {culprit.times:>4,} ×  {culprit.lost:>8,}{_dollars(culprit.dollars)}"
+                f"  {layer}  {culprit.source}"
+            )
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f", ${amount:.4f}"
+
+
+def _span(seconds: float) -> str:
+    """``42 s``, ``5 min``, ``3 h``, ``2 d``."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _when(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M")

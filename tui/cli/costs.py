@@ -1,0 +1,221 @@
+"""``costs``: what calls of models have cost, what may be spent, and what a memory costs at today's prices."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui.cli.base import (
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    example,
+    invocation,
+    json_option,
+    plain,
+    table,
+)
+from tui.figures import count, dollars, plural
+
+if TYPE_CHECKING:
+    from engine.config import Config
+    from engine.costs.estimates import Estimates
+    from engine.costs.guard import Standing
+    from engine.costs.model import Sums, Totals
+    from engine.engine import Engine
+
+_KEYS = ("day", "model", "operation", "topic", "discussion")
+_NONE = "no calls yet: what a model is asked, and what that cost, is logged from the first call on"
+_GROUPS = {
+    "interaction": "per interaction",
+    "scheduled": "scheduled",
+    "extraction": "extraction, per session",
+    "embedding": "embeddings",
+}
+
+
+@click.command(
+    epilog=example(
+        "autopoiesis costs --by model",
+        "autopoiesis costs --by topic --since 2026-06-01 --json",
+        "autopoiesis costs --estimate",
+    )
+)
+@directory_option
+@click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What is summed up.")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The first day, as 2026-06-01, UTC."
+)
+@click.option(
+    "--estimate", is_flag=True, help="What a memory costs at today's prices, and what this one used."
+)
+@json_option
+def costs(by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
+    """Show what calls of models have cost, and what of the budgets is spent. Days are those of UTC."""
+    with invocation().engine() as engine:
+        if estimate:
+            found = _estimates(engine)
+            if as_json:
+                emit_json(found)
+            else:
+                _print_estimates(found)
+        else:
+            sums = engine.costs.log.sums(by, None if since is None else since.date())
+            standing = engine.costs.guard.standing()
+            if as_json:
+                emit_json(_tree(sums, standing, engine.costs.prices.as_of))
+            else:
+                _print_sums(sums, standing)
+        emit_problems(engine.costs.prices.problems)
+
+
+def _print_sums(sums: Sums, standing: Standing) -> None:
+    if not sums.total.calls:
+        emit(_NONE)
+    else:
+        rows = [[name or "–", *_cells(totals)] for name, totals in sums.rows.items()]
+        heads = [sums.by, "calls", "input", "cached", "output", "cost", "saved"]
+        table([*rows, ["total", *_cells(sums.total)]], heads)
+        if sums.unpriced:
+            from engine.providers.pricing import own_file  # noqa: PLC0415 — `--help` must not load the engine
+
+            calls = plural(sums.total.unpriced, "call")
+            emit(f"not in these sums: {calls} of {', '.join(sums.unpriced)}, whose price is not known")
+            emit(f"  write it into {own_file()}, as models: {{MODEL: {{input: 1.00, output: 5.00}}}}")
+    spent = (
+        ("today", standing.today_usd, standing.daily_usd),
+        ("this month", standing.month_usd, standing.monthly_usd),
+    )
+    emit(" · ".join(f"{when} {dollars(usd)} {_limit(limit)}" for when, usd, limit in spent))
+    if standing.warning:
+        emit(f"! {standing.warning}")
+
+
+def _cells(totals: Totals) -> list[str]:
+    share = totals.cached_share
+    return [
+        count(totals.calls),
+        count(totals.input_tokens),
+        "–" if share is None else f"{share:.0%}",
+        count(totals.output_tokens),
+        _cost(totals),
+        signed(totals.saved_usd),
+    ]
+
+
+def _cost(totals: Totals) -> str:
+    if totals.unpriced == totals.calls:
+        return "not known"
+    return dollars(totals.cost_usd) + (" +?" if totals.unpriced else "")
+
+
+def signed(value: float) -> str:
+    """US dollars that may be fewer than none."""
+    return f"-{dollars(-value)}" if value < 0 else dollars(value)
+
+
+def _limit(limit: float) -> str:
+    return f"of {dollars(limit)}" if limit else "(no limit)"
+
+
+def _tree(sums: Sums, standing: Standing, as_of: str) -> dict[str, Any]:
+    rows = [{sums.by: name, **_sums_tree(totals)} for name, totals in sums.rows.items()]
+    return {
+        "by": sums.by,
+        "rows": rows,
+        "total": _sums_tree(sums.total),
+        "unpriced": sums.unpriced,
+        "standing": plain(standing),
+        "prices_as_of": as_of,
+    }
+
+
+def _sums_tree(totals: Totals) -> dict[str, Any]:
+    return {**asdict(totals), "cached_share": totals.cached_share}
+
+
+def _estimates(engine: Engine) -> Estimates:
+    from engine.costs.estimates import estimate, used_lately  # noqa: PLC0415 — as above
+
+    small, large, embedding = _models(engine.config)
+    used = used_lately(engine.costs.log.records(), engine.clock().date())
+    return estimate(engine.costs.prices, small=small, large=large, embedding=embedding, used=used)
+
+
+def _models(config: Config) -> tuple[str, str, str]:
+    """The models that the settings name, or those of the specification where they name none."""
+    from engine.costs.estimates import EMBEDDING, LARGE, SMALL  # noqa: PLC0415 — as above
+    from engine.providers.pricing import CHAT_MODELS, DEFAULT_MODELS  # noqa: PLC0415 — as above
+
+    gate, chat, search = config.gate, config.chat, config.search
+    return (
+        gate.model or DEFAULT_MODELS.get(gate.provider, SMALL),
+        chat.model or CHAT_MODELS.get(chat.provider, LARGE),
+        search.embedding_model if search.embedding == "openai" else EMBEDDING,
+    )
+
+
+def _print_estimates(found: Estimates) -> None:
+    emit(f"What a memory costs at the prices of {found.as_of}. Jobs marked ○ are not in this version.")
+    for group, title in _GROUPS.items():
+        emit()
+        emit(title)
+        table(
+            [
+                [
+                    "  ●" if each.job.is_made else "  ○",
+                    each.job.name,
+                    each.model,
+                    count(each.job.input_tokens),
+                    count(each.job.output_tokens),
+                    _dollars(each.cost_usd),
+                    each.job.often,
+                ]
+                for each in found.jobs
+                if each.job.group == group
+            ],
+            ["", "job", "model", "input", "output", "cost", "how often"],
+        )
+    emit()
+    emit("a month: extraction, scheduled jobs and embeddings; gate and flush depend on what is said")
+    table(
+        [
+            [
+                f"  {month.sessions}",
+                _dollars(month.extraction_usd),
+                _dollars(month.scheduled_usd),
+                _dollars(month.embedding_usd),
+                _dollars(month.total_usd),
+            ]
+            for month in found.months
+        ],
+        ["  sessions a day", "extraction", "scheduled", "embeddings", "total"],
+    )
+    if found.used is None:
+        emit()
+        emit("Of this workspace no call is in the log yet. Vectors and gate are free while they are local.")
+        return
+    days = found.used.days
+    emit()
+    emit(f"this workspace, a day (of the last {plural(days, 'day')})")
+    table(
+        [
+            [
+                f"  {operation}",
+                f"{totals.calls / days:.1f}",
+                count(round(totals.input_tokens / days)),
+                count(round(totals.output_tokens / days)),
+                "not known" if totals.unpriced == totals.calls else dollars(totals.cost_usd / days),
+            ]
+            for operation, totals in found.used.rows.items()
+        ],
+        ["  operation", "calls", "input", "output", "cost"],
+    )
+
+
+def _dollars(value: float | None) -> str:
+    return "not known" if value is None else dollars(value)

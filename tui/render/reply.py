@@ -1,0 +1,80 @@
+"""A message that is sent, its reply as it comes, and what it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.draw import Row, wrap
+from tui.figures import dollars
+from tui.roles import Roles
+from tui.safe import visible_lines
+
+if TYPE_CHECKING:
+    from engine.discussions.sending import Sent, Step
+
+_UNDER_WAY: dict[Step | None, str] = {
+    None: "writing the message down …",
+    "said": "choosing topics …",
+    "traced": "compiling the prompt …",
+    "compiled": "asking …",
+    "asked": "waiting for the reply …",
+    "answered": "writing the reply down …",
+    "watched": "done",
+}
+
+
+def reply_lines(
+    message: str, reply: str, step: Step | None, sent: Sent | None, problem: str, width: int, roles: Roles
+) -> list[Row]:
+    """Draws all of it.
+
+    Args:
+        message: What is sent.
+        reply: What has come so far.
+        step: What was done last.
+        sent: What became of it, once that is known.
+        problem: Why there is nothing more to come.
+        width: Cells.
+        roles: Styles.
+    """
+    rows = [row for line in visible_lines(message) for row in wrap([(line, roles.strong)], width)]
+    rows.append(Row())
+    rows += [row for line in visible_lines(reply) for row in _text(line, width, roles)]
+    if reply:
+        rows.append(Row())
+    if sent is None and not problem:
+        rows.append(Row((_UNDER_WAY[step] if step != "asked" or not reply else "…", roles.muted)))
+        return rows
+    if sent is not None:
+        rows += [row for line in summary(sent) for row in wrap([(line, roles.muted)], width)]
+        for correction in sent.corrections:
+            rows += wrap([("next time: ", roles.muted), (correction.hint, roles.gate)], width, indent=11)
+    trouble = problem or (sent.problem if sent is not None else "")
+    if trouble:
+        rows += wrap([("! ", roles.trouble), (trouble, roles.normal)], width, indent=2)
+    return rows
+
+
+def summary(sent: Sent) -> list[str]:
+    """A reply's figures in a line or two."""
+    usage = sent.reply.usage
+    tokens = f"{usage.input_tokens or sent.compiled.tokens:,} tokens in"
+    if usage.cached_tokens:
+        share = usage.cached_tokens / max(usage.input_tokens, 1)
+        tokens += f", {usage.cached_tokens:,} of them cached ({share:.0%})"
+    parts = [sent.session_id, sent.reply.model or sent.provider, tokens, f"{usage.output_tokens:,} out"]
+    if sent.cost_usd is not None:
+        parts.append(dollars(sent.cost_usd))
+    lines = [" · ".join(parts)]
+    if sent.trace.active:
+        lines.append(f"topics: {', '.join(sent.trace.active)}")
+    if sent.cache.why and usage.input_tokens and not usage.cached_tokens:
+        lines.append(f"cache: {sent.cache.why}")
+    return lines
+
+
+def _text(line: str, width: int, roles: Roles) -> list[Row]:
+    """A line with its indent kept, so that code stays code; an empty one stays empty."""
+    text = line.lstrip(" ")
+    indent = min(len(line) - len(text), width // 2)
+    return [Row().gap(indent).extend(row) for row in wrap([(text, roles.normal)], width - indent)] or [Row()]
