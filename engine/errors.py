@@ -6,7 +6,7 @@ A face prints ``str(error)`` as one line and exits with 1; it never needs to loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 class AutopoiesisError(Exception):
@@ -82,11 +82,13 @@ class SendFailed(AutopoiesisError):
 
     Attributes:
         partial: The text of the reply that had come.
+        usage: What was used all the same, ``engine.providers.chat.Usage``; ``None`` where nobody said.
     """
 
     def __init__(self, what: str, *, where: str = "", cure: str = "", partial: str = "") -> None:
         super().__init__(what, where=where, cure=cure)
         self.partial = partial
+        self.usage: Any = None
 
 
 class GatewayFailed(AutopoiesisError):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
-    from engine.discussions.sending import Sent, Step
+    from engine.discussions.turn import Sent, Step
     from engine.presets import PresetChange
     from engine.search.reports import IndexStatus
     from engine.search.results import SearchResult

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.providers.chat import ChatRequest, Ttl
+from engine.providers.redaction import redact
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
@@ -47,6 +49,22 @@ def request_for(
         cache_key=cache_key if pays else "",
         cached_content=cached_content if pays else "",
     )
+
+
+def without_secrets(request: ChatRequest) -> tuple[ChatRequest, int]:
+    """The request as a service may see it, and in how many places something was taken out (N3).
+
+    The same text always becomes the same, so that a prefix stays the prefix.
+    """
+    found = 0
+
+    def clean(text: str) -> str:
+        nonlocal found
+        said, count = redact(text)
+        found += count
+        return said
+
+    return replace(request, prefix=tuple(map(clean, request.prefix)), rest=clean(request.rest)), found
 
 
 def prefix_hash(request: ChatRequest) -> str:

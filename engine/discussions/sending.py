@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from engine.context.stability import compare
 from engine.conversations import TurnKey
 from engine.discussions.call import Call
 from engine.discussions.named import NamedCache
-from engine.discussions.request import prefix_hash, request_for
+from engine.discussions.request import prefix_hash, request_for, without_secrets
+from engine.discussions.turn import Money, Sender, Sent, Step
 from engine.errors import SendFailed, TranscriptError
 from engine.providers.chat import TTL_SECONDS, ChatReply, Usage
 from engine.sessions import new_session_id
@@ -26,109 +26,16 @@ from engine.transcripts.turn import QUOTED
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.activation.trace import Correction, Trace
-    from engine.config import Config
+    from engine.activation.trace import Correction
     from engine.context.compiled import Compiled
-    from engine.conversations import Conversations
-    from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
-    from engine.injections.injections import Injections
     from engine.providers.chat import ChatProvider, ChatRequest, Ttl
-    from engine.stability.log import PrefixLog
-    from engine.store.files import Files
-    from engine.transcripts.capture import ConversationCapture
 
 CHANNEL = "send"
 """What the transcripts of sessions that begin here name as their channel."""
 
 _TITLE = 80
 _LONG_MINUTES = 60
-
-Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A message and what became of it.
-
-    Attributes:
-        session_id: The session.
-        path: Its transcript.
-        key: The turn of the message.
-        reply_key: The turn of the reply; empty where nothing came, or only quotes of memory.
-        trace: What activation did with the message.
-        compiled: The prompt.
-        provider: Who was asked.
-        reply: The reply; where ``problem`` is not empty, as much of it as came.
-        cost_usd: What the call cost; ``None`` where no price is known.
-        cache: What is known of the discussion's cache now.
-        corrections: What the watchers of replies will say to the next prompt.
-        problem: Why the reply is not whole, or not there; empty when all is well.
-    """
-
-    session_id: str
-    path: str
-    key: str
-    reply_key: str
-    trace: Trace
-    compiled: Compiled
-    provider: str
-    reply: ChatReply
-    cost_usd: float | None
-    cache: DiscussionCacheState
-    corrections: tuple[Correction, ...]
-    problem: str = ""
-
-
-class Sender(Protocol):
-    """What sending needs of an engine."""
-
-    config: Config
-    files: Files
-    clock: Callable[[], datetime]
-
-    @property
-    def capture(self) -> ConversationCapture: ...
-
-    @property
-    def conversations(self) -> Conversations: ...
-
-    @property
-    def caches(self) -> DiscussionCaches: ...
-
-    @property
-    def injections(self) -> Injections: ...
-
-    @property
-    def prefixes(self) -> PrefixLog: ...
-
-    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
-
-    def compile_of(self, key: str) -> Compiled | None: ...
-
-    def refresh_index(self) -> object: ...
-
-
-class Money(Protocol):
-    """What sending needs to know of prices and budgets."""
-
-    def allow(self, service: ChatProvider) -> None:
-        """Raises ``CostLimit`` when nothing may be spent any more."""
-        ...
-
-    def least_cacheable(self, service: ChatProvider) -> int:
-        """Tokens below which the service's model caches nothing."""
-        ...
-
-    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
-        """Records storage that was bought for a cache; gives what it cost, where that is known."""
-        ...
-
-    def spent(
-        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
-    ) -> float | None:
-        """Records a call; gives what it cost, where that is known."""
-        ...
 
 
 class Sending:
@@ -198,7 +105,7 @@ class Sending:
         engine.injections.record(compiled, text, session_id=session, turn=key)
         broken = self._prefix_used(compiled, session)
         state = engine.caches.get(session)
-        request = self._request(compiled, provider, state)
+        request, redacted = self._request(compiled, provider, state)
         named = NamedCache(provider, state, self._named_ttl_s(provider, state, request), engine.clock())
         on_step("asked")
         reply, problem = self._ask(provider, request, named, on_text)
@@ -220,6 +127,7 @@ class Sending:
             cache=cache,
             corrections=corrections,
             problem=problem,
+            redacted=redacted,
         )
 
     def stop(self) -> None:
@@ -265,13 +173,14 @@ class Sending:
 
     def _request(
         self, compiled: Compiled, provider: ChatProvider, state: DiscussionCacheState
-    ) -> ChatRequest:
+    ) -> tuple[ChatRequest, int]:
+        """What is sent, and in how many places something that looks like a secret was taken out of it."""
         settings = self._engine.config
         ttl: Ttl | None = None
         if state.enabled and provider.name == "anthropic" and settings.cache.anthropic:
             ttl = settings.cache.anthropic_ttl
         keyed = state.enabled and provider.name == "openai" and settings.cache.openai
-        return request_for(
+        request = request_for(
             compiled,
             least=self._money.least_cacheable(provider),
             count=self._count,
@@ -279,6 +188,7 @@ class Sending:
             ttl=ttl,
             cache_key=f"{state.discussion_id}.{state.generation}" if keyed else "",
         )
+        return (request, 0) if provider.name == "local" else without_secrets(request)
 
     def _ask(
         self,
@@ -303,7 +213,8 @@ class Sending:
         try:
             reply = call.wait()
         except SendFailed as error:
-            return ChatReply(error.partial, Usage(), provider.model), str(error)
+            # What had come is paid for.
+            return ChatReply(error.partial, error.usage or Usage(), provider.model), str(error)
         finally:
             with self._guard:
                 self._call, self._stopped = None, False

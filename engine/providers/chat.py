@@ -109,7 +109,7 @@ class ChatProvider(Protocol):
 
         Raises:
             SendFailed: There is no whole reply; the message says why and what to do, never holds a key, and
-                ``SendFailed.partial`` is the text that had come.
+                ``SendFailed.partial`` is the text that had come, ``SendFailed.usage`` what it took.
         """
         ...
 

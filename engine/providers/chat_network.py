@@ -60,10 +60,14 @@ class Pieces:
 
     Args:
         on_text: Gets each piece.
+
+    Attributes:
+        told: What the last attempt has told beside the text.
     """
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
+        self.told = Told()
         self._said: list[str] = []
         self._half = ""
         self._characters = 0
@@ -138,6 +142,7 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
         except SendFailed as error:
             failed = error
         failed.partial = pieces.text
+        failed.usage = pieces.told.usage if pieces.told.usage != Usage() else None
         raise failed
 
     async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
@@ -183,7 +188,7 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
         raise failure
 
     async def _heard(self, form: Form, request: ChatRequest, pieces: Pieces) -> ChatReply:
-        told = Told()
+        told = pieces.told = Told()
         stream = self._stream(form, request, told)
         try:
             # What the listener raises is no failure of the service: it is called outside of ``_tried``.

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.discussions.ending import Ending
-from engine.discussions.sending import Sending, Sent
+from engine.discussions.sending import Sending
+from engine.discussions.turn import Sent
 from engine.engine import Engine
 from engine.errors import SendFailed
 from engine.providers.caches import CacheGone, StoredCache

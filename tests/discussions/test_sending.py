@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.sending import Sending, Sent
+from engine.discussions.sending import Sending
+from engine.discussions.turn import Sent
 from engine.engine import Engine
 from engine.errors import CostLimit, SendFailed, TranscriptError
 from engine.providers.chat import ChatReply, Usage
@@ -139,6 +140,23 @@ def test_giving_it_up_by_hand_leads_to_another_cache(engine: Engine) -> None:
     assert first != second
 
 
+def test_what_looks_like_a_secret_is_not_sent_and_the_prefix_stays_the_same(engine: Engine) -> None:
+    key = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
+    user = engine.workspace.root / "knowledge/identity/USER.md"
+    user.write_text(f"{user.read_text()}The key is {key}.\n")
+    provider = Scripted(["One.", "Two."])
+    hand = sending(engine, provider)
+    first = hand.send(f"Use {key} for it.")
+    second = hand.send("And now?", session_id=first.session_id)
+    for request in provider.asked:
+        assert key not in "".join(request.prefix) + request.rest
+    assert provider.asked[0].prefix == provider.asked[1].prefix and second.cache.hits == 1
+    assert first.redacted >= 2
+    local = Scripted(name="local")
+    assert sending(engine, local).send("And here?").redacted == 0
+    assert key in "".join(local.asked[0].prefix)
+
+
 def test_a_short_prefix_asks_for_no_cache(engine: Engine) -> None:
     provider = Scripted()
     sending(engine, provider, Purse(least=10**9)).send("Good morning.")
@@ -165,6 +183,16 @@ def test_what_came_of_a_reply_that_failed_is_kept(engine: Engine, failure: Excep
     assert roles[0] == ("user", "Good morning.")
     assert roles[1][1].startswith("The first half of\n\n[cut off: ") and "canary" not in roles[1][1]
     assert provider.closed == 1
+
+
+def test_what_broke_off_is_paid_for_all_the_same(engine: Engine) -> None:
+    failure = SendFailed("broke off", where="anthropic")
+    failure.usage = Usage(9000, 5000, 0, 0, 12)
+    provider, purse = Scripted([failure], first="The first half of"), Purse()
+    sent = sending(engine, provider, purse).send("Good morning.")
+    assert [usage for *_, usage in purse.calls] == [failure.usage]
+    assert (sent.reply.usage, sent.cost_usd) == (failure.usage, 0.009)
+    assert sent.cache.hits == 1
 
 
 def test_without_any_reply_only_the_message_is_written_down(engine: Engine) -> None:

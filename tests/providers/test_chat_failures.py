@@ -115,6 +115,8 @@ async def test_a_reply_cut_in_the_text_is_not_begun_anew(chat: ChatService, how:
     with pytest.raises(SendFailed, match="the reply broke off; try again") as caught:
         await ask(chat.chat(), on_text=heard)
     assert caught.value.partial == "Ann likes" == "".join(heard.pieces)
+    # Only Anthropic tells at the beginning what was sent.
+    assert (caught.value.usage is not None) == (chat.name == "anthropic")
     assert len(chat.bodies) == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.sending import Sent
+from engine.discussions.turn import Sent
 from engine.engine import Engine
 from tests.providers.chat_service import ChatService
 from tests.providers.conftest import KEY, json_response

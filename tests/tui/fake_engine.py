@@ -20,8 +20,8 @@ from engine.activation.trace import (
 )
 from engine.config import Config
 from engine.context.compiled import Compiled, LeftOut, Section, Slot
-from engine.discussions.sending import Sent, Step
 from engine.discussions.state import DiscussionCacheState
+from engine.discussions.turn import Sent, Step
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from engine.config import ChatProviderName
-    from engine.discussions.sending import Sending, Sent
+    from engine.discussions.sending import Sending
+    from engine.discussions.turn import Sent
 
 _OF_THE_PROMPT = ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
 PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")

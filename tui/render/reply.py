@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.draw import Row, wrap
-from tui.figures import dollars
+from tui.figures import dollars, plural
 from tui.roles import Roles
 from tui.safe import visible_lines
 
 if TYPE_CHECKING:
-    from engine.discussions.sending import Sent, Step
+    from engine.discussions.turn import Sent, Step
 
 _UNDER_WAY: dict[Step | None, str] = {
     None: "writing the message down …",
@@ -68,6 +68,8 @@ def summary(sent: Sent) -> list[str]:
     lines = [" · ".join(parts)]
     if sent.trace.active:
         lines.append(f"topics: {', '.join(sent.trace.active)}")
+    if sent.redacted:
+        lines.append(f"taken out before it was sent: {plural(sent.redacted, 'secret')}")
     if sent.cache.why and usage.input_tokens and not usage.cached_tokens:
         lines.append(f"cache: {sent.cache.why}")
     return lines

@@ -18,7 +18,7 @@ from tui.screens.page import PageScreen
 from tui.widgets.panel import Motion
 
 if TYPE_CHECKING:
-    from engine.discussions.sending import Sent, Step
+    from engine.discussions.turn import Sent, Step
     from tui.session import WorkbenchEngine, WorkbenchSending
 
 LEAVE_S = 0.5

@@ -1,0 +1,111 @@
+"""A turn put to a model: what sending it needs of others, and what becomes of it (spec 10.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.activation.trace import Correction, Trace
+    from engine.config import Config
+    from engine.context.compiled import Compiled
+    from engine.conversations import Conversations
+    from engine.discussions.caches import DiscussionCaches
+    from engine.discussions.state import DiscussionCacheState
+    from engine.injections.injections import Injections
+    from engine.providers.chat import ChatProvider, ChatReply, Usage
+    from engine.stability.log import PrefixLog
+    from engine.store.files import Files
+    from engine.transcripts.capture import ConversationCapture
+
+Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
+"""What has been done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message and what became of it.
+
+    Attributes:
+        session_id: The session.
+        path: Its transcript.
+        key: The turn of the message.
+        reply_key: The turn of the reply; empty where nothing came, or only quotes of memory.
+        trace: What activation did with the message.
+        compiled: The prompt.
+        provider: Who was asked.
+        reply: The reply; where ``problem`` is not empty, as much of it as came.
+        cost_usd: What the call cost; ``None`` where no price is known.
+        cache: What is known of the discussion's cache now.
+        corrections: What the watchers of replies will say to the next prompt.
+        problem: Why the reply is not whole, or not there; empty when all is well.
+        redacted: Places from which something that looks like a key or password was taken before it was sent.
+    """
+
+    session_id: str
+    path: str
+    key: str
+    reply_key: str
+    trace: Trace
+    compiled: Compiled
+    provider: str
+    reply: ChatReply
+    cost_usd: float | None
+    cache: DiscussionCacheState
+    corrections: tuple[Correction, ...]
+    problem: str = ""
+    redacted: int = 0
+
+
+class Sender(Protocol):
+    """What sending needs of an engine."""
+
+    config: Config
+    files: Files
+    clock: Callable[[], datetime]
+
+    @property
+    def capture(self) -> ConversationCapture: ...
+
+    @property
+    def conversations(self) -> Conversations: ...
+
+    @property
+    def caches(self) -> DiscussionCaches: ...
+
+    @property
+    def injections(self) -> Injections: ...
+
+    @property
+    def prefixes(self) -> PrefixLog: ...
+
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
+
+    def compile_of(self, key: str) -> Compiled | None: ...
+
+    def refresh_index(self) -> object: ...
+
+
+class Money(Protocol):
+    """What sending needs to know of prices and budgets."""
+
+    def allow(self, service: ChatProvider) -> None:
+        """Raises ``CostLimit`` when nothing may be spent any more."""
+        ...
+
+    def least_cacheable(self, service: ChatProvider) -> int:
+        """Tokens below which the service's model caches nothing."""
+        ...
+
+    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
+        """Records storage that was bought for a cache; gives what it cost, where that is known."""
+        ...
+
+    def spent(
+        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
+    ) -> float | None:
+        """Records a call; gives what it cost, where that is known."""
+        ...
