@@ -113,8 +113,6 @@ class SendMessage(Command):
     keys = ("ctrl+s", "ctrl+enter")
     title = "Send the message in the line"
     panels = frozenset[PanelName]({"try"})
-    footer = "send"
-    rank = 3
     palette = False
     needs = (WRITABLE,)
 
