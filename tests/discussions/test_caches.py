@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.discussions.caches import KEPT, PATH, DiscussionCaches
+from engine.discussions.caches import PATH, DiscussionCaches
 from engine.discussions.state import DiscussionCacheState
 from engine.errors import TranscriptError
 from engine.providers.chat import Usage
@@ -176,14 +176,17 @@ def test_fields_of_a_later_version_are_passed_over(caches: DiscussionCaches, roo
     assert caches.get("ses_a").tokens_cached == 10
 
 
-def test_the_oldest_go_but_never_a_persons_choice(caches: DiscussionCaches, clock: Clock) -> None:
+def test_the_oldest_go_but_never_a_persons_choice(
+    caches: DiscussionCaches, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.discussions.caches.KEPT", 10)
     caches.set_enabled("ses_off", False)
-    for number in range(KEPT + 5):
+    for number in range(15):
         clock.go(seconds=1)
         note(caches, f"ses_{number}", written=1)
     names = [state.discussion_id for state in caches.all()]
-    assert len(names) == KEPT
-    assert "ses_off" in names and "ses_5" not in names and names[0] == f"ses_{KEPT + 4}"
+    assert len(names) == 10
+    assert "ses_off" in names and "ses_5" not in names and names[0] == "ses_14"
 
 
 def test_many_at_once_lose_nothing(root: Path, clock: Clock) -> None:
