@@ -260,8 +260,8 @@ class Sending:
     ) -> DiscussionCacheState:
         caches = self._engine.caches
         state = caches.get(session)
-        if not reply.usage.input_tokens and named.held is None:
-            return state  # the service did not say, or there was no call
+        if provider.name == "local" or (not reply.usage.input_tokens and named.held is None):
+            return state  # there was no call, or the service did not say
         now, held = self._engine.clock(), named.held
         ttl_s: float | None = TTL_SECONDS[request.ttl] if request.ttl else None
         return caches.note(

@@ -236,7 +236,9 @@ def test_quotes_of_memory_are_no_dialogue_and_are_not_found_again(engine: Engine
 
 
 def test_what_asks_nobody_needs_no_budget(engine: Engine) -> None:
-    assert sending(engine, Scripted(name="local"), Purse(spent_up=True)).send("Good morning.").problem == ""
+    sent = sending(engine, Scripted(name="local"), Purse(spent_up=True)).send("Good morning.")
+    assert (sent.problem, sent.cache.calls) == ("", 0)
+    assert engine.caches.all() == ()
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])
