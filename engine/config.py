@@ -302,6 +302,9 @@ class ChatSettings(Settings):
     """Total time for a reply, retries included, seconds."""
 
 
+_LONG_MINUTES = 60
+
+
 @dataclass(frozen=True)
 class CacheSettings(Settings):
     """What providers are told about keeping the stable prefix (``cache-friendly-context.md`` 5)."""
@@ -318,6 +321,12 @@ class CacheSettings(Settings):
     """Allow Gemini caches for more than an hour."""
     openai: bool = True
     """Send OpenAI a key that leads requests with the same prefix to the same cache."""
+
+    @property
+    def gemini_ttl_s(self) -> int:
+        """How long Gemini's caches stay, seconds."""
+        minutes = self.gemini_ttl_minutes
+        return 60 * (minutes if self.gemini_long else min(minutes, _LONG_MINUTES))
 
 
 @dataclass(frozen=True)

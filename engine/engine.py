@@ -15,20 +15,17 @@ from engine.activation.trace import Direction, Event, Message, Trace
 from engine.config import Config
 from engine.config_file import read
 from engine.errors import Problem, TopicError
-from engine.parts import Clock, Parts, utc_now
+from engine.parts import Clock, Parts, part, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
-    from engine.config import ChatProviderName, ChatSettings
     from engine.context.compiled import Compiled, Section
-    from engine.discussions.ending import Ending
-    from engine.discussions.sending import Sending
+    from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent
     from engine.feed import FeedEntry
     from engine.live import Live
-    from engine.providers.chat import ChatProvider
     from engine.revisions import Revisions
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
@@ -41,7 +38,7 @@ class Engine(Parts):
     """An open workspace.
 
     What is said of decisions and learned from it is the part ``labels``, what topics are tuned with the part
-    ``tuning``; see ``Parts``.
+    ``tuning``, what puts messages to models the part ``discussions``; see ``Parts``.
 
     Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
     """
@@ -55,7 +52,6 @@ class Engine(Parts):
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
-        self._chats: dict[ChatSettings, ChatProvider] = {}
         self._feed_filled = False
         self._filling = threading.Lock()
 
@@ -245,6 +241,13 @@ class Engine(Parts):
                 self.prefixes.note(compiled, session_id)
         return compiled
 
+    @part
+    def discussions(self) -> Discussions:
+        """Messages put to models, and the caches of their prompts."""
+        from engine.discussions.discussions import Discussions  # noqa: PLC0415 — most commands ask no model
+
+        return Discussions(self)
+
     @property
     def revisions(self) -> Revisions:
         """The workspace as it was at any commit: prompts of the past."""
@@ -263,55 +266,6 @@ class Engine(Parts):
         """The prompt for the person's message before the one of ``compile_of``; ``None`` for the first."""
         found = self.turns.asked_before(key)
         return None if found is None else self.prompts.compile(*found, budget=budget)
-
-    def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
-        """What puts messages to a model.
-
-        Args:
-            provider: Who answers; as the settings say when left out.
-            model: The provider's model; likewise.
-        """
-        from engine.context import tokens  # noqa: PLC0415 — as below
-        from engine.discussions.money import Bills  # noqa: PLC0415 — as below
-        from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
-
-        settings = self.config.chat
-        if provider is not None and provider != settings.provider:
-            # The model and the server of another provider mean nothing to this one.
-            settings = replace(settings, provider=provider, model="", base_url="")
-        if model:
-            settings = replace(settings, model=model)
-        return Sending(self, lambda: self._chat(settings), Bills(self.costs), tokens.count)
-
-    def _chat(self, settings: ChatSettings) -> ChatProvider:
-        """The provider for some settings, kept: it remembers what its server has refused."""
-        from engine.context import tokens  # noqa: PLC0415 — as in ``sending``
-        from engine.providers.select import chat_provider_for  # noqa: PLC0415 — likewise
-
-        with self._guard:
-            if settings not in self._chats:
-                self._chats[settings] = chat_provider_for(settings, tokens.count)
-            return self._chats[settings]
-
-    @property
-    def cache_ending(self) -> Ending:
-        """What gives caches up by hand."""
-        from engine.discussions.ending import Ending  # noqa: PLC0415 — hardly ever needed
-        from engine.providers.select import chat_provider_for  # noqa: PLC0415 — as above
-
-        def provider(name: str, model: str) -> ChatProvider:
-            settings = self.config.chat
-            if name != settings.provider:
-                settings = replace(settings, provider=name, base_url="")  # type: ignore[arg-type]  # as it was kept
-            return chat_provider_for(replace(settings, model=model))
-
-        return Ending(self.caches, provider)
-
-    def session_to_continue(self, key: str) -> str:
-        """The session that a message said after a turn belongs to; empty where a new one begins."""
-        from engine.discussions.continuing import session_to_continue  # noqa: PLC0415 — only where one is sent
-
-        return session_to_continue(self.workspace, key)
 
     def lines_of(self, section: Section) -> tuple[int, ...]:
         """The line of its file for each line of a section, 0 for one that stands in none; see ``lines``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from engine.config import Config
 from engine.questions import Questions
@@ -51,7 +51,7 @@ def utc_now() -> datetime:
 class part(Generic[Made]):
     """A property that is made once, whichever thread asks first, and kept until it is dropped."""
 
-    def __init__(self, make: Callable[[Parts], Made]) -> None:
+    def __init__(self, make: Callable[[Any], Made]) -> None:
         self._make = make
         self.__doc__ = make.__doc__
         self._name = make.__name__

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
+    from engine.discussions.overview import CacheOverview
+    from engine.discussions.state import DiscussionCacheState
     from engine.discussions.turn import Sent, Step
     from engine.presets import PresetChange
     from engine.search.reports import IndexStatus
@@ -112,6 +114,43 @@ class WorkbenchSending(Protocol):
         ...
 
 
+class WorkbenchEnding(Protocol):
+    """What gives caches up by hand (``engine.discussions.ending.Ending``); it may take seconds."""
+
+    def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
+        """Gives a discussion's cache up; the next call begins another one."""
+        ...
+
+    def disable(self, discussion_id: str) -> DiscussionCacheState:
+        """Asks for no caches in a discussion any more."""
+        ...
+
+    def enable(self, discussion_id: str) -> DiscussionCacheState:
+        """Asks for caches in a discussion again."""
+        ...
+
+
+class WorkbenchDiscussions(Protocol):
+    """Discussions (``engine.discussions.discussions.Discussions``); called from worker threads."""
+
+    def sending(self) -> WorkbenchSending:
+        """What sends one message."""
+        ...
+
+    def to_continue(self, key: str) -> str:
+        """The session that a message said after a turn belongs to; empty where a new one begins."""
+        ...
+
+    @property
+    def ending(self) -> WorkbenchEnding:
+        """What gives caches up by hand."""
+        ...
+
+    def overview(self, days: int = ...) -> CacheOverview:
+        """What the caches of all discussions come to, with sums of so many days."""
+        ...
+
+
 class WorkbenchEngine(Protocol):
     """An engine as the workbench uses it. Everything that may block is called from worker threads.
 
@@ -153,12 +192,9 @@ class WorkbenchEngine(Protocol):
         """The presets; made when they are first asked for."""
         ...
 
-    def sending(self) -> WorkbenchSending:
-        """What sends one message."""
-        ...
-
-    def session_to_continue(self, key: str) -> str:
-        """The session that a message said after a turn belongs to; empty where a new one begins."""
+    @property
+    def discussions(self) -> WorkbenchDiscussions:
+        """Messages put to models, and caches; made when they are first asked for."""
         ...
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:

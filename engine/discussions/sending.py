@@ -35,7 +35,6 @@ CHANNEL = "send"
 """What the transcripts of sessions that begin here name as their channel."""
 
 _TITLE = 80
-_LONG_MINUTES = 60
 
 
 class Sending:
@@ -227,8 +226,7 @@ class Sending:
             return 0
         if self._count("".join(request.prefix)) < max(1, self._money.least_cacheable(provider)):
             return 0
-        minutes = settings.gemini_ttl_minutes
-        return 60 * (minutes if settings.gemini_long else min(minutes, _LONG_MINUTES))
+        return settings.gemini_ttl_s
 
     def _paid(
         self,

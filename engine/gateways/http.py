@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from engine.discussions.caches import DiscussionCaches
-    from engine.discussions.ending import Ending
+    from engine.discussions.discussions import Discussions
     from engine.discussions.state import DiscussionCacheState
 
 HOST = "127.0.0.1"
@@ -51,7 +51,7 @@ class Served(Protocol):
     def caches(self) -> DiscussionCaches: ...
 
     @property
-    def cache_ending(self) -> Ending: ...
+    def discussions(self) -> Discussions: ...
 
 
 def application(engine: Served, *, token: str, port: int) -> Starlette:
@@ -83,7 +83,7 @@ class _CacheApi:
 
     def __init__(self, engine: Served) -> None:
         self._engine = engine
-        self._ending = engine.cache_ending
+        self._ending = engine.discussions.ending
 
     async def all(self, _request: Request) -> Response:
         states = await run_in_threadpool(self._engine.caches.all)

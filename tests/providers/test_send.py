@@ -45,7 +45,7 @@ def talk(engine: Engine, chat: ChatService) -> list[Sent]:
     session, sent = "", []
     chat.answers(*(chat.streams("Answer ", f"{number}.") for number in range(1, 6)))
     for message in MESSAGES:
-        sent.append(engine.sending().send(message, session_id=session))
+        sent.append(engine.discussions.sending().send(message, session_id=session))
         session = sent[-1].session_id
     return sent
 
@@ -103,7 +103,7 @@ def test_no_key_is_written_anywhere(
         "nonsense": json_response([KEY]),
     }
     chat.answers(answers[trouble])
-    sent = engine.sending().send("Good morning.")
+    sent = engine.discussions.sending().send("Good morning.")
     assert bool(sent.problem) is bool(trouble)
     engine.capture.end(sent.session_id)
     engine.repository.commit([sent.path], "conversation")

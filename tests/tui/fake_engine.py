@@ -20,14 +20,12 @@ from engine.activation.trace import (
 )
 from engine.config import Config
 from engine.context.compiled import Compiled, LeftOut, Section, Slot
-from engine.discussions.state import DiscussionCacheState
-from engine.discussions.turn import Sent, Step
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind
-from engine.providers.chat import ChatReply, Usage
 from engine.search.results import SearchResult
 from engine.views import DigestView, LedgerRow, LedgerView, StatusView
+from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.search_data import FakeSearch
 from tests.tui.tune_data import FakeTuning
 
@@ -405,66 +403,6 @@ class FakeLabels:
         return False
 
 
-REPLY = (
-    "The PR splits the cursor from the pool, which is right. Two things before it goes in:\n\n"
-    "```python\nwith pool.connection() as connection:\n    connection.execute(QUERY)\n```\n\n"
-    "1. `close()` is called twice when the query fails.\n2. The test waits for a wall clock."
-)
-
-
-class FakeSending:
-    """Sends a message: the reply comes in a few pieces, and waits where ``go_on`` is not set."""
-
-    def __init__(self, engine: FakeEngine) -> None:
-        self._engine = engine
-        self._stopped = threading.Event()
-
-    def send(
-        self,
-        text: str,
-        *,
-        session_id: str = "",
-        on_text: Callable[[str], None] = lambda _text: None,
-        on_step: Callable[[Step], None] = lambda _step: None,
-    ) -> Sent:
-        """What the engine would do."""
-        self._engine.note("send", text, session_id)
-        for step in ("said", "traced", "compiled", "asked"):
-            on_step(step)
-        said = ""
-        for start in range(0, len(REPLY), 40):
-            said += REPLY[start : start + 40]
-            on_text(REPLY[start : start + 40])
-            if start >= 80:
-                while not self._engine.go_on.wait(0.01) and not self._stopped.is_set():
-                    pass
-            if self._stopped.is_set():
-                break
-        on_step("answered")
-        on_step("watched")
-        problem = "anthropic: stopped" if self._stopped.is_set() else ""
-        usage = Usage() if problem else Usage(6912, 5113, 1799, 0, 212)
-        return Sent(
-            session_id=session_id or "ses_5e2277cb",
-            path="raw/conversations/2026/06/12/0812-ses_5e2277cb-pr.md",
-            key="raw/conversations/2026/06/12/0812-ses_5e2277cb-pr.md#0",
-            reply_key="raw/conversations/2026/06/12/0812-ses_5e2277cb-pr.md#1",
-            trace=review_trace(text),
-            compiled=self._engine.compiled,
-            provider="anthropic",
-            reply=ChatReply(said, usage, "claude-sonnet-5-5"),
-            cost_usd=None if problem else 0.0124,
-            cache=DiscussionCacheState("ses_5e2277cb"),
-            corrections=(),
-            problem=problem,
-        )
-
-    def stop(self) -> None:
-        """Ends it after the piece under way."""
-        self._engine.note("stop sending")
-        self._stopped.set()
-
-
 @dataclass
 class FakeEngine:
     """Answers at once from fixed data and remembers what it was asked.
@@ -504,14 +442,10 @@ class FakeEngine:
         """Notes a call of one of its parts; it may fail or wait as its own do."""
         self._called(name, *arguments)
 
-    def sending(self) -> FakeSending:
-        """Sends one message."""
-        return FakeSending(self)
-
-    def session_to_continue(self, key: str) -> str:
-        """The same for all."""
-        self._called("session_to_continue", key)
-        return self.session
+    @property
+    def discussions(self) -> FakeDiscussions:
+        """Sends, and looks after caches."""
+        return FakeDiscussions(self)
 
     def publish(self, *events: EngineEvent) -> None:
         """Sends events, as the engine's threads do."""

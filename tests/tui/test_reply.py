@@ -10,7 +10,8 @@ import pytest
 
 from engine.errors import SendFailed
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import REPLY, REVIEW, status_view
+from tests.tui.discussion_data import REPLY
+from tests.tui.fake_engine import REVIEW, status_view
 from tui.screens.reply import ReplyScreen
 
 Picture = Callable[[Driven, str], None]
@@ -78,7 +79,7 @@ async def test_it_goes_on_with_the_session_in_view(run: Run) -> None:
         await driven.send("ctrl+s")
         await driven.pilot.pause()
         await until_ended(driven)
-        assert driven.engine.asked("session_to_continue") == [("session_to_continue", key)]
+        assert driven.engine.asked("to_continue") == [("to_continue", key)]
         assert driven.engine.asked("send") == [("send", "And the tests?", "ses_a1b2c3d4")]
 
 
@@ -161,7 +162,7 @@ async def test_a_read_only_workspace_says_so(run: Run) -> None:
 
 async def test_hostile_text_of_a_model_is_only_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = "\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/] [/etc/passwd] \u202eevil\x9b31m"
-    monkeypatch.setattr("tests.tui.fake_engine.REPLY", hostile)
+    monkeypatch.setattr("tests.tui.discussion_data.REPLY", hostile)
     async with sending(run) as driven:
         await until_ended(driven)
         assert "[@click=app.quit]x[/] [/etc/passwd]" in driven.text

@@ -88,7 +88,7 @@ def cache_show(discussion: str, as_json: bool) -> None:
 def cache_invalidate(discussion: str, as_json: bool) -> None:
     """Give a discussion's cache up: it does not count any more, and the next call begins another one."""
     with invocation().engine() as engine:
-        state = engine.cache_ending.invalidate(discussion, "given up by hand")
+        state = engine.discussions.ending.invalidate(discussion, "given up by hand")
         _print(state, engine.clock(), as_json)
 
 
@@ -99,7 +99,7 @@ def cache_invalidate(discussion: str, as_json: bool) -> None:
 def cache_disable(discussion: str, as_json: bool) -> None:
     """Ask for no caches in a discussion any more."""
     with invocation().engine() as engine:
-        _print(engine.cache_ending.disable(discussion), engine.clock(), as_json)
+        _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
 
 
 @click.command("enable", epilog=example("autopoiesis cache enable ses_1a2b3c4d"))
@@ -109,7 +109,7 @@ def cache_disable(discussion: str, as_json: bool) -> None:
 def cache_enable(discussion: str, as_json: bool) -> None:
     """Ask for caches in a discussion again."""
     with invocation().engine() as engine:
-        _print(engine.cache_ending.enable(discussion), engine.clock(), as_json)
+        _print(engine.discussions.ending.enable(discussion), engine.clock(), as_json)
 
 
 def cached(state: DiscussionCacheState, now: datetime) -> str:

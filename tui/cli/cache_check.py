@@ -74,22 +74,13 @@ def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> 
             engine.files,
             discussion=session_id,
             last=last,
-            dollars=lambda tokens: _resent(engine, tokens),
+            dollars=engine.discussions.price_of_misses(),
         )
     if as_json:
         emit_json(found)
     else:
         _print(found)
     return 0 if found.repeat.equal else 1
-
-
-def _resent(engine: Engine, tokens: int) -> float | None:
-    """US dollars for sending tokens to the model of chats that its cache would have held."""
-    from engine.providers.select import chat_provider_for  # noqa: PLC0415 — only where there was a miss
-
-    service = chat_provider_for(engine.config.chat)
-    price = engine.costs.prices.price(service.model, elsewhere=bool(service.address))
-    return None if price is None else tokens * (price.input - price.cache_read) / 1e6
 
 
 def compile_once() -> None:

@@ -59,7 +59,7 @@ def send(text: str, session_id: str, provider: ChatProviderName | None, model: s
     come is kept. Without a provider the lines of the prompt that are nearest to the message are the answer.
     """
     with invocation().engine() as engine:
-        sending = engine.sending(provider=provider, model=model)
+        sending = engine.discussions.sending(provider=provider, model=model)
         with _stopped_by_hand(sending):
             sent = sending.send(
                 read_text(text),

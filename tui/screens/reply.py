@@ -130,8 +130,8 @@ class ReplyScreen(PageScreen):
     # On the lane's thread
 
     def _send(self, wish: SendWish) -> Sent:
-        session = self._engine.session_to_continue(wish.key)
-        sending = self._engine.sending()
+        session = self._engine.discussions.to_continue(wish.key)
+        sending = self._engine.discussions.sending()
         with self._guard:
             self._sending = sending
             stopped = self._stopped

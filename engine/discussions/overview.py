@@ -1,0 +1,181 @@
+"""What the caches of all discussions come to: by provider, by discussion, and what was lost (spec 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.costs.model import Totals
+from engine.transcripts.format import parse
+from engine.transcripts.places import read_head, session_files
+
+if TYPE_CHECKING:
+    from engine.config import CacheSettings
+    from engine.costs.model import CostRecord
+    from engine.discussions.state import DiscussionCacheState
+    from engine.stability.misses import Misses
+    from engine.store.paths import Workspace
+
+PROVIDERS = ("anthropic", "gemini", "openai")
+"""Those whose caches there are settings for; they are listed whether or not they were asked."""
+DAYS = 30
+"""How far back sums go unless somebody asks for more or less."""
+MOST_DAYS = 365
+
+_ASKING = frozenset({"chat", "cache"})
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCaches:
+    """What calls of discussions have sent to one provider, and what its caches served.
+
+    Attributes:
+        provider: As the settings call it.
+        totals: Sums of the calls. Storage of named caches is in the cost, its tokens are not: they were sent
+            by no call.
+        expires_at: When the last of its caches goes, UTC; ``None`` where there is none, or nobody says.
+        cached: Discussions that have one now.
+    """
+
+    provider: str
+    totals: Totals
+    expires_at: datetime | None
+    cached: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of the tokens sent that were read from a cache; ``None`` where none was sent."""
+        return self.totals.cached_share
+
+    def seconds_left(self, now: datetime) -> float | None:
+        """Until the last of its caches goes; 0 where there is none, ``None`` where nobody says."""
+        if not self.cached:
+            return 0.0
+        return None if self.expires_at is None else max(0.0, (self.expires_at - now).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class DiscussionCache:
+    """A discussion and its cache.
+
+    Attributes:
+        state: What is known of the cache.
+        title: The discussion's; empty where its transcript is gone or names none.
+        path: Its transcript, workspace-relative; empty where it is gone.
+    """
+
+    state: DiscussionCacheState
+    title: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOverview:
+    """The caches of a workspace.
+
+    Attributes:
+        at: When this was looked up, UTC.
+        since: The first day of the sums, UTC.
+        providers: ``PROVIDERS`` in their order, then others that were asked.
+        discussions: The one used last first.
+        misses: What broken prefixes have cost.
+        provider: Whom chats ask, by the settings.
+        model: Its model.
+        settings: What is asked of caches.
+    """
+
+    at: datetime
+    since: date
+    providers: tuple[ProviderCaches, ...]
+    discussions: tuple[DiscussionCache, ...]
+    misses: Misses
+    provider: str
+    model: str
+    settings: CacheSettings
+
+
+def by_provider(
+    records: Iterable[CostRecord], states: Sequence[DiscussionCacheState], now: datetime
+) -> tuple[ProviderCaches, ...]:
+    """Sums of calls and states by provider."""
+    sums = {name: Totals() for name in PROVIDERS}
+    for record in records:
+        if record.operation not in _ASKING:
+            continue
+        totals = sums.setdefault(record.provider, Totals())
+        if record.operation == "chat":
+            totals.add(record)
+        else:
+            totals.cost_usd += record.cost_usd or 0.0
+    return tuple(_provider(name, totals, states, now) for name, totals in sums.items())
+
+
+def _provider(
+    name: str, totals: Totals, states: Sequence[DiscussionCacheState], now: datetime
+) -> ProviderCaches:
+    cached = [state for state in states if state.provider == name and state.is_cached(now)]
+    ends = [state.expires_at for state in cached if state.expires_at is not None]
+    known = len(ends) == len(cached)
+    return ProviderCaches(name, totals, max(ends) if ends and known else None, len(cached))
+
+
+def with_titles(states: Sequence[DiscussionCacheState], workspace: Workspace) -> tuple[DiscussionCache, ...]:
+    """The discussions of some states, with what their transcripts are called."""
+    wanted = {state.discussion_id for state in states}
+    found: dict[str, tuple[str, str]] = {}
+    for path in session_files(workspace) if wanted else ():
+        if not _may_be_of(path.name, wanted):
+            continue
+        relative = workspace.relative(path)
+        head = parse(read_head(path), relative)
+        if head.session_id in wanted:
+            found[head.session_id] = head.title, relative
+            wanted.discard(head.session_id)
+        if not wanted:
+            break
+    return tuple(DiscussionCache(state, *found.get(state.discussion_id, ("", ""))) for state in states)
+
+
+def _may_be_of(name: str, sessions: set[str]) -> bool:
+    """Whether one of some ids stands in a transcript's name, behind its time."""
+    parts = name[5:].split("-")
+    return any("-".join(parts[:count]) in sessions for count in range(1, len(parts)))
+
+
+def overview(
+    *,
+    at: datetime,
+    days: int,
+    records: Callable[[date], Iterable[CostRecord]],
+    states: Sequence[DiscussionCacheState],
+    misses: Misses,
+    provider: str,
+    model: str,
+    settings: CacheSettings,
+    workspace: Workspace,
+) -> CacheOverview:
+    """The caches of a workspace.
+
+    Args:
+        at: Now, UTC.
+        days: How many days the sums are of, today among them.
+        records: The calls since a day.
+        states: Every state.
+        misses: What was lost.
+        provider, model: Whom chats ask.
+        settings: What is asked of caches.
+        workspace: Where the transcripts are.
+    """
+    since = at.date() - timedelta(days=days - 1)
+    return CacheOverview(
+        at=at,
+        since=since,
+        providers=by_provider(records(since), states, at),
+        discussions=with_titles(states, workspace),
+        misses=misses,
+        provider=provider,
+        model=model,
+        settings=settings,
+    )
