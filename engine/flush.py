@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.context.flush import FlushPlan, Part, digest, plan
 from engine.context.flush_hold import voices, why_held
-from engine.context.flush_prompt import BadReply, prompt_of, read_reply
+from engine.context.flush_prompt import SYSTEM, BadReply, prompt_of, read_reply
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
 from engine.context.history import sizes
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
@@ -31,9 +31,9 @@ from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
+    from engine.asking import Asked, Completed, Completer, Question, Spending
     from engine.config import FlushSettings
     from engine.conversations import Conversation, Conversations
-    from engine.flush_ask import Asked, Completed, Completer, Question, Spending
     from engine.flush_log import FlushLog
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
@@ -209,9 +209,9 @@ class Flusher:
         return record
 
     def _ask(self, completer: Completer, prompt: str, settings: FlushSettings) -> Asked:
-        from engine.flush_ask import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
+        from engine.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
 
-        question = Question(completer, prompt, settings)
+        question = Question(completer, SYSTEM, prompt, settings, group="flush")
         with self._guard:
             self._under_way.add(question)
         try:

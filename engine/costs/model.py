@@ -14,7 +14,7 @@ from engine.providers.chat import Usage
 if TYPE_CHECKING:
     from engine.monthly import Record
 
-Operation = Literal["chat", "gate", "flush", "embedding", "count", "cache"]
+Operation = Literal["chat", "gate", "flush", "harvest", "embedding", "count", "cache"]
 """What a call was for; ``count`` asks for the tokens of a prompt, ``cache`` makes or keeps a named cache."""
 OPERATIONS: tuple[str, ...] = get_args(Operation)
 

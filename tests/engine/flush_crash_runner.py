@@ -14,7 +14,7 @@ from pathlib import Path
 
 import filelock
 
-from engine import flush_ask
+from engine import asking
 from engine.context import flush, flush_hold, flush_prompt, tokens
 from engine.errors import WriteFailed
 from engine.store import faults
@@ -32,24 +32,26 @@ LOADED = (
 class Instant:
     """A question that is answered without an event loop: ending one takes longer than all else here."""
 
-    def __init__(self, completer: Provider, prompt: str, settings: object) -> None:
+    def __init__(
+        self, completer: Provider, _system: str, prompt: str, _limits: object, *, group: str
+    ) -> None:
         self._completer = completer
         self._prompt = prompt
 
-    def answer(self) -> flush_ask.Asked:
+    def answer(self) -> asking.Asked:
         """The provider's answer."""
         waiting = self._completer.complete("", self._prompt, max_tokens=1, temperature=0.0, timeout=1.0)
         try:
             waiting.send(None)
         except StopIteration as done:
-            return flush_ask.Asked(done.value)
+            return asking.Asked(done.value)
         raise AssertionError("it waits")
 
 
 def desk_at(root: Path) -> Desk:
     """Two parts, the second of them with other notes than the first."""
     flush.PART_TOKENS = 130
-    flush_ask.Question = Instant  # type: ignore[assignment,misc]
+    asking.Question = Instant  # type: ignore[assignment,misc]
     provider = Provider(by=lambda prompt: reply(*(NOTES if "Question 0" in prompt else NOTES[1:3])))
     return Desk(root, provider)
 

@@ -1,30 +1,40 @@
-"""A provider asked for notes: one question, one deadline, and no error that a flush would not survive."""
+"""A provider asked in the background: one question, one deadline, no error that its asker would not survive."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from engine.activation.gate_round import LoopThread
-from engine.context.flush_prompt import SYSTEM
 from engine.errors import AutopoiesisError
-
-if TYPE_CHECKING:
-    from engine.config import FlushSettings
 
 _GRACE_S = 0.5
 """Seconds that a provider may take to let go."""
 
 _SETTINGS = (
-    ("gate.claude_code_deadline_s", "flush.deadline_s"),
+    ("gate.claude_code_deadline_s", "{group}.deadline_s"),
     ("wait, or lower gate.concurrency", "wait and try again"),
-    ("gate.provider: local", "flush.provider: none"),
+    ("gate.provider: local", "{group}.provider: {nobody}"),
     ("from within a gate question", "from within a question of our own"),
-    ("gate.", "flush."),
+    ("gate.", "{group}."),
 )
 """The providers speak of the gate's settings."""
+
+
+class Limits(Protocol):
+    """How long an answer may take and be; a group of settings is one."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest answer, in tokens."""
+        ...
+
+    @property
+    def deadline_s(self) -> float:
+        """Total time, seconds."""
+        ...
 
 
 class Completed(Protocol):
@@ -75,7 +85,7 @@ class Completer(Protocol):
 
 
 class Spending(Protocol):
-    """Who is asked whether a flush may cost something, and is told what it took."""
+    """Who is asked whether a question may cost something, and is told what it took."""
 
     def allow(self) -> None:
         """Does nothing while it may.
@@ -108,21 +118,36 @@ class Question:
 
     Args:
         completer: The provider.
+        system: What it is to the model.
         prompt: What it answers.
-        settings: The deadline, and the longest answer.
+        limits: The deadline, and the longest answer.
+        group: The group of settings that names the provider.
+        nobody: The provider of that group that asks nobody.
     """
 
-    def __init__(self, completer: Completer, prompt: str, settings: FlushSettings) -> None:
+    def __init__(
+        self,
+        completer: Completer,
+        system: str,
+        prompt: str,
+        limits: Limits,
+        *,
+        group: str,
+        nobody: str = "none",
+    ) -> None:
         self._completer = completer
+        self._system = system
         self._prompt = prompt
-        self._settings = settings
+        self._limits = limits
+        self._group = group
+        self._nobody = nobody
         self._loop = LoopThread()
         self._given_up = False
 
     def answer(self) -> Asked:
         """Waits for the reply, a second longer than the deadline at most. Called once."""
         try:
-            answer = self._loop.run(self._complete(), timeout=self._settings.deadline_s + 1.0)
+            answer = self._loop.run(self._complete(), timeout=self._limits.deadline_s + 1.0)
         finally:
             self._loop.close()
         if answer is not None:
@@ -135,18 +160,18 @@ class Question:
         self._loop.close()
 
     async def _complete(self) -> Asked:
-        completer, settings = self._completer, self._settings
+        completer, limits = self._completer, self._limits
         task = asyncio.ensure_future(
             completer.complete(
-                SYSTEM,
+                self._system,
                 self._prompt,
-                max_tokens=settings.max_tokens,
+                max_tokens=limits.max_tokens,
                 temperature=0.0,
-                timeout=settings.deadline_s,
+                timeout=limits.deadline_s,
             )
         )
         try:
-            await asyncio.wait({task}, timeout=settings.deadline_s)
+            await asyncio.wait({task}, timeout=limits.deadline_s)
             if not task.done():
                 return Asked(None, self._late())
             error = task.exception()
@@ -157,10 +182,16 @@ class Question:
             return Asked(task.result())
         # An error that is not ours may quote what it was given, a key among it: only its name is told.
         is_ours = isinstance(error, AutopoiesisError)
-        return Asked(None, _said(str(error)) if is_ours else f"unexpected {type(error).__name__}")
+        return Asked(None, self._said(str(error)) if is_ours else f"unexpected {type(error).__name__}")
+
+    def _said(self, error: str) -> str:
+        for theirs, ours in _SETTINGS:
+            error = error.replace(theirs, ours.format(group=self._group, nobody=self._nobody))
+        return error
 
     def _late(self) -> str:
-        return f"no answer within {self._settings.deadline_s:g} s; raise flush.deadline_s, or try again later"
+        within = f"no answer within {self._limits.deadline_s:g} s"
+        return f"{within}; raise {self._group}.deadline_s, or try again later"
 
 
 async def _let_go(task: asyncio.Future[Any], *, wait_first: bool = False) -> None:
@@ -172,9 +203,3 @@ async def _let_go(task: asyncio.Future[Any], *, wait_first: bool = False) -> Non
         await asyncio.wait({task}, timeout=_GRACE_S)
     if task.done() and not task.cancelled():
         task.exception()
-
-
-def _said(error: str) -> str:
-    for theirs, ours in _SETTINGS:
-        error = error.replace(theirs, ours)
-    return error

@@ -1,0 +1,1 @@
+"""Knowledge that stays: category files, notes of files, digest, ledger, harvest, entries."""

@@ -1,0 +1,71 @@
+"""A piece of knowledge from a conversation, before it stands anywhere (``knowledge-curation.md`` 1, 5.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Category = Literal["facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+"""In the order of the schema and of the ledger's counts."""
+
+Voice = Literal["person", "agent", "tool", ""]
+"""Who said it; empty where that is not known."""
+
+ITEM_CHARACTERS = 600
+"""Characters of an item's line without its provenance; a reply with a longer one is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of knowledge.
+
+    Attributes:
+        category: Where it belongs.
+        text: One plain line without bullet and provenance. A statement with its detail behind it; of a
+            playbook ``**name**: steps``; of a file the note.
+        path: Of ``files`` the path as the conversation names it; else empty.
+        voice: Who said it.
+    """
+
+    category: Category
+    text: str
+    path: str = ""
+    voice: Voice = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where knowledge comes from.
+
+    Attributes:
+        name: The conversation's name: its file's name without the ending, safe inside a provenance.
+        day: The day of the harvest, ISO 8601.
+    """
+
+    name: str
+    day: str
+
+    @property
+    def provenance(self) -> str:
+        """As it stands behind an item: ``[from: 2026-06-12-investigate-cache, 2026-06-12]``."""
+        return f"[from: {self.name}, {self.day}]"
+
+
+def item_id(item: Item, name: str) -> str:
+    """Identifies what one conversation says: equal whenever and however often it is harvested.
+
+    Args:
+        item: The item.
+        name: The conversation's name.
+    """
+    said = "\n".join((item.category, item.path, normalised(item.text), name))
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def normalised(text: str) -> str:
+    """A text as it is compared: forms and case folded, blanks single, no full stop at its end."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).rstrip(".")
