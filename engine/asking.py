@@ -1,4 +1,4 @@
-"""A provider asked in the background: one question, one deadline, no error that its asker would not survive."""
+"""A provider asked in the background: one question, one deadline, no error its asker would not survive."""
 
 from __future__ import annotations
 
