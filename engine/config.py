@@ -24,11 +24,11 @@ class Limits:
     """
 
     def __init__(self, **bounds: float) -> None:
-        self._bounds = bounds
+        self.bounds = bounds
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema: Any = handler(source)
-        bounded: CoreSchema = {**schema, **self._bounds}
+        bounded: CoreSchema = {**schema, **self.bounds}
         return bounded
 
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "memory-config.yaml"
 CACHE_FILE = "scratch/settings.json"
+MAX_BYTES = 256 * 1024
+"""The largest file that is read at all."""
 
-_MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_tokens")}
+MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_tokens")}
 """Settings of the watchers group that moved to a group of their own; the old place is still read."""
 
 _PLANNED = frozenset(
@@ -81,7 +83,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     from engine.store import yamltext  # noqa: PLC0415 — likewise
 
     try:
-        tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=256 * 1024)
+        tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
     except UnicodeDecodeError as error:
         raise ConfigError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
     except yamltext.YamlError as error:
@@ -89,7 +91,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     plain = _plain(tree)
     watchers = plain.get("watchers")
     if isinstance(watchers, dict):
-        for old, (group, name) in _MOVED.items():
+        for old, (group, name) in MOVED.items():
             if old in watchers:
                 value, target = watchers.pop(old), plain.setdefault(group, {})
                 if isinstance(target, dict):
@@ -199,6 +201,6 @@ def _stamp(data: bytes, kept: bytes) -> bytes:
     """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults."""
     classes = (*_groups().values(), PolicyRow, Problem)
     known = [(item.name, item.type) for each in classes for item in fields(each)]
-    rules = repr((_RULES, Priority, known, Config(), _MOVED, sorted(_PLANNED))).encode()
+    rules = repr((_RULES, Priority, known, Config(), MOVED, sorted(_PLANNED))).encode()
     parts = (rules, data, kept)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest().encode()

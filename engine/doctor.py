@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -49,7 +50,8 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     files = Files(workspace)
     repository = Repository(workspace)
     if staged:
-        return tuple(_documents(workspace, files, repository.staged()))
+        paths = repository.staged()
+        return (*_documents(workspace, files, paths), *_staged_presets(files, repository, paths))
     return (
         Finding("ok", f"workspace {workspace.root}"),
         *_config(files),
@@ -57,7 +59,9 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_documents(workspace, files, _all_documents(workspace)),
         *_topics(workspace, files),
         *_presets(files, repository),
+        *_entries(files, repository),
         *_index(workspace, files),
+        *_prices(),
         *_machine(workspace),
     )
 
@@ -144,7 +148,7 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
 
 
 def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.preset_check import check_presets  # noqa: PLC0415 — not needed for --staged
+    from engine.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
     from engine.presets import Presets  # noqa: PLC0415 — likewise
 
     presets = Presets(files, lambda: repository, Config)
@@ -155,6 +159,48 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
     if count and not problems:
         many = "1 preset" if count == 1 else f"{count} presets"
         yield Finding("ok", f"{many}: every file and line that they list is there")
+
+
+def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:
+    """What is wrong with those of ``presets/`` that are among some files."""
+    from engine.context.preset import FOLDER  # noqa: PLC0415 — as above
+
+    staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
+    if not staged:
+        return
+    from engine.preset_check import check_presets  # noqa: PLC0415 — as above
+    from engine.presets import Presets  # noqa: PLC0415 — likewise
+
+    for problem in check_presets(Presets(files, lambda: repository, Config), files, only=staged):
+        yield _finding(problem)
+
+
+def _prices() -> Iterator[Finding]:
+    """The person's own prices, where they have written some."""
+    from engine.providers import pricing  # noqa: PLC0415 — not needed for --staged
+
+    path = pricing.own_file()
+    problems = pricing.PriceTable.load(path).problems
+    for problem in problems:
+        yield _finding(problem)
+    if not problems and path.exists():
+        yield Finding("ok", f"{path}: prices of your own, every line in order")
+
+
+def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
+    """How many problems entries, skills and references have; each is named by its own command."""
+    from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
+
+    try:
+        committing = load(files.read(CONFIG_FILE))[0].git.auto_commit
+    except (AutopoiesisError, OSError):
+        committing = False
+    entries = KnowledgeEntries(files, lambda: repository, lambda: committing, lambda: datetime.now(UTC))
+    problems = entries.problems()
+    if problems:
+        worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        yield Finding(worst, f"knowledge entries and skills: {many}", "autopoiesis knowledge check")
 
 
 def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:

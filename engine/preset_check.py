@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from engine.context.budget import Placement
@@ -20,20 +20,25 @@ if TYPE_CHECKING:
 _EVERYTHING = 1 << 40
 
 
-def check_presets(presets: Presets, files: Files) -> tuple[Problem, ...]:
-    """Reads all presets, and all that they list.
+def check_presets(
+    presets: Presets, files: Files, *, only: Collection[str] | None = None
+) -> tuple[Problem, ...]:
+    """Reads presets, and all that they list.
 
     Args:
         presets: The presets.
         files: How they are read.
+        only: Paths of the files in ``presets/`` that are looked at; all when left out.
 
     Returns:
         Problems by file and line: headers, files that are not there or bring nothing, lines that their files
         do not have, ``presets/active``, and files that cannot be presets.
     """
-    found = set(presets.problems())
+    found = {problem for problem in presets.problems() if only is None or problem.path in only}
     source, parsed = WorkspaceSource(files), ParsedFiles()
     for name in presets.names():
+        if only is not None and path_of(name) not in only:
+            continue
         reader = Reader(source, parsed)
         if reader.load(path_of(name)) is None:
             continue  # among the problems above, if it is still there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.costs.log import FREE
@@ -57,10 +57,13 @@ class Account:
     address: str = ""
     error: type[AutopoiesisError] = CostLimit
 
-    def allow(self) -> None:
+    def allow(self, usage: Usage | None = None) -> None:
         """Does nothing while a call may be paid for.
 
         A server of one's own whose price nobody named costs nothing as far as is known, and is not refused.
+
+        Args:
+            usage: The most tokens that the call can take; left out, it is refused only once all is spent.
 
         Raises:
             AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
@@ -71,11 +74,24 @@ class Account:
             return
         refused: CostLimit | None = None
         try:
-            self.costs.guard.allow()
+            self.costs.guard.allow(None if usage is None else self.price_of(usage))
         except CostLimit as error:
             refused = error
         if refused is not None:
             raise self.error(refused.what, where=refused.where, cure=refused.cure)
+
+    def price_of(self, usage: Usage) -> float | None:
+        """US dollars that a call may cost; ``None`` where no price is known.
+
+        What it takes of caches is not known before it is made: all is reckoned as sent in full, or, where
+        that is dearer, as written to a cache that stays for five minutes.
+        """
+        if self.provider in FREE:
+            return 0.0
+        price = self.costs.prices.price(self.model, elsewhere=bool(self.address))
+        if price is None:
+            return None
+        return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
     def spent(self, completed: Used, topics: Sequence[str] = (), discussion: str = "") -> None:
         """Puts a call down. Takes half a second at most and never raises.

@@ -128,7 +128,7 @@ class CostGuard:
         """Does nothing while a call may be paid for. Without limits nothing is read.
 
         Args:
-            estimate_usd: What it will cost, as far as that is known. A call that would exceed a limit is
+            estimate_usd: What it may cost, as far as that is known. A call that could exceed a limit is
                 refused too.
 
         Raises:
@@ -232,7 +232,7 @@ def _check(period: str, spent: float, limit: float, more: float, where: str, res
         raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")
     if spent + more > limit:
         what = (
-            f"this call costs about {dollars(more)}, and of the {dollars(limit)} of the {period}"
-            f" {dollars(spent)} are spent"
+            f"this call may cost {dollars(more)}, and of the {dollars(limit)} of the {period}"
+            f" {dollars(limit - spent)} are left"
         )
         raise CostLimit(what, where=where, cure=f"raise it, or wait {rest}")

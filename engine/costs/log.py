@@ -72,6 +72,7 @@ class CostLog:
         address: str = "",
         topics: Sequence[str] = (),
         discussion: str = "",
+        estimated: bool = False,
     ) -> CostRecord | None:
         """Writes a call down. Takes half a second at most and never raises.
 
@@ -85,6 +86,7 @@ class CostLog:
                 prices count.
             topics: The topics that it was about.
             discussion: The session it belongs to.
+            estimated: The tokens were counted here.
 
         Returns:
             The record; ``None`` where something went wrong before there was one, which is told.
@@ -100,6 +102,7 @@ class CostLog:
                     discussion=discussion,
                     usage=usage,
                     cost_usd=cost_usd,
+                    estimated=estimated,
                 ),
                 elsewhere=bool(address),
             )

@@ -50,6 +50,7 @@ class CostRecord:
         price_from: Where the price came from: ``prices of 2026-11``, the person's own file, ``the service``
             where that says itself, ``free`` for what runs on this machine; empty where there is none.
         saved_usd: What caches saved of it at the prices of then; negative where writing them cost more.
+        estimated: The tokens were counted here, since the service did not come to say them.
     """
 
     at: str
@@ -62,6 +63,7 @@ class CostRecord:
     cost_usd: float | None = None
     price_from: str = ""
     saved_usd: float = 0.0
+    estimated: bool = False
 
     @property
     def day(self) -> str:
@@ -79,6 +81,7 @@ class Totals:
         cost_usd: Of the calls whose price is known, US dollars.
         unpriced: Calls whose price is not known; they are not in ``cost_usd``.
         saved_usd: What caches saved, less what writing them cost more.
+        estimated: Calls whose tokens are not the service's own count.
     """
 
     calls: int = 0
@@ -89,6 +92,7 @@ class Totals:
     cost_usd: float = 0.0
     unpriced: int = 0
     saved_usd: float = 0.0
+    estimated: int = 0
 
     @property
     def cached_share(self) -> float | None:
@@ -110,6 +114,7 @@ class Totals:
         self.cost_usd += (record.cost_usd or 0.0) / parts
         self.unpriced += record.cost_usd is None
         self.saved_usd += record.saved_usd / parts
+        self.estimated += record.estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,8 @@ def line_of(record: CostRecord) -> Record:
         line["price_from"] = record.price_from
     if record.saved_usd:
         line["saved_usd"] = record.saved_usd
+    if record.estimated:
+        line["estimated"] = True
     return line
 
 
@@ -203,6 +210,7 @@ def record_in(line: Record) -> CostRecord | None:
             cost_usd=None if cost is None else _dollars(cost, least=0.0),
             price_from=_text(line.get("price_from", "")),
             saved_usd=_dollars(line.get("saved_usd", 0.0)),
+            estimated=line.get("estimated", False) is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -19,13 +19,21 @@ class Bills:
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
 
-    def allow(self, service: Asked) -> None:
+    def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
         """Does nothing while a call may be paid for.
 
+        Args:
+            service: Who is asked.
+            input_tokens: The most that is sent.
+            output_tokens: The longest reply.
+
         Raises:
-            CostLimit: The budget is spent.
+            CostLimit: The budget is spent, or the call could take more than is left of it.
         """
-        self._costs.account("chat", service).allow()
+        from engine.providers.chat import Usage  # noqa: PLC0415 — as below
+
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        self._costs.account("chat", service).allow(usage)
 
     def least_cacheable(self, service: Asked) -> int:
         """Tokens below which the service's model caches nothing."""
@@ -49,7 +57,14 @@ class Bills:
         return cost
 
     def spent(
-        self, service: Asked, model: str, discussion: str, usage: Usage, told_usd: float | None
+        self,
+        service: Asked,
+        model: str,
+        discussion: str,
+        usage: Usage,
+        told_usd: float | None,
+        *,
+        estimated: bool = False,
     ) -> float | None:
         """Records a call; gives what it cost in US dollars, where that is known."""
         record = self._costs.log.record(
@@ -60,5 +75,6 @@ class Bills:
             cost_usd=told_usd,
             address=service.address,
             discussion=discussion,
+            estimated=estimated,
         )
         return None if record is None else record.cost_usd

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.discussions.request import prefix_hash
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 ASIDE_S = 20.0
 """Longest wait for what is done about a cache beside the reply itself, seconds."""
+
+_LEAST_LEFT_S = 60.0
 
 
 @dataclass
@@ -79,13 +82,27 @@ class NamedCache:
         return StoredCache(state.cached_content, state.expires_at, state.tokens_cached)
 
     async def _made(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
-        try:
-            made = await service.create_cache("".join(request.prefix), self.ttl_s, timeout=ASIDE_S)
-        except SendFailed as error:
-            self.trouble = str(error)
-            return None
+        name, made = self._display_name(request), None
+        if self.state.calls and not self.state.cached_content:
+            # One may have been made whose answer was lost; it is paid for like any other.
+            with contextlib.suppress(SendFailed):
+                made = await service.find_cache(name, timeout=ASIDE_S)
+        if made is None or (made.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
+            try:
+                made = await service.create_cache(
+                    "".join(request.prefix), self.ttl_s, display_name=name, timeout=ASIDE_S
+                )
+            except SendFailed as error:
+                self.trouble = str(error)
+                return None
         self.stored_s += self.ttl_s
         return made
+
+    def _display_name(self, request: ChatRequest) -> str:
+        """What the cache is called at the service, the same for the same prefix in the same discussion."""
+        state = self.state
+        what = (state.discussion_id, str(state.generation), self.provider.model, prefix_hash(request))
+        return f"autopoiesis-{sha256(' '.join(what).encode()).hexdigest()[:32]}"
 
     async def _aside(self, service: NamedCaches) -> None:
         """What can wait for the reply: the cache in use stays on, the one before it ends."""

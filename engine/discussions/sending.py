@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.context.stability import compare
@@ -17,7 +18,7 @@ from engine.discussions.call import Call
 from engine.discussions.named import NamedCache
 from engine.discussions.request import prefix_hash, request_for, without_secrets
 from engine.discussions.turn import Money, Sender, Sent, Step
-from engine.errors import SendFailed, TranscriptError
+from engine.errors import CostLimit, SendFailed, TranscriptError
 from engine.providers.chat import TTL_SECONDS, ChatReply, Usage
 from engine.sessions import new_session_id
 from engine.stability.places import located
@@ -35,6 +36,8 @@ CHANNEL = "send"
 """What the transcripts of sessions that begin here name as their channel."""
 
 _TITLE = 80
+_BILLED_BY_TOKENS = frozenset({"anthropic", "openai", "gemini"})
+"""Providers that charge for what was sent and written, also when the rest never came."""
 
 
 class Sending:
@@ -84,14 +87,15 @@ class Sending:
 
         Raises:
             TranscriptError: There is no such session, it has ended, or nothing is said.
-            CostLimit: The budget is spent; nothing was said or sent.
+            CostLimit: The budget is spent, or the call could take more than is left of it; nothing was said
+                or sent.
             BudgetError: What may never be dropped exceeds the prompt's budget; the message is written down.
             WriteFailed, ReadOnly: The message was not written down, and so not sent.
         """
         if not text.strip():
             raise TranscriptError("nothing is said", cure="write a message")
         engine, provider = self._engine, self._provider()
-        self._money.allow(provider)
+        self._affordable(provider, text, session_id)
         session, path, key = self._say(text, session_id, provider.model)
         on_step("said")
         trace = engine.trace_turn(key, record=True, ask=True)
@@ -108,7 +112,7 @@ class Sending:
         named = NamedCache(provider, state, self._named_ttl_s(provider, state, request), engine.clock())
         on_step("asked")
         reply, problem = self._ask(provider, request, named, on_text)
-        cost = self._paid(session, provider, request, named, reply)
+        cost = self._paid(session, provider, request, named, reply, problem)
         cache = self._noted(session, provider, request, compiled, reply, named, broken)
         on_step("answered")
         reply_key, corrections = self._written(session, path, provider, reply, problem)
@@ -136,6 +140,25 @@ class Sending:
             call = self._call
         if call is not None:
             call.cancel()
+
+    def _affordable(self, provider: ChatProvider, text: str, session_id: str) -> None:
+        """Does nothing while the call may be paid for, however long its prompt and its reply become.
+
+        Asked before the message is written down, so that one that is not sent is not said. Only where a
+        prompt of the full budget would be too dear is a prompt made to see how long this one is, as it would
+        be if the gate were not asked.
+
+        Raises:
+            CostLimit: It may not.
+        """
+        settings = self._engine.config
+        most, reply = settings.context_compiler.token_budget, settings.chat.max_tokens
+        try:
+            self._money.allow(provider, most, reply)
+        except CostLimit:
+            self._money.allow(provider)
+            compiled = self._engine.compile(text, session_id=session_id, ask=False)
+            self._money.allow(provider, self._count(compiled.text), reply)
 
     def _say(self, text: str, session_id: str, model: str) -> tuple[str, str, str]:
         """Writes the message down; gives session, transcript and the key of the turn."""
@@ -235,16 +258,35 @@ class Sending:
         request: ChatRequest,
         named: NamedCache,
         reply: ChatReply,
+        problem: str,
     ) -> float | None:
         """Records what was spent; gives what it came to, where that is known."""
-        cost = None
-        if reply.usage.input_tokens or reply.usage.output_tokens:
-            cost = self._money.spent(provider, reply.model, session, reply.usage, reply.cost_usd)
+        cost, usage = None, reply.usage
+        if problem and reply.text and provider.name in _BILLED_BY_TOKENS:
+            usage = self._used_at_least(request, named, reply)
+        if usage.input_tokens or usage.output_tokens:
+            estimated = usage != reply.usage
+            cost = self._money.spent(
+                provider, reply.model, session, usage, reply.cost_usd, estimated=estimated
+            )
         if named.stored_s:
             tokens = self._count("".join(request.prefix))
             kept = self._money.stored(provider, session, tokens, named.stored_s)
             cost = None if cost is None or kept is None else cost + kept
         return cost
+
+    def _used_at_least(self, request: ChatRequest, named: NamedCache, reply: ChatReply) -> Usage:
+        """The tokens of a reply that broke off.
+
+        They are those that the service told of, and where it did not come to that, those of what was sent
+        and of what had come. Thinking that was never shown is not in them.
+        """
+        usage = reply.usage
+        if not usage.input_tokens:
+            kept = self._count("".join(request.prefix))
+            sent = kept + self._count(request.rest)
+            usage = replace(usage, input_tokens=sent, cached_tokens=kept if named.held is not None else 0)
+        return replace(usage, output_tokens=max(usage.output_tokens, self._count(reply.text)))
 
     def _noted(
         self,

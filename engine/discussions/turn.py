@@ -84,6 +84,8 @@ class Sender(Protocol):
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
+    def compile(self, text: str, *, session_id: str = "", ask: bool = True) -> Compiled: ...
+
     def compile_of(self, key: str) -> Compiled | None: ...
 
     def refresh_index(self) -> object: ...
@@ -92,8 +94,8 @@ class Sender(Protocol):
 class Money(Protocol):
     """What sending needs to know of prices and budgets."""
 
-    def allow(self, service: ChatProvider) -> None:
-        """Raises ``CostLimit`` when nothing may be spent any more."""
+    def allow(self, service: ChatProvider, input_tokens: int = 0, output_tokens: int = 0) -> None:
+        """Raises ``CostLimit`` when nothing may be spent any more, or not as much as these tokens cost."""
         ...
 
     def least_cacheable(self, service: ChatProvider) -> int:
@@ -105,7 +107,17 @@ class Money(Protocol):
         ...
 
     def spent(
-        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
+        self,
+        service: ChatProvider,
+        model: str,
+        discussion: str,
+        usage: Usage,
+        told_usd: float | None,
+        *,
+        estimated: bool = False,
     ) -> float | None:
-        """Records a call; gives what it cost, where that is known."""
+        """Records a call; gives what it cost, where that is known.
+
+        ``estimated``: its tokens were counted here, since the service did not come to say them.
+        """
         ...

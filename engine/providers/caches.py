@@ -30,11 +30,29 @@ class StoredCache(NamedTuple):
 class NamedCaches(Protocol):
     """A ``ChatProvider`` whose service keeps caches under names; storage is charged while they stay."""
 
-    async def create_cache(self, prefix: str, ttl_s: int, *, timeout: float) -> StoredCache:
+    async def create_cache(
+        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+    ) -> StoredCache:
         """Stores a prefix for ``ttl_s`` seconds.
 
+        Args:
+            prefix: The prefix.
+            ttl_s: How long it stays.
+            timeout: Seconds for everything together.
+            display_name: What ``find_cache`` finds it by, should the answer be lost; no content, no name of a
+                person, at most 128 characters. One that an attempt before has left there is taken.
+
         Raises:
-            SendFailed: It was not stored.
+            SendFailed: It was not stored, as far as is known.
+        """
+        ...
+
+    async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
+        """The cache that was made under a display name, of those there are for this model the one that stays
+        longest; ``None`` without one.
+
+        Raises:
+            SendFailed: The service did not answer.
         """
         ...
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import count_of
@@ -24,6 +25,8 @@ from engine.providers.network import refusal
 if TYPE_CHECKING:
     import httpx2
 
+_PAGE, _MOST_PAGES = 1000, 10
+"""Caches in one answer, the most that the service lists at once, and answers that are asked for."""
 _NAME = re.compile(r"cachedContents/[\w-]{1,200}", re.ASCII)
 _CACHE_SAID = re.compile(r"cached ?content", re.IGNORECASE)
 _LIMIT_SAID = re.compile(r"max_?output_?tokens")
@@ -57,18 +60,58 @@ class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
 
         return await self._asked(ask, timeout)
 
-    async def create_cache(self, prefix: str, ttl_s: int, *, timeout: float) -> StoredCache:
+    async def create_cache(
+        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+    ) -> StoredCache:
         """As ``NamedCaches.create_cache``."""
-        body = {
+        body: dict[str, object] = {
             "model": self._model_path,
             "systemInstruction": {"parts": [{"text": prefix}]},
             "ttl": f"{ttl_s}s",
         }
+        if display_name:
+            body["displayName"] = display_name
+        attempts = 0
 
         async def ask(client: Client) -> StoredCache:
+            nonlocal attempts
+            attempts += 1
+            if (
+                display_name
+                and attempts > 1
+                and (found := await self._left_behind(client, display_name)) is not None
+            ):
+                return found
             return _stored(_json(await client.post("cachedContents", body)), ttl_s)
 
         return await self._asked(ask, timeout)
+
+    async def _left_behind(self, client: Client, display_name: str) -> StoredCache | None:
+        """What an attempt has made whose answer was lost; a server that lists nothing is no hindrance."""
+        try:
+            return await self._displayed(client, display_name)
+        except ServiceFailure as failure:
+            if failure.status in (400, 403, 404, 405, 501):
+                return None
+            raise
+
+    async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
+        """As ``NamedCaches.find_cache``."""
+        return await self._asked(lambda client: self._displayed(client, display_name), timeout)
+
+    async def _displayed(self, client: Client, display_name: str) -> StoredCache | None:
+        found: list[StoredCache] = []
+        page = ""
+        for _ in range(_MOST_PAGES):
+            more = f"&pageToken={quote(page, safe='')}" if page else ""
+            listed = _json(await client.send("GET", f"cachedContents?pageSize={_PAGE}{more}"))
+            for each in listed.get("cachedContents") or ():
+                if each.get("displayName") == display_name and each.get("model") == self._model_path:
+                    found.append(_stored(each, 0))
+            page = str(listed.get("nextPageToken") or "")
+            if not page:
+                break
+        return max(found, key=lambda stored: stored.expires_at, default=None)
 
     async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
         """As ``NamedCaches.refresh_cache``."""

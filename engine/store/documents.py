@@ -16,7 +16,7 @@ from engine.store.markdown import MarkdownSection, sections
 from engine.store.schema import validate
 from engine.store.yamltext import Mapping
 
-__all__ = ["Document", "MarkdownSection", "edit_header", "parse", "sections", "validate"]
+__all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "sections", "validate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +98,21 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
     from engine.store.header_edit import edit  # noqa: PLC0415 — ruamel.yaml takes 60 ms, and reading never needs it
 
     return edit(data, changes, path)
+
+
+def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *, max_bytes: int) -> bytes:
+    """As ``edit_header``, for a file that is YAML from its first line to its last.
+
+    Args:
+        data: The bytes of the file; none at all is a file with nothing in it.
+        changes: As in ``edit_header``.
+        path: The file's name in errors.
+        max_bytes: The most that the file may have.
+
+    Raises:
+        DocumentError: The file is broken, holds what is not allowed, a key leads nowhere, or it would grow
+            too large.
+    """
+    from engine.store.header_edit import edit_file  # noqa: PLC0415 — as above
+
+    return edit_file(data, changes, path, max_bytes)

@@ -1,4 +1,4 @@
-"""Edits a header in place (spec 2.2): only the characters that say the old value are replaced.
+"""Edits a header or a YAML file in place (spec 2.2): only the characters that say the old value are replaced.
 
 A round trip through any YAML writer re-quotes, re-indents or re-wraps lines nobody asked to change. Here
 ruamel.yaml writes the new value only; where it goes is known from the parser's positions, and the result is
@@ -9,12 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as AbcMapping
+from dataclasses import dataclass
 
 from engine.errors import DocumentError
 from engine.store import yamltext
-from engine.store.header import locate
+from engine.store.header import BOM, locate
 from engine.store.header_render import as_read
 from engine.store.header_splice import CannotSplice, Splice, Step, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a YAML text is: a header, or a file of its own.
+
+    Attributes:
+        name: As errors call it.
+        max_bytes: The most that it may have.
+        cure: What to do about more.
+    """
+
+    name: str
+    max_bytes: int
+    cure: str
+
+
+_HEADER = _Kind("header", yamltext.MAX_HEADER_BYTES, "move long text below the header")
 
 
 def edit(data: bytes, changes: AbcMapping[str, object | None], path: str = "") -> bytes:
@@ -26,38 +45,70 @@ def edit(data: bytes, changes: AbcMapping[str, object | None], path: str = "") -
             where=f"{path}:{found.error.line}" if path else found.error.where,
             cure=found.error.cure or "repair the header first",
         )
-    header = _Header(found.text or "", found.newline, path)
-    for key, value in changes.items():
-        if value is None:
-            header.remove(key)
-        else:
-            header.set(key, value)
-    if header.text == (found.text or ""):
+    text = _changed(found.text or "", changes, found.newline, path, _HEADER)
+    if text == (found.text or ""):
         return data
-    size = len(header.text.encode("utf-8"))
-    if size > yamltext.MAX_HEADER_BYTES:
-        raise DocumentError(
-            f"the header would have {size} bytes, more than {yamltext.MAX_HEADER_BYTES}",
-            where=path,
-            cure="move long text below the header",
-        )
-    edited = header.text
+    edited = text
     if found.text is None:
         edited = f"---{found.newline}{edited}---{found.newline}"
     result = data[: found.start] + edited.encode("utf-8") + data[found.end :]
     again = locate(result)
-    if again.text != header.text or result[again.body :] != data[found.body :]:
+    if again.text != text or result[again.body :] != data[found.body :]:
         raise DocumentError("the header would end in the wrong place", where=path, cure="edit it by hand")
     return result
 
 
-class _Header:
-    """The text of a header under change; each change is checked by reading it again."""
+def edit_file(data: bytes, changes: AbcMapping[str, object | None], path: str, max_bytes: int) -> bytes:
+    """See ``engine.store.documents.edit_yaml``."""
+    bom = BOM if data.startswith(BOM) else b""
+    try:
+        text = data[len(bom) :].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
+    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    kind = _Kind("file", max_bytes, "take out what is not needed")
+    # Lines are put between lines: one without an end gets it, and loses it again.
+    ending = newline if text and not text.endswith("\n") else ""
+    try:
+        if ending and _read(text, kind) != _read(text + ending, kind):
+            raise DocumentError("its last line has no end", where=path, cure="end it, and try again")
+        edited = _changed(text + ending, changes, newline, path, kind)
+        if edited == text + ending:
+            return data
+        shorter = edited.removesuffix(ending)
+        if ending and _read(shorter, kind) == _read(edited, kind):
+            edited = shorter
+    except yamltext.YamlError as error:
+        raise DocumentError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
+    return bom + edited.encode("utf-8")
 
-    def __init__(self, text: str, newline: str, path: str) -> None:
+
+def _changed(text: str, changes: AbcMapping[str, object | None], newline: str, path: str, kind: _Kind) -> str:
+    """A YAML text with some of its fields set or removed."""
+    edited = _Edited(text, newline, path, kind)
+    for key, value in changes.items():
+        if value is None:
+            edited.remove(key)
+        else:
+            edited.set(key, value)
+    size = len(edited.text.encode("utf-8"))
+    if edited.text != text and size > kind.max_bytes:
+        raise DocumentError(
+            f"the {kind.name} would have {size} bytes, more than {kind.max_bytes}",
+            where=path,
+            cure=kind.cure,
+        )
+    return edited.text
+
+
+class _Edited:
+    """A YAML text under change; each change is checked by reading it again."""
+
+    def __init__(self, text: str, newline: str, path: str, kind: _Kind) -> None:
         self.text = text
         self._newline = newline
         self._path = path
+        self._kind = kind
 
     def set(self, key: str, value: object) -> None:
         read = as_read(value)
@@ -126,7 +177,7 @@ class _Header:
         for careful in (False, True):
             try:
                 text = make(careful)
-                if _read(text) == wanted:
+                if _read(text, self._kind) == wanted:
                     self.text = text
                     return
             except (CannotSplice, yamltext.YamlError):
@@ -134,10 +185,11 @@ class _Header:
         raise self._refused(".".join(str(step) for step in steps))
 
     def _splice(self, careful: bool) -> Splice:
-        return Splice(self.text, self._newline, careful=careful)
+        most = 2 * self._kind.max_bytes
+        return Splice(self.text, self._newline, careful=careful, max_bytes=most)
 
     def _value(self) -> object:
-        return _read(self.text)
+        return _read(self.text, self._kind)
 
     def _steps(self, value: object, key: str) -> Steps:
         """The way a dotted key leads, through what exists and into what does not."""
@@ -175,12 +227,12 @@ class _Header:
         return DocumentError(
             f"'{key}' cannot be changed without touching other lines",
             where=self._path,
-            cure="edit the header by hand",
+            cure=f"edit the {self._kind.name} by hand",
         )
 
 
-def _read(text: str) -> object:
-    node = yamltext.compose(text, max_bytes=2 * yamltext.MAX_HEADER_BYTES)
+def _read(text: str, kind: _Kind) -> object:
+    node = yamltext.compose(text, max_bytes=2 * kind.max_bytes)
     return {} if node is None else yamltext.to_value(node)
 
 

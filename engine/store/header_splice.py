@@ -1,4 +1,4 @@
-"""Where in a header's text a single change goes, and what it must not touch.
+"""Where in a YAML text a single change goes, and what it must not touch.
 
 Positions come from the parser. A change is refused rather than guessed; whoever calls reads the result again
 and compares.
@@ -12,7 +12,7 @@ from collections.abc import Sequence as AbcSequence
 from dataclasses import dataclass
 
 from engine.store import header_render as render
-from engine.store.yamltext import Node, compose
+from engine.store.yamltext import MAX_HEADER_BYTES, Node, compose
 
 Step = str | int
 Steps = tuple[Step, ...]
@@ -43,22 +43,24 @@ class _Found:
 
 
 class Splice:
-    """One change to the text of a header; every method gives the new text.
+    """One change to a YAML text; every method gives the new text.
 
     Args:
-        text: The lines between the fences; empty, or ending with a line end.
+        text: The lines of a file, or those between the fences; empty, or ending with a line end.
         newline: The line end new lines get.
         careful: Write every new text in double quotes on one line.
+        max_bytes: The largest text read at all.
     """
 
-    def __init__(self, text: str, newline: str, *, careful: bool) -> None:
+    def __init__(self, text: str, newline: str, *, careful: bool, max_bytes: int = MAX_HEADER_BYTES) -> None:
         self._text = text
         self._newline = newline
         self._careful = careful
+        self._max_bytes = max_bytes
 
     def set(self, steps: Steps, value: object) -> str:
         """The text with a field set; collections on the way are made."""
-        root = compose(self._text)
+        root = self._tree()
         if root is None:
             return self._text + self._lines(self._pair(str(steps[0]), _wrap(steps[1:], value)), 0)
         found = _find(root, steps)
@@ -73,7 +75,7 @@ class Splice:
 
     def insert(self, steps: Steps, value: object) -> str:
         """The text with an item put before the one that ``steps`` lead to, or after the last."""
-        root = compose(self._text)
+        root = self._tree()
         index = steps[-1]
         if root is None or not isinstance(index, int):
             raise CannotSplice
@@ -81,7 +83,7 @@ class Splice:
 
     def remove(self, steps: Steps) -> str:
         """The text without a field or item that exists."""
-        root = compose(self._text)
+        root = self._tree()
         if root is None:
             raise CannotSplice
         found = _find(root, steps)
@@ -94,11 +96,14 @@ class Splice:
             return self._cut_flow(spans, found.index)
         return self._cut_lines(found.parent, spans, found.index)
 
+    def _tree(self) -> Node | None:
+        return compose(self._text, max_bytes=self._max_bytes)
+
     def _emptied(self, found: _Found, steps: Steps) -> str:
         assert found.parent is not None
         empty: object = {} if found.parent.kind == "mapping" else []
         if len(steps) > 1:
-            root = compose(self._text)
+            root = self._tree()
             assert root is not None
             return self._replaced(_find(root, steps[:-1]), empty)
         if found.parent.flow:
@@ -107,9 +112,16 @@ class Splice:
         return self._cut_lines(found.parent, _spans(found.parent), 0)
 
     def _cut_flow(self, spans: list[tuple[int, int]], index: int) -> str:
+        start, end = spans[index]
         if index + 1 < len(spans):
-            return self._text[: spans[index][0]] + self._text[spans[index + 1][0] :]
-        return self._text[: spans[index - 1][1]] + self._text[spans[index][1] :]
+            following = spans[index + 1][0]
+            comma, hash_, _ = self._text[end:following].partition("#")
+            if hash_:
+                following = end + comma.index(",") + 1 if "," in comma else following
+            return self._text[:start] + self._text[following:]
+        before = spans[index - 1][1]
+        # A comment between stays, and the comma before it, which may end a list.
+        return self._text[: start if "#" in self._text[before:start] else before] + self._text[end:]
 
     def _cut_lines(self, parent: Node, spans: list[tuple[int, int]], index: int) -> str:
         start, end = spans[index]

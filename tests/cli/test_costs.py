@@ -72,7 +72,7 @@ def test_every_key_in_text_and_json(apo: Command, spent: Path, by: str, names: l
     assert [row[by] for row in tree["rows"]] == names and tree["by"] == by
     assert tree["rows"][0].keys() == {
         *(by, "calls", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"),
-        *("cost_usd", "unpriced", "saved_usd", "cached_share"),
+        *("cost_usd", "unpriced", "saved_usd", "cached_share", "estimated"),
     }
     assert tree["total"]["calls"] == 3 and tree["unpriced"] == {"nobodys\x1b[31m": 1}
     assert tree["standing"].keys() == {
@@ -80,6 +80,18 @@ def test_every_key_in_text_and_json(apo: Command, spent: Path, by: str, names: l
     }
     out = apo("-C", spent, "costs", "--by", by).out
     assert out.splitlines()[0].startswith(by) and "\x1b" not in out
+
+
+def test_what_was_counted_here_is_marked(apo: Command, spent: Path) -> None:
+    with Engine.open(spent) as engine:
+        usage = Usage(input_tokens=100_000)
+        engine.costs.log.record("chat", "openai", "gpt-6-luna", usage, estimated=True, discussion="ses_cut")
+    by = apo("-C", spent, "costs", "--by", "discussion").out
+    rows = {line.split()[0]: line for line in by.splitlines()}
+    assert "~$0.01" in rows["ses_cut"] and "~" in rows["total"] and "~" not in rows["ses_1"]
+    assert "~: 1 call that broke off, whose tokens were counted here" in by
+    tree = apo("-C", spent, "costs", "--by", "discussion", "--json").json
+    assert tree["total"]["estimated"] == 1
 
 
 def test_since_leaves_earlier_days_out(apo: Command, spent: Path) -> None:

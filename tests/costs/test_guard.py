@@ -63,7 +63,7 @@ def test_a_call_that_would_exceed_a_limit_is_refused_before_it_is_made(till: Til
     till.spend(0.25)
     till.guard.allow(0.25)
     assert refused(till, 0.26).startswith(
-        "costs.daily_usd: this call costs about $0.26, and of the $0.5 of the day $0.25 are spent"
+        "costs.daily_usd: this call may cost $0.26, and of the $0.5 of the day $0.25 are left"
     )
 
 

@@ -44,6 +44,17 @@ def test_a_line_says_who_what_for_how_much_and_at_which_price(till: Till) -> Non
     assert [record] == list(till.log.records()) and not till.problems
 
 
+def test_tokens_that_were_counted_here_are_marked_and_read_back(till: Till) -> None:
+    usage = Usage(input_tokens=100, output_tokens=5)
+    record = till.log.record("chat", "openai", "gpt-6-luna", usage, estimated=True)
+    told = till.log.record("chat", "openai", "gpt-6-luna", usage)
+    assert [line.get("estimated") for line in till.lines()] == [True, None]
+    assert [record, told] == list(till.log.records())
+    assert record is not None and record.estimated and record.cost_usd
+    sums = till.log.sums("model")
+    assert sums.total.estimated == sums.rows["gpt-6-luna"].estimated == 1
+
+
 def test_it_says_where_a_price_came_from(till: Till) -> None:
     path = own_prices("models:\n  mine: {input: 1, output: 2}\n")
     usage = Usage(input_tokens=MILLION)

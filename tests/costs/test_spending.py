@@ -13,6 +13,7 @@ from engine.activation.trace import Trace
 from engine.assembly import embedder_for
 from engine.config import CostSettings, SearchSettings
 from engine.costs.account import Account
+from engine.discussions.money import Bills
 from engine.engine import Engine
 from engine.errors import CostLimit, EmbeddingFailed, GateError
 from engine.providers.base import Completion
@@ -20,6 +21,7 @@ from engine.providers.chat import Usage
 from engine.store.faults import fail, trip
 from tests.activation.test_gate_model import Model, Said
 from tests.costs.conftest import Till
+from tests.discussions.scripted import Scripted
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
 from tests.providers.conftest import json_response
 
@@ -71,6 +73,34 @@ def test_a_question_of_the_gate_is_put_down_to_its_topic(sample: Path, model: Mo
         assert record.cost_usd == pytest.approx((200 * 0.10 + 0.50) / 1e6)
     (month,) = (sample / "logs").glob("costs-*")
     assert not any(word in month.read_text() for word in ("just came in", "YES"))
+
+
+def test_a_call_counts_by_the_most_that_it_can_take(till: Till) -> None:
+    account = Account(till.costs, "chat", "anthropic", "claude-sonnet-5-5")
+    till.limits = CostSettings(daily_usd=0.10)
+    till.spend(0.06)
+    # Written to a cache 10,000 tokens cost $2.50 a million, and 1,000 answered cost $10 a million.
+    account.allow(Usage(input_tokens=10_000, output_tokens=1_000))
+    with pytest.raises(CostLimit) as caught:
+        account.allow(Usage(input_tokens=10_000, output_tokens=1_600))
+    assert str(caught.value) == (
+        "costs.daily_usd: this call may cost $0.041, and of the $0.1 of the day $0.04 are left;"
+        " raise it, or wait until midnight UTC"
+    )
+    Account(till.costs, "chat", "local", "").allow(Usage(input_tokens=10**9))
+    Account(till.costs, "chat", "openai", "nobodys").allow(Usage(input_tokens=10**9))
+    Account(till.costs, "chat", "openai", "gpt-6-sol", "http://localhost/v1").allow(Usage(10**9))
+
+
+def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
+    bills = Bills(till.costs)
+    service = Scripted()
+    till.limits = CostSettings(daily_usd=0.05)
+    bills.allow(service, 8_000, 1_000)
+    with pytest.raises(CostLimit, match=r"may cost \$0\.06, and of the \$0\.05 of the day \$0\.05 are left"):
+        bills.allow(service, 8_000, 4_000)
+    bills.spent(service, service.model, "ses_1", Usage(100, output_tokens=1), None, estimated=True)
+    assert [record.estimated for record in till.log.records()] == [True]
 
 
 def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> None:

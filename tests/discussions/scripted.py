@@ -81,10 +81,17 @@ class Purse:
 
     least: int = 10
     spent_up: bool = False
+    left: float | None = None
+    asked: list[tuple[int, int]] = field(default_factory=list)
+    estimated: list[bool] = field(default_factory=list)
     calls: list[tuple[str, str, str, Usage]] = field(default_factory=list)
     storage: list[tuple[str, str, int, float]] = field(default_factory=list)
 
-    def allow(self, service: ChatProvider) -> None:
+    def allow(self, service: ChatProvider, input_tokens: int = 0, output_tokens: int = 0) -> None:
+        self.asked.append((input_tokens, output_tokens))
+        cost = (input_tokens + output_tokens) / 1e6
+        if self.left is not None and cost > self.left and service.name != "local":
+            raise CostLimit(f"this call may cost {cost}", where="costs.daily_usd", cure="raise it")
         if self.spent_up and service.name != "local":
             raise CostLimit(
                 "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", cure="raise it"
@@ -98,8 +105,16 @@ class Purse:
         return tokens * seconds / 1e9
 
     def spent(
-        self, service: ChatProvider, model: str, discussion: str, usage: Usage, told_usd: float | None
+        self,
+        service: ChatProvider,
+        model: str,
+        discussion: str,
+        usage: Usage,
+        told_usd: float | None,
+        *,
+        estimated: bool = False,
     ) -> float | None:
+        self.estimated.append(estimated)
         self.calls.append((service.name, model, discussion, usage))
         return told_usd if told_usd is not None else usage.input_tokens / 1e6
 

@@ -30,13 +30,28 @@ class Shelf(Scripted):
     shelf: dict[str, str] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
+    displayed: dict[str, StoredCache] = field(default_factory=dict)
+    looked: list[str] = field(default_factory=list)
+    loses_answers: bool = False
     now: datetime = NOW
 
-    async def create_cache(self, prefix: str, ttl_s: int, *, timeout: float) -> StoredCache:
+    async def create_cache(
+        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+    ) -> StoredCache:
         self._do("create")
         name = f"cachedContents/{len([each for each in self.done if each == 'create'])}"
         self.shelf[name] = prefix
-        return StoredCache(name, self.now + timedelta(seconds=ttl_s), len(prefix))
+        self.displayed[display_name] = StoredCache(name, self.now + timedelta(seconds=ttl_s), len(prefix))
+        if self.loses_answers:
+            raise SendFailed("the reply broke off", where="gemini")
+        return self.displayed[display_name]
+
+    async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
+        self.looked.append(display_name)
+        if "find" in self.refuse:
+            raise SendFailed("find was refused", where="gemini")
+        found = self.displayed.get(display_name)
+        return found if found is not None and found.name in self.shelf else None
 
     async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
         self._do("refresh")
@@ -138,6 +153,44 @@ def test_without_one_the_prefix_is_sent(hand: Hand) -> None:
     (request,) = hand.shelf.asked
     assert request.cached_content == "" and request.prefix
     assert sent.cache.why == "gemini: create was refused"
+
+
+def test_one_whose_answer_was_lost_is_found_again(hand: Hand) -> None:
+    hand.shelf.loses_answers = True
+    first = hand.say("Good morning.")
+    assert first.cache.why == "gemini: the reply broke off" and hand.purse.storage == []
+    hand.shelf.loses_answers = False
+    hand.now += timedelta(minutes=40)
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"
+    assert hand.shelf.done == ["create"], "none is made beside the one there is"
+    assert [seconds for *_, seconds in hand.purse.storage] == [3600], "what was stored is paid for"
+    hand.say("And now?")
+    assert hand.shelf.done == ["create", "refresh"] and len(hand.shelf.looked) == 1
+    (display_name,) = hand.shelf.looked
+    assert len(display_name) <= 128 and hand.session not in display_name
+
+
+def test_one_that_is_about_to_go_is_not_taken(hand: Hand) -> None:
+    hand.shelf.loses_answers = True
+    hand.say("Good morning.")
+    hand.shelf.loses_answers = False
+    hand.now += timedelta(minutes=59, seconds=30)
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
+
+
+def test_a_service_that_lists_nothing_gets_another_one(hand: Hand) -> None:
+    hand.shelf.loses_answers = True
+    hand.say("Good morning.")
+    hand.shelf.loses_answers, hand.shelf.refuse = False, {"find"}
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
+
+
+def test_one_given_up_by_hand_is_not_found_again(hand: Hand) -> None:
+    hand.say("Good morning.")
+    hand.shelf.refuse = {"delete"}
+    ending(hand).invalidate(hand.session, "given up by hand")
+    assert list(hand.shelf.shelf) == ["cachedContents/1"]
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
 
 
 @pytest.mark.parametrize("what", ["refresh", "delete"])

@@ -187,12 +187,41 @@ def test_what_came_of_a_reply_that_failed_is_kept(engine: Engine, failure: Excep
 
 def test_what_broke_off_is_paid_for_all_the_same(engine: Engine) -> None:
     failure = SendFailed("broke off", where="anthropic")
-    failure.usage = Usage(9000, 5000, 0, 0, 12)
+    failure.usage = Usage(9000, 5000, 0, 0, 20)
     provider, purse = Scripted([failure], first="The first half of"), Purse()
     sent = sending(engine, provider, purse).send("Good morning.")
     assert [usage for *_, usage in purse.calls] == [failure.usage]
     assert (sent.reply.usage, sent.cost_usd) == (failure.usage, 0.009)
-    assert sent.cache.hits == 1
+    assert sent.cache.hits == 1 and purse.estimated == [False]
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini", "anthropic"])
+def test_what_a_service_did_not_come_to_say_is_counted_here(engine: Engine, name: str) -> None:
+    failure = SendFailed("the reply broke off", where=name)
+    provider, purse = Scripted([failure], first="The first half of", name=name), Purse(least=10**9)
+    sent = sending(engine, provider, purse).send("Good morning.")
+    (request,) = provider.asked
+    whole = "".join(request.prefix) + request.rest
+    assert [usage for *_, usage in purse.calls] == [Usage(len(whole), output_tokens=len("The first half of"))]
+    assert purse.estimated == [True] and sent.cost_usd == len(whole) / 1e6
+    assert sent.reply.usage == Usage() and engine.caches.all() == (), "nothing was said of its cache"
+
+
+def test_a_count_that_lags_behind_the_text_is_made_up_for(engine: Engine) -> None:
+    failure = SendFailed("stopped", where="gemini")
+    failure.usage = Usage(9000, 5000, 0, 0, 3)
+    provider, purse = Scripted([failure], first="The first half of", name="gemini"), Purse(least=10**9)
+    sending(engine, provider, purse).send("Good morning.")
+    assert [usage for *_, usage in purse.calls] == [Usage(9000, 5000, 0, 0, len("The first half of"))]
+    assert purse.estimated == [True]
+
+
+@pytest.mark.parametrize(("name", "first"), [("openai", ""), ("claude-code", "The first"), ("local", "The")])
+def test_what_may_have_cost_nothing_is_not_counted(engine: Engine, name: str, first: str) -> None:
+    failure = SendFailed("cannot be reached", where=name)
+    purse = Purse()
+    sent = sending(engine, Scripted([failure], first=first, name=name), purse).send("Good morning.")
+    assert purse.calls == [] and sent.cost_usd is None
 
 
 def test_without_any_reply_only_the_message_is_written_down(engine: Engine) -> None:
@@ -223,6 +252,32 @@ def test_when_the_budget_is_spent_nothing_is_said(engine: Engine) -> None:
         sending(engine, provider, Purse(spent_up=True)).send("Good morning.")
     assert provider.asked == []
     assert len(engine.conversations.newest(1_000)) == before
+
+
+def test_a_call_dearer_than_what_is_left_is_refused_before_anything_is_said(engine: Engine) -> None:
+    provider, before = Scripted(), len(engine.conversations.newest(1_000))
+    purse = Purse(left=(engine.config.chat.max_tokens + 100) / 1e6)
+    with pytest.raises(CostLimit, match="this call may cost"):
+        sending(engine, provider, purse).send("Good morning.")
+    assert provider.asked == [] and len(engine.conversations.newest(1_000)) == before
+    compiled = engine.compile("Good morning.", ask=False)
+    settings = engine.config
+    assert purse.asked == [
+        (settings.context_compiler.token_budget, settings.chat.max_tokens),
+        (0, 0),
+        (len(compiled.text), settings.chat.max_tokens),
+    ]
+
+
+def test_a_short_prompt_is_sent_though_the_longest_would_be_too_dear(engine: Engine) -> None:
+    compiled, reply = engine.compile("Good morning.", ask=False), engine.config.chat.max_tokens
+    count = 1_000
+    assert count < engine.config.context_compiler.token_budget and compiled.text
+    provider, purse = Scripted(), Purse(left=(count + reply) / 1e6)
+    sent = Sending(engine, lambda: provider, purse, lambda _text: count).send("Good morning.")
+    assert sent.problem == "" and len(provider.asked) == 1
+    assert purse.asked[-1] == (count, reply)
+    assert [role for role, _ in turns_of(engine, sent.path)] == ["user", "agent"]
 
 
 def test_quotes_of_memory_are_no_dialogue_and_are_not_found_again(engine: Engine) -> None:

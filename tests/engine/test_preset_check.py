@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,54 @@ def test_what_a_preset_lists_is_looked_at(root: Path, items: str, level: str, te
     preset(root, items)
     (finding,) = found(root)
     assert (finding.level, finding.text, finding.cure) == (level, text, cure)
+
+
+def staged(root: Path, *paths: str) -> list[Finding]:
+    for words in (["init", "-q"], ["add", "memory-config.yaml", *paths]):
+        subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+    return list(examine(root, staged=True))
+
+
+def test_presets_that_are_staged_are_looked_at_before_the_commit(root: Path) -> None:
+    preset(root, "  - knowledge/gone.md\n")
+    (root / "presets/other.md").write_text("---\ntype: preset\nfiles: [nowhere.md]\n---\n")
+    (root / "presets/active").write_text("fine\nnowhere\n")
+    (finding,) = staged(root, "presets/auth.md", "presets/fine.md")
+    assert (finding.level, finding.text) == (
+        "error",
+        "presets/auth.md:4: lists knowledge/gone.md, which does not exist",
+    )
+    assert finding in found(root), "the whole examination says the same"
+    more = {each.text for each in staged(root, "presets/active", "presets/other.md")}
+    assert "presets/active:2: there is no preset nowhere" in more and len(more) == 3
+
+
+def test_without_presets_that_are_staged_none_is_looked_at(root: Path) -> None:
+    preset(root, "  - knowledge/gone.md\n")
+    assert staged(root, "knowledge/hosts.md", "presets/fine.md") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "said"),
+    [
+        ("models: [\n", "error", "prices.yaml:2: is not valid YAML"),
+        ("models:\n  gpt-6-luna: {inptu: 1}\n", "error", "prices.yaml:2: gpt-6-luna: unknown field inptu"),
+        ("models:\n  mine: {input: much, output: 2}\n", "error", "prices.yaml:2: mine: input is 'much'"),
+        ("models:\n  gpt-6-luna: {input: 1}\n", "ok", "prices.yaml: prices of your own, every line in order"),
+    ],
+)
+def test_prices_of_ones_own_are_looked_at(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str, level: str, said: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(root / "config"))
+    (root / "config/autopoiesis").mkdir(parents=True)
+    file = root / "config/autopoiesis/prices.yaml"
+    file.write_text(text)
+    (finding,) = (each for each in examine(root) if "prices.yaml" in each.text)
+    assert finding.level == level and said in finding.text
+    assert finding.cure or level == "ok"
+    file.unlink()
+    assert not [each for each in examine(root) if "prices.yaml" in each.text]
 
 
 def test_a_header_that_is_broken_is_named_with_its_line(root: Path) -> None:

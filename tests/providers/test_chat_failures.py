@@ -120,6 +120,17 @@ async def test_a_reply_cut_in_the_text_is_not_begun_anew(chat: ChatService, how:
     assert len(chat.bodies) == 1
 
 
+async def test_what_was_told_of_tokens_before_it_broke_off_is_kept(chat: ChatService) -> None:
+    told = chat.event({"usageMetadata": {"promptTokenCount": 300, "candidatesTokenCount": 12}})
+    if chat.name != "gemini":
+        told = chat.tail()[1]
+    chat.answers(chat.sends([*chat.head(), chat.piece("Ann likes"), told]))
+    with pytest.raises(SendFailed, match="broke off") as caught:
+        await ask(chat.chat())
+    assert caught.value.partial == "Ann likes" and caught.value.usage is not None
+    assert (caught.value.usage.input_tokens, caught.value.usage.output_tokens) == (300, 12)
+
+
 async def test_a_reply_cut_before_its_text_is_tried_again(chat: ChatService) -> None:
     begun = b"".join(chat.head()) or b": nothing yet\n\n"
     torn = Response(

@@ -108,6 +108,68 @@ async def test_a_cache_is_made_of_a_prefix(chat: ChatService) -> None:
     assert len(seen.bodies) == 2, "a failure that passes is tried again"
 
 
+def listed(*caches: dict[str, Any], more: str = "") -> Response:
+    return json_response({"cachedContents": list(caches), **({"nextPageToken": more} if more else {})})
+
+
+async def test_one_whose_answer_was_lost_is_taken_at_the_next_attempt(chat: ChatService) -> None:
+    made = Seen(chat, "cachedContents", "POST", Response(b"{", 200), json_response(STORED))
+    looked = Seen(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
+    lost = Seen(chat, "cachedContents", "POST", json_response({}, 503))
+    gemini = provider(chat)
+    with pytest.raises(SendFailed, match="could not be read"):
+        await gemini.create_cache("You are kind.\n", 600, display_name="autopoiesis-1", timeout=20)
+    assert (await gemini.find_cache("autopoiesis-1", timeout=20)) == (
+        NAME,
+        datetime(2026, 9, 7, 2, 18, 17, 23637, tzinfo=UTC),
+        7021,
+    )
+    await gemini.aclose()
+    assert made.bodies[0]["displayName"] == "autopoiesis-1"
+    assert looked.queries == ["pageSize=1000"] and lost.bodies == []
+
+
+async def test_an_attempt_that_may_have_made_one_is_not_repeated_blindly(chat: ChatService) -> None:
+    made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+    Seen(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
+    gemini = provider(chat)
+    stored = await gemini.create_cache("x", 600, display_name="autopoiesis-1", timeout=20)
+    await gemini.aclose()
+    assert stored.name == NAME and len(made.bodies) == 1
+
+
+async def test_a_server_that_cannot_list_makes_it_all_the_same(chat: ChatService) -> None:
+    made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
+    Seen(chat, "cachedContents", "GET", json_response(chat.error("no such method"), 404))
+    gemini = provider(chat)
+    assert (await gemini.create_cache("x", 600, display_name="autopoiesis-1", timeout=20)).name == NAME
+    await gemini.aclose()
+    assert len(made.bodies) == 2
+
+
+async def test_of_those_with_the_name_the_one_that_stays_longest_is_found(chat: ChatService) -> None:
+    mine = {**STORED, "displayName": "mine"}
+    looked = Seen(
+        chat,
+        "cachedContents",
+        "GET",
+        listed(
+            {**STORED, "name": "cachedContents/other", "displayName": "other"},
+            {**mine, "name": "cachedContents/model", "model": "models/another-model"},
+            {**mine, "name": "cachedContents/early", "expireTime": "2026-09-07T01:00:00Z"},
+            more="a/b",
+        ),
+        listed(mine),
+    )
+    gemini = provider(chat)
+    found = await gemini.find_cache("mine", timeout=20)
+    assert found is not None and found.name == NAME
+    assert looked.queries == ["pageSize=1000", "pageSize=1000&pageToken=a%2Fb"]
+    looked._waiting = [json_response({})]
+    assert await gemini.find_cache("mine", timeout=20) is None
+    await gemini.aclose()
+
+
 async def test_a_prefix_that_is_too_short_says_so(chat: ChatService) -> None:
     said = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
     Seen(chat, "cachedContents", "POST", json_response(chat.error(said), 400))

@@ -353,3 +353,39 @@ def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
     assert document.header == expected
     assert document.body == "body\n"
     assert raw.startswith(b"---\n# start\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "changes", "result"),
+    [
+        (b"", {"a": "b"}, b"a: b\n"),
+        (b"a: 1", {"a": 2}, b"a: 2"),
+        (b"a: 1 # one", {"b": 2}, b"a: 1 # one\nb: 2"),
+        (b"a: 1\r\nb: 2", {"b": None}, b"a: 1"),
+        (b"a: |-\n  text", {"b": 2}, b"a: |-\n  text\nb: 2"),
+        (b"\xef\xbb\xbf{a: 1}", {"b": [1, 2]}, b"\xef\xbb\xbf{a: 1, b: [1, 2]}"),
+        (b"---\na: 1\n---\n", {"absent": None}, None),
+        (b"a: 1\n", {"absent": None}, b"a: 1\n"),
+    ],
+)
+def test_a_file_that_is_yaml_is_edited_like_a_header(
+    data: bytes, changes: dict[str, object | None], result: bytes | None
+) -> None:
+    if result is None:
+        with pytest.raises(DocumentError, match=r"a\.yaml:3: holds a second YAML document"):
+            documents.edit_yaml(data, changes, "a.yaml", max_bytes=1_000)
+    else:
+        assert documents.edit_yaml(data, changes, "a.yaml", max_bytes=1_000) == result
+
+
+@pytest.mark.parametrize("style", ["|", "|+", ">"])
+def test_a_text_that_a_line_end_would_change_is_left_alone(style: str) -> None:
+    with pytest.raises(DocumentError, match=r"a\.yaml: its last line has no end; end it"):
+        documents.edit_yaml(f"a: {style}\n  text".encode(), {"b": 2}, "a.yaml", max_bytes=1_000)
+
+
+def test_a_yaml_file_has_a_limit_of_its_own() -> None:
+    large = b"# " + b"x" * 100_000 + b"\na: 1\n"
+    assert documents.edit_yaml(large, {"a": 2}, "a.yaml", max_bytes=200_000).endswith(b"\na: 2\n")
+    with pytest.raises(DocumentError, match="the file would have 30005 bytes, more than 30000"):
+        documents.edit_yaml(b"a: 1\n", {"a": "x" * 30_001}, "a.yaml", max_bytes=30_000)

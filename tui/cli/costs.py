@@ -80,6 +80,9 @@ def _print_sums(sums: Sums, standing: Standing) -> None:
         rows = [[name or "–", *_cells(totals)] for name, totals in sums.rows.items()]
         heads = [sums.by, "calls", "input", "cached", "output", "cost", "saved"]
         table([*rows, ["total", *_cells(sums.total)]], heads)
+        if sums.total.estimated:
+            calls = plural(sums.total.estimated, "call")
+            emit(f"~: {calls} that broke off, whose tokens were counted here")
         if sums.unpriced:
             from engine.providers.pricing import own_file  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -110,7 +113,7 @@ def _cells(totals: Totals) -> list[str]:
 def _cost(totals: Totals) -> str:
     if totals.unpriced == totals.calls:
         return "not known"
-    return dollars(totals.cost_usd) + (" +?" if totals.unpriced else "")
+    return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
 
 
 def signed(value: float) -> str:

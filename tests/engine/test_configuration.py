@@ -1,0 +1,450 @@
+"""Settings shown and changed one at a time: what else stands in the file is never touched."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.config import Config
+from engine.config_file import CONFIG_FILE, load
+from engine.configuration import Configuration
+from engine.engine import Engine
+from engine.errors import AutopoiesisError, ConfigError, DocumentError, ReadOnly
+from engine.setting_catalog import NONE, catalog, is_cut, value_of
+from engine.store.faults import VARIABLE, fail, trip
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+from tests.store.write_steps import strays
+
+COMMENTED = """\
+# Settings of this memory.
+
+gate:
+  # who says yes or no
+  provider: local      # no key needed
+  model: 'opus'
+
+cache:   # what providers keep
+
+  # five minutes are enough
+git:
+  auto_commit: true    # at the end
+# the end
+"""
+
+
+def no_repository() -> Repository:
+    raise AutopoiesisError("there is no repository")
+
+
+def at(root: Path, data: bytes | None = None, *, read_only: bool = False) -> Configuration:
+    """The settings of a workspace that holds nothing but their file."""
+    file = root / CONFIG_FILE
+    file.write_bytes(b"")
+    workspace = Workspace.open(root)
+    if data is None:
+        file.unlink()
+    else:
+        file.write_bytes(data)
+    files = Files(workspace, read_only=read_only)
+    return Configuration(files, no_repository, Config, lambda: None)
+
+
+def changed(root: Path, data: bytes | None, name: str, value: object | None) -> bytes:
+    """The file after a change."""
+    at(root, data).change(name, value)
+    file = root / CONFIG_FILE
+    return file.read_bytes() if file.exists() else b""
+
+
+def lines_changed(before: str, after: str) -> list[str]:
+    """The lines that an edit takes away and adds, marked with - and +."""
+    found = list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=0, lineterm=""))[2:]
+    return [f"{line[0]} {line[1:]}" for line in found if not line.startswith("@@")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "lines"),
+    [
+        (
+            "gate.provider",
+            "ask",
+            ["-   provider: local      # no key needed", "+   provider: ask      # no key needed"],
+        ),
+        ("gate.model", "haiku", ["-   model: 'opus'", "+   model: 'haiku'"]),
+        ("gate.mode", "list", ["+   mode: list"]),
+        ("gate.model", None, ["-   model: 'opus'"]),
+        ("gate.model", "", ["-   model: 'opus'"]),
+        (
+            "git.auto_commit",
+            "no",
+            ["-   auto_commit: true    # at the end", "+   auto_commit: false    # at the end"],
+        ),
+        ("cache.anthropic_ttl", "1h", ["+   anthropic_ttl: 1h"]),
+        ("costs.daily_usd", "2.50", ["+ costs:", "+   daily_usd: 2.5"]),
+        ("costs.daily_usd", 3.0, ["+ costs:", "+   daily_usd: 3"]),
+        ("costs.daily_usd", None, []),
+        ("imports.follow", "[codex]", ["+ imports:", "+   follow:", "+     - codex"]),
+        (
+            "imports.follow",
+            "codex, claude-code",
+            ["+ imports:", "+   follow:", "+     - codex", "+     - claude-code"],
+        ),
+        ("imports.follow", ["codex"], ["+ imports:", "+   follow:", "+     - codex"]),
+        ("chat.model", "no", ["+ chat:", '+   model: "no"']),
+        (
+            "watchers.policy.high.activate",
+            "0.5",
+            ["+ watchers:", "+   policy:", "+     high:", "+       activate: 0.5", "+       gate: 0.08"],
+        ),
+    ],
+)
+def test_only_the_lines_of_the_setting_change(
+    tmp_path: Path, name: str, value: object, lines: list[str]
+) -> None:
+    after = changed(tmp_path, COMMENTED.encode(), name, value).decode()
+    assert lines_changed(COMMENTED, after) == lines
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, b"chat:\n  model: m\n"),
+        (b"", b"chat:\n  model: m\n"),
+        (b"# nothing", b"# nothing\nchat:\n  model: m"),
+        (b"# nothing\n", b"# nothing\nchat:\n  model: m\n"),
+        (b"\xef\xbb\xbf# bom\r\n", b"\xef\xbb\xbf# bom\r\nchat:\r\n  model: m\r\n"),
+        (b"gate:\r\n  mode: list # x\r\n", b"gate:\r\n  mode: list # x\r\nchat:\r\n  model: m\r\n"),
+        (b"chat:\r\n    deadline_s: 3", b"chat:\r\n    deadline_s: 3\r\n    model: m"),
+        (b"chat:\n# end\n", b"chat:\n  model: m\n# end\n"),
+        (b"chat:   # here\n\n# end", b"chat:   # here\n  model: m\n\n# end"),
+        (b"chat: {}\n", b"chat: {model: m}\n"),
+        (b"chat: {deadline_s: 3} # x\n", b"chat: {deadline_s: 3, model: m} # x\n"),
+        (b"{chat: {deadline_s: 3}}", b"{chat: {deadline_s: 3, model: m}}"),
+        (b"{gate: {\n  mode: list\n}}\n", b'{gate: {\n  mode: list\n}, chat: {"model": "m"}}\n'),
+        (b"chat:\n  model:\n  deadline_s: 3\n", b"chat:\n  model: m\n  deadline_s: 3\n"),
+        (b"chat: {model: , deadline_s: 3}\n", b"chat: {model: m, deadline_s: 3}\n"),
+        (b'"chat":\n  "model": "a" # x\n', b'"chat":\n  "model": "m" # x\n'),
+        (b"---\nchat:\n  model: a\n...\n", b"---\nchat:\n  model: m\n...\n"),
+        (b"unknown: [1,  2]\nchat:\n  model: a\n", b"unknown: [1,  2]\nchat:\n  model: m\n"),
+    ],
+)
+def test_files_of_all_shapes_take_a_setting(tmp_path: Path, before: bytes | None, after: bytes) -> None:
+    assert changed(tmp_path, before, "chat.model", "m") == after
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"# nothing", b"gate:\r\n  mode: list\r\n", COMMENTED.encode(), b"{gate: {mode: list}}\n"],
+)
+def test_setting_and_unsetting_gives_every_byte_back(tmp_path: Path, data: bytes) -> None:
+    for name, value in {
+        "chat.model": "m",
+        "watchers.policy.low.gate": 0.3,
+        "gate.base_url": "http://x",
+    }.items():
+        configuration = at(tmp_path, data)
+        configuration.change(name, value)
+        assert (tmp_path / CONFIG_FILE).read_bytes() != data
+        configuration.change(name, None)
+        assert (tmp_path / CONFIG_FILE).read_bytes() == data
+
+
+def test_a_group_keeps_its_comments_when_its_last_setting_goes(tmp_path: Path) -> None:
+    data = b"chat:\n  # mine\n  model: m # this one\ngate:\n  mode: list\n"
+    after = changed(tmp_path, data, "chat.model", None)
+    assert b"# mine" in after and b"# this one" in after and b"gate:\n  mode: list\n" in after
+    assert load(after) == load(b"gate:\n  mode: list\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [
+        ("costs.daily_usd", b"costs: {\n  # kept, too\n  warn_at: .5, # half\n  monthly_usd: 9}\n"),
+        ("costs.warn_at", b"costs: {daily_usd: 3,\n  # kept, too\n   # half\n  monthly_usd: 9}\n"),
+        ("costs.monthly_usd", b"costs: {daily_usd: 3,\n  # kept, too\n  warn_at: .5, # half\n  }\n"),
+    ],
+)
+def test_comments_between_brackets_stay(tmp_path: Path, name: str, after: bytes) -> None:
+    data = b"costs: {daily_usd: 3,\n  # kept, too\n  warn_at: .5, # half\n  monthly_usd: 9}\n"
+    assert changed(tmp_path, data, name, None) == after
+    assert value_of(load(after)[0], name) == catalog()[name].default
+
+
+def test_the_old_place_of_a_setting_is_taken_out_with_it(tmp_path: Path) -> None:
+    data = b"watchers:\n  gate_model: haiku # old\n  nominate: pattern\n"
+    configuration = at(tmp_path, data)
+    assert configuration.setting("gate.model").line == 2
+    assert configuration.change("gate.model", "opus").before == "haiku"
+    configuration.change("gate.model", None)
+    assert (tmp_path / CONFIG_FILE).read_bytes() == b"watchers:\n  nominate: pattern\n"
+
+
+def test_a_row_of_the_policy_is_written_whole_and_goes_when_it_says_nothing_else(tmp_path: Path) -> None:
+    configuration = at(tmp_path, b"watchers:\n  policy:\n    high: {activate: 0.6} # only this\n")
+    read = (tmp_path / CONFIG_FILE).read_bytes
+    configuration.change("watchers.policy.high.gate", 0.1)
+    assert read() == b"watchers:\n  policy:\n    high: {activate: 0.6, gate: 0.1} # only this\n"
+    configuration.change("watchers.policy.high.activate", NONE)
+    assert read() == b"watchers:\n  policy:\n    high: {gate: 0.1} # only this\n"
+    assert load(read())[0].watchers.row("high").activate is None
+    configuration.change("watchers.policy.high.activate", None)
+    default = Config().watchers.row("high")
+    assert load(read())[0].watchers.row("high").activate == default.activate
+    configuration.change("watchers.policy.high.gate", None)
+    assert load(read())[0] == Config()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("cache.anthropic_ttl", "2h", "cache.anthropic_ttl cannot be '2h'; it is 5m or 1h"),
+        ("costs.daily_usd", -1, "costs.daily_usd cannot be -1; it is a number of at least 0"),
+        ("costs.daily_usd", "much", "it is a number of at least 0"),
+        ("costs.daily_usd", True, "costs.daily_usd cannot be True"),
+        ("context_compiler.token_budget", 3, "it is a whole number from 256 to 2,000,000"),
+        ("search.embedding_dimensions", 100, "from 8 to 8,192, a multiple of 8"),
+        ("git.auto_commit", "perhaps", "it is true or false"),
+        ("imports.follow", "cursor", "it is a list of claude-code or codex"),
+        ("imports.follow", "[codex", "imports.follow cannot be '[codex'"),
+        ("watchers.policy.high.gate", "always", "it is a number, or none"),
+        ("chat.model", ["a"], "chat.model cannot be ['a']; it is a text"),
+        ("chat.modle", "m", "there is no setting chat.modle; did you mean chat.model?"),
+        ("anthropic_ttl", "1h", "did you mean cache.anthropic_ttl?"),
+        ("cache.anthropic-ttl", "1h", "did you mean cache.anthropic_ttl?"),
+        ("cache", "1h", "cache is a group of settings; name one of them, as cache.anthropic"),
+        ("watchers.policy.high", 1, "watchers.policy.high is a group of settings"),
+        ("watchers.gate_model", "m", "it is gate.model now"),
+        ("zzzzzzzz", "m", "see: autopoiesis config list"),
+        ("", "m", "there is no setting"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(
+    tmp_path: Path, name: str, value: object, said: str
+) -> None:
+    configuration = at(tmp_path, COMMENTED.encode())
+    with pytest.raises(ConfigError) as caught:
+        configuration.change(name, value)
+    assert said in str(caught.value)
+    assert (tmp_path / CONFIG_FILE).read_bytes() == COMMENTED.encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"gate:\n  mode: list\n  mode: each\n", "memory-config.yaml:3: repeats the key 'mode' of line 2"),
+        (b"gate: &all\n  mode: list\n", "memory-config.yaml:1: uses a YAML anchor"),
+        (b"gate: [\n", "is not valid YAML"),
+        (b"gate: \xff\n", "is not UTF-8 text"),
+        (b"gate: local\n", "memory-config.yaml:1: gate"),
+        (b"chat: m\n", "memory-config.yaml:1: chat"),
+        (b"- a\n", "no 'key: value' lines"),
+        (b"search:\n  ranking: best\n", "memory-config.yaml:2: search.ranking"),
+        (b"# " + b"x" * 256 * 1024, "larger than 256 KB"),
+    ],
+)
+def test_a_broken_file_is_never_rewritten(tmp_path: Path, data: bytes, said: str) -> None:
+    configuration = at(tmp_path, data)
+    for value in ("m", None):
+        with pytest.raises((ConfigError, DocumentError)) as caught:
+            configuration.change("chat.model", value)
+        assert said in str(caught.value)
+    assert (tmp_path / CONFIG_FILE).read_bytes() == data
+
+
+def test_a_wrong_value_is_mended_by_a_right_one(tmp_path: Path) -> None:
+    data = b"search:\n  ranking: best # ?\n"
+    assert changed(tmp_path, data, "search.ranking", "spec") == b"search:\n  ranking: spec # ?\n"
+    assert changed(tmp_path, data, "search.ranking", None) == b"search: {} # ?\n"
+
+
+def test_a_file_cannot_outgrow_what_is_read(tmp_path: Path) -> None:
+    full = b"# " + b"x" * (256 * 1024 - 10) + b"\n"
+    with pytest.raises(AutopoiesisError, match="more than 262144"):
+        at(tmp_path, full).change("chat.model", "m")
+    large = b"# " + b"x" * 200_000 + b"\n"
+    assert changed(tmp_path, large, "chat.model", "m") == large + b"chat:\n  model: m\n"
+
+
+def of(name: str) -> st.SearchStrategy[object]:
+    """Values that a setting may have, or ``None`` to take it out."""
+    allowed = catalog()[name].allowed
+    values: st.SearchStrategy[object]
+    if allowed.startswith("a list of "):
+        values = st.lists(st.sampled_from(["codex", "claude-code"]), unique=True, max_size=2).map(tuple)
+    elif allowed == "true or false":
+        values = st.booleans()
+    elif allowed == "a text":
+        values = st.text(st.characters(codec="utf-8"), max_size=20)
+    elif allowed.startswith("a whole number"):
+        least, *most = (int(figure.replace(",", "")) for figure in re.findall(r"[\d,]*\d", allowed))
+        step = most[1] if len(most) > 1 else 1
+        values = st.integers(least // step, (most[0] if most else 10**9) // step).map(
+            lambda each: each * step
+        )
+    elif allowed.startswith("a number"):
+        values = st.floats(0, 1, exclude_min=True).filter(lambda number: number > 1e-9)
+    else:
+        values = st.sampled_from(allowed.replace(" or ", ", ").split(", "))
+    return st.none() | values
+
+
+FILES = [
+    b"",
+    COMMENTED.encode(),
+    COMMENTED.replace("\n", "\r\n").encode("utf-8-sig"),
+    b"{gate: {mode: list}, watchers: {policy: {high: {activate: 0.9}}}}",
+    b"watchers:\n    preset: spec\n    policy:\n        low: {gate: 0.5}\nimports: {follow: [codex]}\n",
+    b"watchers:\n  gate_model: haiku\ncosts: {daily_usd: 3,\n  # kept\n  warn_at: .5}\n",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield tmp_path_factory.mktemp("settings")
+
+
+@given(data=st.data(), file=st.sampled_from(FILES), as_text=st.booleans())
+@settings(max_examples=150)
+def test_any_setting_takes_any_value_and_all_others_stay(
+    folder: Path, data: st.DataObject, file: bytes, as_text: bool
+) -> None:
+    name = data.draw(st.sampled_from(list(catalog())))
+    value = data.draw(of(name))
+    given = str(value) if as_text and isinstance(value, int | float) else value
+    after = changed(folder, file, name, given)
+    before, config = load(file)[0], load(after)[0]
+    assert value_of(config, name) == (value if value is not None and value != "" else default(config, name))
+    others = [each for each in catalog() if each != name and not (name == "watchers.preset" and is_cut(each))]
+    assert [value_of(config, each) for each in others] == [value_of(before, each) for each in others]
+    kept = [line for line in file.splitlines() if line.strip().startswith(b"#")]
+    assert [line for line in after.splitlines() if line.strip().startswith(b"#")] == kept
+    assert after.startswith(b"\xef\xbb\xbf") == file.startswith(b"\xef\xbb\xbf")
+    if b"\r\n" in file:
+        assert after.count(b"\r\n") == after.count(b"\n")
+
+
+def default(config: Config, name: str) -> object:
+    """What counts where the file does not name a setting."""
+    if not is_cut(name):
+        return catalog()[name].default
+    spec = b"watchers:\n  preset: spec\n" if config.watchers.preset == "spec" else b""
+    return value_of(load(spec)[0], name)
+
+
+def test_every_setting_is_shown_with_what_it_means(tmp_path: Path) -> None:
+    found = {each.name: each for each in at(tmp_path, COMMENTED.encode()).settings()}
+    assert list(found) == list(catalog())
+    assert all(each.doc and each.allowed for each in found.values())
+    assert found["gate.provider"].line == 5 and found["gate.provider"].is_set
+    assert found["cache.anthropic_ttl"].line == 0 and not found["cache.anthropic_ttl"].is_set
+    assert found["cache.anthropic_ttl"].allowed == "5m or 1h"
+    assert found["cache.anthropic_ttl"].doc.startswith("How long it is asked to stay after its last use;")
+    assert found["watchers.policy.high.activate"].default == Config().watchers.row("high").activate
+
+
+def test_the_engine_goes_by_the_new_setting_and_the_change_is_committed(engine: Engine) -> None:
+    compiler, root = engine.compiler, engine.workspace.root
+    done = engine.configuration.change("cache.anthropic_ttl", "1h")
+    assert (done.before, done.after, done.path) == ("5m", "1h", CONFIG_FILE)
+    assert engine.config.cache.anthropic_ttl == "1h" and engine.compiler is not compiler
+    assert (root / CONFIG_FILE).read_text().splitlines()[done.line - 1] == "  anthropic_ttl: 1h"
+    log = subprocess.run(
+        ["git", "log", "-1", "--format=%H %s", "--name-only"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert log == [done.commit, "config", "set", "cache.anthropic_ttl", CONFIG_FILE]
+    again = engine.configuration.change("cache.anthropic_ttl", "1h")
+    assert (again.commit, again.why) == ("", "it was so already")
+    assert engine.configuration.change("git.auto_commit", False).why == "git.auto_commit is off"
+    back = engine.configuration.change("cache.anthropic_ttl", None)
+    assert back.after == value_of(engine.config, "cache.anthropic_ttl") == "5m"
+
+
+def test_a_workspace_that_cannot_be_written_refuses(tmp_path: Path) -> None:
+    configuration = at(tmp_path, COMMENTED.encode(), read_only=True)
+    with pytest.raises(ReadOnly, match=r"memory-config\.yaml: the workspace is open for reading only"):
+        configuration.change("chat.model", "m")
+    assert configuration.setting("gate.model").is_set
+
+
+SETTER = """
+import sys
+from pathlib import Path
+from tests.engine.test_configuration import no_repository
+from engine.config import Config
+from engine.configuration import Configuration
+from engine.store.files import Files
+from engine.store.paths import Workspace
+files = Files(Workspace.open(sys.argv[1]))
+configuration = Configuration(files, no_repository, Config, lambda: None)
+print("ready", flush=True)
+sys.stdin.readline()
+for value in range(1, 21):
+    configuration.change(sys.argv[2], value * 8)
+"""
+
+
+def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    at(tmp_path, COMMENTED.encode())
+    names = ("gate.ask_deadline_s", "costs.daily_usd")
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", SETTER, str(tmp_path), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for name in names
+    ]
+    for child in children:
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+    for child in children:
+        child.communicate(b"go\n", timeout=60)
+    assert [child.returncode for child in children] == [0, 0]
+    config = load((tmp_path / CONFIG_FILE).read_bytes())[0]
+    assert [value_of(config, name) for name in names] == [160, 160]
+
+
+POINTS = ("lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync")
+AFTER = COMMENTED.replace("'opus'", "'haiku'")
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_full_disk_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) -> None:
+    configuration = at(tmp_path, COMMENTED.encode())
+    file = tmp_path / CONFIG_FILE
+    with trip(point, fail(errno.ENOSPC)), pytest.raises(AutopoiesisError) as caught:
+        configuration.change("gate.model", "haiku")
+    assert "free some disk space" in str(caught.value)
+    assert file.read_text() in (COMMENTED, AFTER) and strays(tmp_path) == []
+    configuration.change("gate.model", "haiku")
+    assert file.read_text() == AFTER
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path: Path, point: str) -> None:
+    configuration = at(tmp_path, COMMENTED.encode())
+    program = SETTER.split("print(")[0] + 'configuration.change("gate.model", "haiku")\n'
+    child = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env={**os.environ, VARIABLE: f"{point}:kill"},
+        capture_output=True,
+        check=False,
+    )
+    assert child.returncode == -9, child.stderr
+    file = tmp_path / CONFIG_FILE
+    assert file.read_text() in (COMMENTED, AFTER)
+    configuration.change("gate.model", "haiku")
+    assert file.read_text() == AFTER

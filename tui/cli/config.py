@@ -1,0 +1,158 @@
+"""``config``: the settings of a memory, each with what it means, and how to change one."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    example,
+    invocation,
+    json_option,
+    kept,
+    table,
+)
+
+if TYPE_CHECKING:
+    from engine.configuration import SettingChange, SettingInfo
+
+_WIDTH = 78
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "list": "tui.cli.config:config_list",
+        "show": "tui.cli.config:config_show",
+        "set": "tui.cli.config:config_set",
+        "unset": "tui.cli.config:config_unset",
+        "path": "tui.cli.config:config_path",
+    },
+    epilog=example(
+        "autopoiesis config show cache.anthropic_ttl",
+        "autopoiesis config set cache.anthropic_ttl 1h",
+        "autopoiesis config unset cache.anthropic_ttl",
+    ),
+)
+@directory_option
+def config() -> None:
+    """The settings in memory-config.yaml: what they mean, and how to change one without touching the rest."""
+
+
+@click.command("list", epilog=example("autopoiesis config list", "autopoiesis config list gate"))
+@directory_option
+@click.argument("group", default="")
+@json_option
+def config_list(group: str, as_json: bool) -> None:
+    """List every setting, or those of one GROUP, with its value and the line that says so."""
+    with invocation().engine() as engine:
+        known = engine.configuration.settings()
+        found = [each for each in known if not group or f"{each.name}.".startswith(f"{group}.")]
+        if not found:
+            groups = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in known))
+            raise click.UsageError(f"there is no group {group}; there are {groups}")
+        if as_json:
+            emit_json(found)
+            return
+        rows = [
+            [each.name, value_text(each.value), f"line {each.line}" if each.is_set else ""] for each in found
+        ]
+        table(rows, ["setting", "value", "set in"])
+
+
+@click.command("show", epilog=example("autopoiesis config show watchers.policy.high.activate"))
+@directory_option
+@click.argument("name")
+@json_option
+def config_show(name: str, as_json: bool) -> None:
+    """Show one setting: its value, its default, what it may be and what it means."""
+    with invocation().engine() as engine:
+        found = engine.configuration.setting(name)
+        if as_json:
+            emit_json(found)
+            return
+        table(
+            [
+                ["setting", found.name],
+                ["value", value_text(found.value)],
+                ["set in", _place(found)],
+                ["default", value_text(found.default)],
+                ["allowed", found.allowed],
+            ]
+        )
+        if found.doc:
+            emit()
+            emit(textwrap.fill(found.doc.replace("``", "`"), _WIDTH))
+
+
+@click.command(
+    "set",
+    epilog=example(
+        "autopoiesis config set cache.anthropic_ttl 1h",
+        'autopoiesis config set imports.follow "claude-code, codex"',
+        "autopoiesis config set watchers.policy.high.gate none",
+    ),
+    context_settings={"ignore_unknown_options": True},
+)
+@directory_option
+@click.argument("name")
+@click.argument("value")
+@json_option
+def config_set(name: str, value: str, as_json: bool) -> None:
+    """Set one setting; comments and everything else in the file stay as they are."""
+    with invocation().engine() as engine:
+        _say(engine.configuration.change(name, value), as_json)
+
+
+@click.command("unset", epilog=example("autopoiesis config unset cache.anthropic_ttl"))
+@directory_option
+@click.argument("name")
+@json_option
+def config_unset(name: str, as_json: bool) -> None:
+    """Take one setting out of the file, so that its default counts."""
+    with invocation().engine() as engine:
+        _say(engine.configuration.change(name, None), as_json)
+
+
+@click.command("path", epilog=example("autopoiesis config path"))
+@directory_option
+@json_option
+def config_path(as_json: bool) -> None:
+    """Print where the file is."""
+    from engine.store.paths import Workspace  # noqa: PLC0415 — `--help` must not load the engine
+
+    path = str(Workspace.open(invocation().workspace).config)
+    emit_json({"path": path}) if as_json else emit(path)
+
+
+def value_text(value: object) -> str:
+    """A value as it would stand in the file; ``–`` for what is absent or empty."""
+    if value is None or value in ("", ()):
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
+
+
+def _place(found: SettingInfo) -> str:
+    return f"memory-config.yaml:{found.line}" if found.is_set else "the file does not name it"
+
+
+def _say(change: SettingChange, as_json: bool) -> None:
+    if as_json:
+        emit_json(change)
+        return
+    place = f"{change.path}:{change.line}" if change.line else change.path
+    before, after = value_text(change.before), value_text(change.after)
+    what = f"{after}, as before" if before == after else f"{before} → {after}"
+    emit(f"{place}: {change.name}: {what} ({kept(change.commit, change.why)})")
