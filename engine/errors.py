@@ -65,6 +65,10 @@ class TopicError(AutopoiesisError):
     """A topic cannot be loaded, or does not exist."""
 
 
+class EntryError(AutopoiesisError):
+    """A knowledge entry does not exist, is not the only one of its name, or cannot be moved."""
+
+
 class GateError(AutopoiesisError):
     """The gate could not answer: no key, time-out, refusal, nonsense."""
 
@@ -93,6 +97,14 @@ class SendFailed(AutopoiesisError):
 
 class GatewayFailed(AutopoiesisError):
     """The hook API cannot be served: its port is taken, or its token is unfit."""
+
+
+class LedgerBroken(AutopoiesisError):
+    """The ledger is damaged or gone; what it proved is proven no more until it is rebuilt."""
+
+
+class HarvestRefused(AutopoiesisError):
+    """Conversations are not harvested or reclaimed, because something would be lost or is not certain."""
 
 
 class CostLimit(AutopoiesisError):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.fixed import JOURNAL, MEMORY
 from engine.errors import AutopoiesisError
-from engine.store.header import locate
-from engine.store.markdown import sections
+from engine.store.section_lines import with_line
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -147,33 +146,8 @@ def _with_line(data: bytes, note: NoteLine) -> bytes:
 
     No byte that was there changes.
     """
-    found = locate(data)
+    level = 3 if note.path.startswith(f"{JOURNAL}/") else 2
     try:
-        body = data[found.body :].decode("utf-8")
+        return with_line(data, note.text, HEADING, level, strict=True)
     except UnicodeDecodeError as error:
         raise NoteRefused("is not UTF-8 text", where=note.path, cure="save it as UTF-8") from error
-    newline = found.newline or "\n"
-    level = 3 if note.path.startswith(f"{JOURNAL}/") else 2
-    lines = body.split("\n")
-    ours = [
-        section
-        for section in sections(body.replace("\r\n", "\n"), nested=True)
-        if section.title == HEADING and section.level == level
-    ]
-    if ours:
-        end = ours[-1].end_line
-        while end > ours[-1].start_line and not lines[end - 1].strip():
-            end -= 1
-        before = "\n".join(lines[:end])
-        after = "\n".join(lines[end:])
-        is_last = end == len(lines)
-        head = f"{before}{newline}" if is_last else f"{before}\n"
-        added = f"{note.text}{newline}"
-        gap = newline if end == ours[-1].start_line else ""
-        return data[: found.body] + f"{head}{gap}{added}{after}".encode()
-    lead = newline if body.strip() else ""
-    closed = "" if not data or data.endswith(b"\n") else newline
-    if body.endswith((newline * 2, "\n\n")):
-        lead = ""
-    heading = f"{closed}{lead}{'#' * level} {HEADING}{newline}{newline}{note.text}{newline}"
-    return data + heading.encode("utf-8")

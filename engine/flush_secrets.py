@@ -1,11 +1,11 @@
-"""What looks like a key or a password does not leave this machine with the turns of a flush (N3)."""
+"""What looks like a key or a password does not leave this machine with turns that a service is shown (N3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.context.flush_prompt import bare
+from engine.context.quoting import bare
 from engine.providers.redaction import redact
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
 

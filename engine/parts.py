@@ -7,7 +7,7 @@ pays for the gate.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -20,6 +20,7 @@ from engine.topics.library import TopicLibrary
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
+    from engine.configuration import Configuration
     from engine.context.compiler import ContextCompiler
     from engine.conversations import Conversations
     from engine.costs.costs import Costs
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from engine.flush import Flusher
     from engine.flush_log import FlushLog
     from engine.injections.injections import Injections
+    from engine.knowledge.knowledge import Knowledge
+    from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.labels import Labels
     from engine.presets import Presets
     from engine.probes.probes import Probes
@@ -102,6 +105,12 @@ class Parts:
     def edited(self, path: str) -> None:
         """Takes over a topic's file that the engine itself has written."""
         self.library.refresh([path])
+
+    def reload_config(self) -> None:
+        """Takes over memory-config.yaml as it is now."""
+        from engine.config_file import read  # noqa: PLC0415 — only where it was changed
+
+        self.config = read(self.files)[0]
 
     def has(self, name: str) -> bool:
         """Whether a part has been made."""
@@ -213,6 +222,15 @@ class Parts:
         return Costs(self.files, lambda: self.config.costs, self.clock, self.trouble)
 
     @part
+    def knowledge(self) -> Knowledge:
+        """Category files, notes of files, digest, ledger; what harvests and reviews."""
+        from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a message tried by hand needs none
+
+        return Knowledge(
+            self.files, self.repository, lambda: self.config, lambda: self.costs, self.clock, self.trouble
+        )
+
+    @part
     def probes(self) -> Probes:
         """The person's own regression suite."""
         from engine.probes.probes import Probes  # noqa: PLC0415 — only where probes are kept or run
@@ -232,6 +250,22 @@ class Parts:
             lambda: self.config,
             clock=self.clock,
             edited=self.edited,
+        )
+
+    @part
+    def configuration(self) -> Configuration:
+        """The settings, each with what it means; changes them in their file."""
+        from engine.configuration import Configuration  # noqa: PLC0415 — only where one is changed or shown
+
+        return Configuration(self.files, lambda: self.repository, lambda: self.config, self.reload_config)
+
+    @part
+    def knowledge_entries(self) -> KnowledgeEntries:
+        """Private knowledge entries and skills: their catalog, references and footprint."""
+        from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — only where asked for
+
+        return KnowledgeEntries(
+            self.files, lambda: self.repository, lambda: self.config.git.auto_commit, self.clock
         )
 
     @part
@@ -287,7 +321,16 @@ class Parts:
             lambda: self.index,
             self.clock,
             lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
+            self._file_notes,
         )
+
+    def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """The files of notes for paths; nothing is loaded where there are no notes."""
+        if not paths or not self.workspace.root.joinpath("knowledge/files").is_dir():
+            return ()
+        from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only where there are notes
+
+        return in_scope(paths, self.knowledge.notes.all(), self.workspace)
 
     @part
     def flush_log(self) -> FlushLog:

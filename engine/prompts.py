@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.context.compiler import CompileRequest
+from engine.conversations import tool_paths
 from engine.turns import Before
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Prompts:
         index: What is retrieved from; made when something is.
         clock: Now, UTC.
         flushed: Which of the turns before a message have been flushed, by their place from 1.
+        file_notes: Files of notes for paths that the turns before a message name, the newest first.
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class Prompts:
         index: Callable[[], SearchIndex],
         clock: Callable[[], datetime],
         flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
+        file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
     ) -> None:
         self._library = library
         self._compiler = compiler
         self._index = index
         self._clock = clock
         self._flushed = flushed
+        self._file_notes = file_notes
 
     def compile(
         self, text: str, trace: Trace, before: Before = NOTHING_BEFORE, *, budget: int | None = None
@@ -75,6 +79,7 @@ class Prompts:
                 budget=budget,
                 session_id=before.session_id,
                 corrections=before.corrections,
+                file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
                 flushed=self._flushed(before) if before.turns else frozenset(),
             )
         )

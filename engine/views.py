@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.context.fixed import DIGEST, DIGEST_MAX_BYTES
 from engine.errors import AutopoiesisError, Problem
 from engine.store.files import Files
 
-DIGEST_PATH = "knowledge/digest.md"
-DIGEST_MAX_BYTES = 4096
+DIGEST_PATH = DIGEST
 LEDGER_PATH = "knowledge/ledger.json"
 
 

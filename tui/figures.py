@@ -47,6 +47,13 @@ def kilobytes(size: int) -> str:
     return f"{size / 1024:.1f}"
 
 
+def sizes(size: int) -> str:
+    """Bytes with their unit: ``812 B``, ``14.2 KB``, ``2.3 MB``."""
+    if size < 1024:
+        return f"{size} B"
+    return f"{size / 1024:.1f} KB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MB"
+
+
 def clock(at: datetime) -> str:
     """``18:47`` in the person's time zone."""
     return at.astimezone().strftime("%H:%M")

@@ -237,6 +237,7 @@ class _Compile:
             ),
             (catalog.skills(self.reader), (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps)),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
+            (fixed.file_notes(self.reader, self.request.file_notes), self.knowledge_caps),
         ]
         room = self.room.stable_limit - self.spent
         for candidates, caps in rows:

@@ -19,6 +19,9 @@ import re
 KNOWLEDGE = ("{knowledge}\n", "\n{/knowledge}")
 """Around the digest."""
 
+FILE_NOTES = ("{file-knowledge}\n", "\n{/file-knowledge}")
+"""Around the notes of a file."""
+
 RETRIEVED = ("{rag-context}\n", "{/rag-context}\n\n")
 """Around what was retrieved for the message."""
 

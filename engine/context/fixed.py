@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from engine.context.budget import Candidate, Piece
 from engine.context.caps import Cap
 from engine.context.compiled import SlotName
-from engine.context.delimiters import KNOWLEDGE, one_line, outside
+from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
 from engine.context.sources import Loaded, Reader
 
 SYSTEM = "knowledge/prompts/system.md"
@@ -18,7 +18,8 @@ PROJECTS = "knowledge/projects/_active.md"
 DIGEST = "knowledge/digest.md"
 JOURNAL = "knowledge/journal"
 
-DIGEST_KIB = 4.0
+DIGEST_MAX_BYTES = 4096
+DIGEST_KIB = DIGEST_MAX_BYTES / 1024
 """The digest is bounded when it is made; a hand-edited one is cut here (``knowledge-curation.md`` 3)."""
 
 _IDENTITY_ORDER = ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md")
@@ -91,6 +92,32 @@ def digest(reader: Reader) -> list[Candidate]:
             wrap=KNOWLEDGE,
         )
     ]
+
+
+def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
+    """The notes of the files that the conversation works on as ``{file-knowledge}`` blocks, layer 7.
+
+    They stand last in it: a file that is worked on for the first time then breaks nothing before them.
+    """
+    found: list[Candidate] = []
+    for place, path in enumerate(paths):
+        loaded = reader.load(path)
+        if loaded is not None and loaded.text:
+            found.append(
+                Candidate(
+                    label=f"file-knowledge:{path.rpartition('/')[2]}",
+                    layer=7,
+                    priority=1,
+                    slot="knowledge",
+                    text=loaded.text,
+                    why="the conversation works on its file",
+                    source=path,
+                    order=(3, place),
+                    first_line=loaded.first_line,
+                    wrap=FILE_NOTES,
+                )
+            )
+    return found
 
 
 def discussion(today: date, session_id: str, turn: int) -> Candidate:

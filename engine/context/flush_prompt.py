@@ -6,17 +6,18 @@ It is taken whole or not at all; an item that is no plain line, or names no plac
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.context.delimiters import one_line
 from engine.context.history import render
-from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import Text, Turn
+from engine.context.quoting import attribute, bare, fenced, speaker
+from engine.context.replies import BadReply, fenced_blocks, tree_of, why_no_line, without_thoughts
+from engine.transcripts.turn import Turn
+
+__all__ = ["SYSTEM", "BadReply", "Note", "prompt_of", "read_reply"]
 
 NOTHING = "FLUSH_OK"
 """What the model answers when nothing is worth keeping."""
@@ -77,10 +78,6 @@ class Note:
     source: Source | Literal[""] = ""
 
 
-class BadReply(Exception):
-    """A reply that cannot be used; the message is one clause."""
-
-
 def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """What the model reads.
 
@@ -97,10 +94,10 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
         text = render(bare(turn))
         if len(text) > TURN_CHARACTERS:
             in_part.append(number)
-        time = f' at="{_attribute(turn.time)}"' if turn.time else ""
-        text = _fenced(_excerpt(text))
-        shown.append(f'<turn number="{number}" by="{_role(turn)}"{time}>\n{text}\n</turn>')
-    known = ", ".join(_fenced(name) for name in projects[:MOST_PROJECTS])
+        time = f' at="{attribute(turn.time)}"' if turn.time else ""
+        text = fenced(_excerpt(text))
+        shown.append(f'<turn number="{number}" by="{speaker(turn)}"{time}>\n{text}\n</turn>')
+    known = ", ".join(fenced(name) for name in projects[:MOST_PROJECTS])
     task = _TASK.format(
         projects=f"; the projects are: {known}" if known else " (there is no project yet: do not use it)",
         characters=ITEM_CHARACTERS - 100,
@@ -109,14 +106,6 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
     )
     turns_text = "\n".join(shown)
     return f"<conversation>\n{turns_text}\n</conversation>\n\n{task}", tuple(in_part)
-
-
-def bare(turn: Turn) -> Turn:
-    """A turn without what was injected into it, so that memory never learns from itself (design 3.13)."""
-    blocks = tuple(
-        Text(strip_injected(block.text)) if isinstance(block, Text) else block for block in turn.blocks
-    )
-    return Turn(turn.role, turn.time, blocks, turn.kind, turn.line)
 
 
 def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
@@ -131,19 +120,12 @@ def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise flush.max_tokens")
-    if len(text) > REPLY_CHARACTERS:
-        raise BadReply(f"the reply has {len(text):,} characters, more than {REPLY_CHARACTERS:,}")
-    plain = _unfenced(_AFTER_THOUGHT.split(text)[-1].strip())
+    plain = _unfenced(without_thoughts(text, REPLY_CHARACTERS))
     if not plain:
         raise BadReply("the reply is empty")
     if plain.strip("`\"'. \n") == NOTHING:
         return ()
-    try:
-        tree = json.loads(plain, parse_constant=_refuse, object_pairs_hook=_once)
-    except BadReply:
-        raise
-    except (ValueError, RecursionError):
-        raise BadReply(f"the reply is no JSON: “{one_line(plain, 60)}”") from None
+    tree = tree_of(plain)
     if not isinstance(tree, list):
         raise BadReply("the reply is no list of notes")
     if len(tree) > MOST_ITEMS:
@@ -164,48 +146,16 @@ def _note(item: Any, number: int) -> Note:
     if not _TO.fullmatch(item["to"]):
         raise BadReply(f"note {number} goes to “{one_line(item['to'], 40)}”, which is no place for notes")
     text = item["text"].strip()
-    why = _why_no_line(text)
+    why = why_no_line(text, ITEM_CHARACTERS)
     if why:
         raise BadReply(f"note {number} {why}")
     return Note(item["to"], text, source)
 
 
-def _why_no_line(text: str) -> str:
-    """Why a text cannot stand as one line among others; empty when it can."""
-    if not text:
-        return "is empty"
-    if len(text) > ITEM_CHARACTERS:
-        return f"has {len(text):,} characters, more than {ITEM_CHARACTERS}"
-    if any(_is_control(character) for character in text):
-        return "has a line break or a control character in it"
-    if _HEADING.match(text):
-        return "begins like a heading, a list, a quotation or a fence"
-    if _MARKER.search(text):
-        return "has a marker of memory or of a prompt in it"
-    return ""
-
-
-def _is_control(character: str) -> bool:
-    # Joiners are part of words and of emoji; every other invisible character is there to hide something.
-    kind = unicodedata.category(character)
-    return kind in ("Cc", "Cs", "Co", "Zl", "Zp") or (kind == "Cf" and character not in "\u200c\u200d\u00ad")
-
-
-def _refuse(constant: str) -> object:
-    raise BadReply(f"the reply has a {constant} in it")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise BadReply("the reply says a field twice")
-    return found
-
-
 def _unfenced(text: str) -> str:
     """What stands in the only code block of a reply; the reply itself where there is none."""
-    found = _FENCE.findall(text)
-    return found[0].strip() if len(found) == 1 else text
+    found = fenced_blocks(text)
+    return found[0] if len(found) == 1 else text
 
 
 def _excerpt(text: str) -> str:
@@ -215,26 +165,4 @@ def _excerpt(text: str) -> str:
     return f"{text[: TURN_CHARACTERS - tail]}\n[…]\n{text[-tail:]}"
 
 
-def _role(turn: Turn) -> str:
-    return "person" if turn.role == "user" else turn.role
-
-
-def _attribute(text: str) -> str:
-    return "".join(character for character in text if character.isalnum() or character in ":.- ")[:20]
-
-
-def _fenced(text: str) -> str:
-    """A text that can neither close nor open a part of the prompt, and can be sent as UTF-8."""
-    return _TAG.sub("‹", text).encode("utf-8", "replace").decode("utf-8")
-
-
 _TO = re.compile(r"journal|memory|project:[\w][\w. -]{0,63}")
-_AFTER_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)\n?^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"#|[-*+>|=](?:\s|$)|`{3}|~{3}|-{3}|\d{1,9}[.)]\s|\[[ xX]\]")
-_MARKER = re.compile(
-    r"<!--|-->|\{\s*/?\s*(?:knowledge|rag-context|file-knowledge)\b|\[from:|\(session\b"
-    r"|</?\s*(?:conversation|turn|system|system-reminder|knowledge)\b",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"<(?=\s*/?\s*(?:conversation|turn)\b)", re.IGNORECASE)

@@ -32,6 +32,7 @@ class CompileRequest:
         main_session: Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription
             nor a search result brings it in.
         corrections: What output watchers want the agent to correct (spec 4.3).
+        file_notes: Files of notes about the files that the conversation works on, by path.
         flushed: Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4).
     """
 
@@ -46,4 +47,5 @@ class CompileRequest:
     session_id: str = ""
     main_session: bool = True
     corrections: tuple[Correction, ...] = ()
+    file_notes: tuple[str, ...] = ()
     flushed: frozenset[int] = frozenset()

@@ -14,6 +14,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ LOCK_NAME = "scratch/.lock"
 
 _STALE_TEMP_S = 3600
 _LOCK_POLL_S = 0.001
-_APPEND_ATTEMPTS = 4
+_ATTEMPTS = 4
 
 _CURES = {
     errno.ENOSPC: "free some disk space and try again",
@@ -128,22 +129,21 @@ class Files:
         if not data:
             return
         with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
-            for _ in range(_APPEND_ATTEMPTS):
+            for _ in range(_ATTEMPTS):
                 if self._create_in(folder, name, data) or self._append_in(folder, name, data, relative):
                     return
-            raise WriteFailed(
-                "is being replaced again and again by another program",
-                where=shown(relative),
-                cure="close the editor that holds it and try again",
-            )
+            raise _replaced_again(relative)
 
     def update(self, relative: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
         """Read, change and replace a file as one step no other engine can come between.
 
+        A program that does not know our lock may save the file meanwhile: that is looked for right before
+        the rename, and what it saved is read and changed instead.
+
         Args:
             relative: Workspace-relative path.
             change: Given the content (``None`` when there is no file), gives the new content (``None`` for
-                no file).
+                no file). It is asked again when the file was saved meanwhile.
 
         Returns:
             What the file holds now.
@@ -152,17 +152,23 @@ class Files:
             PathRefused, WriteFailed, ReadOnly, DocumentError: As ``read`` and ``replace``.
         """
         with self._writing(relative):
-            try:
-                old = self.read(relative)
-            except FileNotFoundError:
-                old = None
-            new = change(old)
-            if new is None:
-                if old is not None:
-                    self.remove(relative)
-            elif new != old:
-                self.replace(relative, new)
-            return new
+            for _ in range(_ATTEMPTS):
+                seen: os.stat_result | None = None
+                old: bytes | None = None
+                with contextlib.suppress(FileNotFoundError), self._reading(relative) as descriptor:
+                    seen = os.fstat(descriptor)
+                    old = descriptors.read_all(descriptor, READ_LIMIT, relative)
+                new = change(old)
+                if new is None:
+                    if old is not None:
+                        self.remove(relative)
+                    return None
+                if new == old:
+                    return new
+                with self._folder(self._parts(relative)) as (folder, name):
+                    if self._replace_in(folder, name, new, relative, partial(_is_unchanged, seen)):
+                        return new
+            raise _replaced_again(relative)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder. Symlinks are moved, not followed.
@@ -253,15 +259,26 @@ class Files:
         if self.read_only:
             raise ReadOnly("the workspace is open for reading only", where=shown(relative))
 
-    def _replace_in(self, folder: int, name: str, data: bytes | Iterable[bytes], relative: str) -> None:
+    def _replace_in(
+        self,
+        folder: int,
+        name: str,
+        data: bytes | Iterable[bytes],
+        relative: str,
+        expected: Callable[[os.stat_result | None], bool] = lambda _: True,
+    ) -> bool:
+        """Put new content in place; ``False`` when what stands there is not what was expected."""
         old = descriptors.status(name, folder)
         if old is not None and not stat.S_ISREG(old.st_mode):
             raise PathRefused("is no regular file", where=shown(relative))
         with descriptors.temporary(folder, name, data, old) as temp:
             reach("replace:rename")
+            if not expected(descriptors.status(name, folder)):
+                return False
             os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
         reach("replace:folder-fsync")
         os.fsync(folder)
+        return True
 
     @staticmethod
     def _create_in(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
@@ -394,6 +411,20 @@ def sweep_temps(workspace: Workspace) -> int:
 
 def _is_same(mine: os.stat_result, found: os.stat_result | None) -> bool:
     return found is not None and (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
+
+
+def _is_unchanged(mine: os.stat_result | None, found: os.stat_result | None) -> bool:
+    if mine is None or found is None:
+        return mine is found
+    return _is_same(mine, found) and (mine.st_size, mine.st_mtime_ns) == (found.st_size, found.st_mtime_ns)
+
+
+def _replaced_again(relative: str) -> WriteFailed:
+    return WriteFailed(
+        "is being replaced again and again by another program",
+        where=shown(relative),
+        cure="close the editor that holds it and try again",
+    )
 
 
 def _missing(relative: str) -> FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
@@ -78,12 +79,17 @@ def _ends(heads: list[tuple[int, int, str]], last: int, *, nested: bool) -> list
     return ends[::-1]
 
 
-def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """Index, level and title of every heading outside fenced code."""
-    found: list[tuple[int, int, str]] = []
-    fence = ""
-    for index, line in enumerate(lines):
+def code_lines(lines: Sequence[str]) -> tuple[list[bool], int]:
+    """Which lines belong to fenced code, fences included.
+
+    Returns:
+        One value a line, and the 1-based line of a fence that is never closed; 0 where there is none.
+    """
+    found: list[bool] = []
+    fence, opened = "", 0
+    for number, line in enumerate(lines, 1):
         opening = _FENCE.match(line)
+        found.append(bool(fence or opening))
         if fence:
             if (
                 opening
@@ -91,9 +97,16 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
                 and len(opening[1]) >= len(fence)
                 and not opening[2].strip()
             ):
-                fence = ""
+                fence, opened = "", 0
         elif opening:
-            fence = opening[1]
-        elif heading := _HEADING.fullmatch(line):
-            found.append((index, len(heading[1]), (heading[2] or "").strip()))
-    return found
+            fence, opened = opening[1], number
+    return found, opened
+
+
+def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Index, level and title of every heading outside fenced code."""
+    return [
+        (index, len(heading[1]), (heading[2] or "").strip())
+        for index, (line, is_code) in enumerate(zip(lines, code_lines(lines)[0], strict=True))
+        if not is_code and (heading := _HEADING.fullmatch(line))
+    ]

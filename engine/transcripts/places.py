@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,12 +64,18 @@ def session_of(path: Path) -> str:
 
 
 def read_head(path: Path) -> bytes:
-    """The first kilobytes of a file; nothing when it cannot be read."""
+    """The first kilobytes of a regular file; nothing when it is none or cannot be read."""
     try:
-        with path.open("rb", buffering=0) as stream:
-            return stream.read(_HEAD_BYTES)
+        # A named pipe would wait for somebody who writes into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
+    try:
+        return os.read(descriptor, _HEAD_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def head_fields(head: bytes, names: Collection[str]) -> dict[str, str]:

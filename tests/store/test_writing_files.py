@@ -128,6 +128,28 @@ def test_update_reads_changes_and_writes(files: Files) -> None:
     assert files.read("a.md") == b"12"
 
 
+def test_update_starts_again_from_what_another_program_saved_meanwhile(files: Files) -> None:
+    files.replace("a.md", b"one\n")
+    path = files.workspace.root / "a.md"
+    saves = [b"theirs\n", b"theirs, again\n"]
+    seen: list[bytes | None] = []
+
+    def save() -> None:
+        if saves:
+            temp = path.with_name("editor")
+            temp.write_bytes(saves.pop(0))
+            os.replace(temp, path)
+
+    def change(old: bytes | None) -> bytes:
+        seen.append(old)
+        return (old or b"") + b"ours\n"
+
+    with trip("replace:rename", save):
+        assert files.update("a.md", change) == b"theirs, again\nours\n"
+    assert seen == [b"one\n", b"theirs\n", b"theirs, again\n"]
+    assert names(files.workspace.root) == ["a.md", "memory-config.yaml"]
+
+
 def test_update_to_nothing_removes(files: Files) -> None:
     files.replace("a.md", b"x")
     assert files.update("a.md", lambda old: None) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +21,11 @@ from tui.cli.base import (
 from tui.figures import left, plural
 
 if TYPE_CHECKING:
+    from engine.discussions.overview import DiscussionCache
     from engine.discussions.state import DiscussionCacheState
 
+_TITLE = 40
+"""Characters of a title that the list shows."""
 _NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a message"
 
 
@@ -30,13 +33,14 @@ _NONE = "no discussion has been sent yet: `autopoiesis send TEXT` sends a messag
     cls=LateGroup,
     late={
         "list": "tui.cli.cache:cache_list",
+        "overview": "tui.cli.cache_overview:cache_overview",
         "show": "tui.cli.cache:cache_show",
         "invalidate": "tui.cli.cache:cache_invalidate",
         "disable": "tui.cli.cache:cache_disable",
         "enable": "tui.cli.cache:cache_enable",
         "check": "tui.cli.cache_check:cache_check",
     },
-    epilog=example("autopoiesis cache list", "autopoiesis cache check"),
+    epilog=example("autopoiesis cache list", "autopoiesis cache overview", "autopoiesis cache check"),
 )
 @directory_option
 def cache() -> None:
@@ -48,27 +52,38 @@ def cache() -> None:
 @json_option
 def cache_list(as_json: bool) -> None:
     """List the discussions, the one used last first."""
+    from engine.discussions.overview import with_titles  # noqa: PLC0415 — `--help` must not load the engine
+
     with invocation().engine() as engine:
-        now, found = engine.clock(), engine.caches.all()
+        now, found = engine.clock(), with_titles(engine.caches.all(), engine.workspace)
         if as_json:
-            emit_json([tree_of(state, now) for state in found])
+            emit_json([discussion_tree(each, now) for each in found])
         elif not found:
             emit(_NONE)
         else:
             table(
-                [
-                    [
-                        state.discussion_id,
-                        state.provider or "–",
-                        cached(state, now),
-                        f"{state.tokens_cached:,}",
-                        f"{state.hits:,} of {plural(state.calls, 'call')}",
-                        state.why,
-                    ]
-                    for state in found
-                ],
-                ["discussion", "provider", "cached", "tokens", "read by", ""],
+                [_cells(each, now) for each in found],
+                ["discussion", "provider", "cached", "tokens", "read by", "title", ""],
             )
+
+
+def _cells(each: DiscussionCache, now: datetime) -> list[str]:
+    state = each.state
+    title = each.title if len(each.title) <= _TITLE else f"{each.title[: _TITLE - 1]}…"
+    return [
+        state.discussion_id,
+        state.provider or "–",
+        cached(state, now),
+        f"{state.tokens_cached:,}",
+        f"{state.hits:,} of {plural(state.calls, 'call')}",
+        " ".join(title.split()) or "–",
+        state.why,
+    ]
+
+
+def discussion_tree(each: DiscussionCache, now: datetime) -> dict[str, Any]:
+    """A discussion's state for JSON, with its title and its transcript."""
+    return {**tree_of(each.state, now), "title": each.title, "path": each.path}
 
 
 @click.command("show", epilog=example("autopoiesis cache show ses_1a2b3c4d"))

@@ -1,0 +1,286 @@
+"""Which file a file of notes belongs to, and how a file is known again (design 3.7, robustness I1, I2).
+
+A binding has two halves, because they have to survive different things:
+
+- **The header of the notes** holds the file's path and the fingerprint that its content had: what is true on
+  every machine. It stands with the notes that it is about, so that a copy of the workspace, a branch, a merge
+  or a person who moves or deletes the notes cannot part them, and two machines that note different files
+  never touch the same line. Without a header, or with a broken one, the title's path counts.
+- **The sightings**, in ``scratch/`` and never in the history, hold what this machine saw last: where the file
+  lay, its fingerprint then, device, inode and time of change. All of that changes with every save and means
+  nothing elsewhere. Losing them costs certainty about a rename, never a note.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError
+from engine.store.header import locate
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
+
+SIGHTINGS = "scratch/file-sightings.json"
+
+DISTINCT_BYTES = 64
+"""Bytes below which a content tells no file from another: empty ones, one-line ones."""
+
+_WHOLE = 16 * 1024 * 1024
+_END = 1024 * 1024
+_SKETCH = 48
+_DEEPEST = 64
+_PATH_CHARACTERS = 1024
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_HEADER_LINE = re.compile(rb"^(path|fingerprint):[^\n]*?(\r?)$", re.MULTILINE)
+_TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a file is known by.
+
+    Attributes:
+        fingerprint: Its length and the beginning of the sha256 of its content; of more than 16 MiB of its
+            first and its last MiB.
+        device, inode: ``st_dev`` and ``st_ino``.
+        modified: ``st_mtime_ns``; a rename keeps it, a file that happens to get the same inode has another.
+        sketch: The smallest checksums of its lines, for how much two contents have in common.
+    """
+
+    fingerprint: str
+    device: int
+    inode: int
+    modified: int
+    sketch: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return size_of(self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file as notes name it, and where it is on this machine.
+
+    Attributes:
+        key: Relative to the workspace; in another repository its name and the path in it; else absolute.
+        absolute: Where it is, or would be; free of symlinks.
+        root: The folder in which it may be renamed: workspace, repository, or its own folder.
+    """
+
+    key: str
+    absolute: Path
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A noted file as it was seen last on this machine.
+
+    Attributes:
+        key: The path that the notes had then.
+        absolute: Where it was.
+        root: See ``Place``.
+        identity: What it was known by.
+        day: When, ISO 8601.
+    """
+
+    key: str
+    absolute: str
+    root: str
+    identity: Identity
+    day: str
+
+
+def size_of(fingerprint: str) -> int:
+    """The length that a fingerprint holds; -1 where it holds none."""
+    head = fingerprint.partition("-")[0]
+    return int(head) if head.isascii() and head.isdigit() else -1
+
+
+def identity_of(path: Path) -> Identity | None:
+    """What a regular file is known by; ``None`` where none can be read. Never blocks."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        data = _content(descriptor, status.st_size)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return Identity(
+        fingerprint=f"{status.st_size}-{hashlib.sha256(data).hexdigest()[:24]}",
+        device=status.st_dev,
+        inode=status.st_ino,
+        modified=status.st_mtime_ns,
+        sketch=_sketch(data[:_END]),
+    )
+
+
+def in_common(first: Identity, second: Identity) -> float:
+    """How much of their lines two contents share, 0 to 1, from their sketches."""
+    both = sorted({*first.sketch, *second.sketch})[:_SKETCH]
+    if not both:
+        return 0.0
+    shared = {*first.sketch} & {*second.sketch}
+    return sum(line in shared for line in both) / len(both)
+
+
+def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
+    """How notes name a file; ``None`` for a name that no line can hold."""
+    try:
+        real = Path(os.path.realpath(absolute))
+    except (OSError, RuntimeError, ValueError):
+        return None
+    key, root = str(real), real.parent
+    if workspace.root in real.parents:
+        key, root = real.relative_to(workspace.root).as_posix(), workspace.root
+    else:
+        repository = _repository(real)
+        if repository is not None and repository.name:
+            key, root = f"{repository.name}/{real.relative_to(repository).as_posix()}", repository
+    return Place(key, real, root) if is_nameable(key) else None
+
+
+def is_nameable(key: str) -> bool:
+    """Whether a path can stand in a title and a header: one printable line of a sane length."""
+    parts = key.split("/")
+    return key.isprintable() and 0 < len(key) <= _PATH_CHARACTERS and ".." not in parts and key == key.strip()
+
+
+def bound_path(data: bytes) -> tuple[str, str]:
+    """The path and the fingerprint that a file of notes names; both may be empty."""
+    found = locate(data)
+    if found.mapping is not None and isinstance(path := found.mapping.get("path"), str) and path.strip():
+        fingerprint = found.mapping.get("fingerprint")
+        return path.strip(), fingerprint if isinstance(fingerprint, str) else ""
+    title = _TITLE.search(data[found.body :].decode("utf-8", "replace").replace("\r\n", "\n"))
+    return (title[1] if title else ""), ""
+
+
+def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> bytes:
+    """A file of notes before its first note: header and title.
+
+    Args:
+        workspace: The workspace.
+        title: ``# `` and the file's path.
+        known: Where the file is, if the path does not say so.
+    """
+    key = title.removeprefix("# ").strip()
+    absolute = known or (Path(key) if key.startswith("/") else workspace.root / key)
+    identity = identity_of(absolute)
+    return f"{_header(key, identity.fingerprint if identity else '')}\n{title}\n".encode()
+
+
+def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
+    """A file of notes bound to another path; only path, fingerprint and a title that was the path change."""
+    old, _ = bound_path(data)
+    found = locate(data)
+    head, body = data[: found.body], data[found.body :]
+    title = f"# {old}".encode()
+    lines = body.split(b"\n")
+    for at, line in enumerate(lines):
+        if line.rstrip() == title:
+            lines[at] = f"# {key}".encode() + (b"\r" if line.endswith(b"\r") else b"")
+            break
+    body = b"\n".join(lines)
+    values = {b"path": json.dumps(key, ensure_ascii=False), b"fingerprint": fingerprint or "unknown"}
+    newline = found.newline.encode()
+    if found.mapping is None:
+        return head + _header(key, fingerprint).encode().replace(b"\n", newline) + newline + body
+    missing = [name for name in values if name.decode() not in found.mapping]
+    added = b"".join(name + b": " + values[name].encode() + newline for name in missing)
+    head = head[: found.start] + added + head[found.start :]
+
+    def value(match: re.Match[bytes]) -> bytes:
+        return match[1] + b": " + values[match[1]].encode() + match[2]
+
+    return _HEADER_LINE.sub(value, head) + body
+
+
+def load_sightings(files: Files) -> dict[str, Sighting]:
+    """The sightings of this machine by the path of the notes; whatever cannot be read was not seen."""
+    with contextlib.suppress(OSError, AutopoiesisError, *_UNREADABLE):
+        return _sightings(files.read(SIGHTINGS))
+    return {}
+
+
+def save_sighting(files: Files, notes: str, sighting: Sighting) -> None:
+    """Keeps a sighting; the others stay.
+
+    Raises:
+        WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
+    """
+
+    def change(old: bytes | None) -> bytes:
+        kept: dict[str, Sighting] = {}
+        with contextlib.suppress(*_UNREADABLE):
+            kept = _sightings(old or b"{}")
+        kept[notes] = sighting
+        tree = {name: asdict(kept[name]) for name in sorted(kept)}
+        return json.dumps(tree, ensure_ascii=True, indent=1).encode() + b"\n"
+
+    files.update(SIGHTINGS, change)
+
+
+def _sightings(data: bytes) -> dict[str, Sighting]:
+    found: dict[str, Sighting] = {}
+    for notes, row in json.loads(data).items():
+        seen = row["identity"]
+        identity = Identity(
+            str(seen["fingerprint"]),
+            int(seen["device"]),
+            int(seen["inode"]),
+            int(seen["modified"]),
+            tuple(int(line) for line in seen["sketch"]),
+        )
+        found[str(notes)] = Sighting(
+            str(row["key"]), str(row["absolute"]), str(row["root"]), identity, str(row["day"])
+        )
+    return found
+
+
+def _header(key: str, fingerprint: str) -> str:
+    mark = f"fingerprint: {fingerprint}\n" if fingerprint else "fingerprint: unknown\n"
+    return f"---\npath: {json.dumps(key, ensure_ascii=False)}\n{mark}---\n"
+
+
+def _content(descriptor: int, size: int) -> bytes:
+    if size <= _WHOLE:
+        parts = []
+        while block := os.read(descriptor, _END):
+            parts.append(block)
+            if sum(map(len, parts)) > _WHOLE:
+                break
+        return b"".join(parts)
+    return os.pread(descriptor, _END, 0) + os.pread(descriptor, _END, size - _END)
+
+
+def _sketch(data: bytes) -> tuple[int, ...]:
+    lines = {zlib.crc32(line.strip()) for line in data.split(b"\n") if line.strip()}
+    return tuple(sorted(lines)[:_SKETCH])
+
+
+def _repository(path: Path) -> Path | None:
+    """The nearest folder above that is a repository's."""
+    for folder in list(path.parents)[:_DEEPEST]:
+        if os.path.lexists(folder / ".git"):
+            return folder
+    return None

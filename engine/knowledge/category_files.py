@@ -1,0 +1,287 @@
+"""The category files: where each kind of knowledge stands, how its lines are written and read
+(``knowledge-curation.md`` 1).
+
+They belong to the person. Reading takes them as they are, whoever wrote a bullet and however, and never
+changes a byte; what a reader cannot make sense of is no entry, and no error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from engine.context.delimiters import outside
+from engine.errors import DocumentError
+from engine.knowledge.item import Category, Item, Origin
+from engine.store.header import locate
+from engine.store.markdown import code_lines, sections
+
+OPEN = "Open"
+DONE = "Done"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryFile:
+    """One of the five files.
+
+    Attributes:
+        path: Workspace-relative.
+        title: Its first line.
+        sections: The headings below which its lines stand; none where they stand right below the title.
+    """
+
+    path: str
+    title: str
+    sections: tuple[str, ...] = ()
+
+    @property
+    def new(self) -> bytes:
+        """What the file holds when it is made."""
+        heads = "".join(f"\n## {section}\n" for section in self.sections)
+        return f"{self.title}\n{heads}".encode()
+
+
+FACTS = CategoryFile("knowledge/facts.md", "# Facts")
+DECISIONS = CategoryFile("knowledge/decisions.md", "# Decisions")
+QUESTIONS = CategoryFile("knowledge/questions.md", "# Questions")
+PLAYBOOKS = CategoryFile("knowledge/playbooks.md", "# Playbooks")
+TASKS = CategoryFile("knowledge/tasks.md", "# Tasks", (OPEN, DONE))
+
+CATEGORY_FILES = (FACTS, DECISIONS, QUESTIONS, PLAYBOOKS, TASKS)
+
+_PLACES: dict[Category, tuple[CategoryFile, str]] = {
+    "facts": (FACTS, ""),
+    "decisions": (DECISIONS, ""),
+    "tasks_done": (TASKS, DONE),
+    "tasks_open": (TASKS, OPEN),
+    "questions": (QUESTIONS, ""),
+    "playbooks": (PLAYBOOKS, ""),
+    "files": (FACTS, ""),
+}
+
+_BULLET = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
+_BOX = re.compile(r"\[([ xX])\][ \t]+")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
+_FROM = re.compile(r"(?<!\\)\[from:([^\[\]]*)\]", re.IGNORECASE)
+_OURS = re.compile(r"(?<!\\)([\[(])(?=\s{0,8}(?:from|supersedes)\s{0,8}:)", re.IGNORECASE)
+_HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_CODE_INDENT = 4
+_NESTED = 2
+"""Columns by which what belongs to a bullet is further in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A bullet of a file of knowledge, with whatever belongs to it.
+
+    Attributes:
+        path: The file, workspace-relative.
+        number: Its first line, from 1.
+        last: Its last line, from 1: lines that go on with it and bullets below it are part of it.
+        raw: Its first line as it stands, without the line end.
+        lines: All of its lines as they stand.
+        text: What it says, on one line: without bullet, box and provenance, without the bullets below it.
+        source: The conversation that it comes from; empty where nothing says so.
+        day: The day that stands with it, ISO 8601; empty where there is none.
+        section: ``Open`` or ``Done``, or the title of another section; empty right below the file's title.
+        is_ticked: Whether its box has a tick.
+    """
+
+    path: str
+    number: int
+    last: int
+    raw: str
+    lines: tuple[str, ...]
+    text: str
+    source: str
+    day: str
+    section: str
+    is_ticked: bool = False
+
+
+def place_of(category: Category) -> tuple[CategoryFile, str]:
+    """The file and the section that a category stands in; notes of files that are gone are facts."""
+    return _PLACES[category]
+
+
+def entries(data: bytes, path: str) -> tuple[Entry, ...]:
+    """The entries of a file of knowledge, in its order. Never raises.
+
+    Every bullet that stands below no other is one, in the file's own list style; bullets in fenced code or in
+    a comment are none.
+
+    Args:
+        data: The file. Bytes that are no UTF-8 are read as ``U+FFFD``.
+        path: What ``Entry.path`` says.
+    """
+    start = locate(data).body
+    body = data[start:].decode("utf-8", "replace").removeprefix("\ufeff")
+    lines = [line.removesuffix("\r") for line in body.split("\n")]
+    first = data.count(b"\n", 0, start) + 1
+    titles = _titles(lines)
+    found: list[Entry] = []
+    for at, end in _blocks(lines):
+        found.append(_entry(lines[at:end], path, first + at, titles[at]))
+    return tuple(found)
+
+
+def line_for(item: Item, origin: Origin, *, link: str = "") -> str:
+    """An item as a line of its file: bullet, text, provenance, and nothing in it that passes for more.
+
+    Args:
+        item: The item.
+        origin: Where it comes from.
+        link: What stands between text and provenance, made by us.
+    """
+    gone = f"{item.path}: " if item.category == "files" and item.path else ""
+    said = plain(f"{gone}{item.text}")
+    name = re.sub(r"[\[\]]", "", plain(origin.name))
+    return f"- {said}{link} {Origin(name, origin.day).provenance}"
+
+
+def note_line(text: str, origin: Origin) -> str:
+    """A note as a line of the notes of its file."""
+    return line_for(Item("files", text), origin)
+
+
+def plain(text: str) -> str:
+    """A text from outside as one line that forges neither a delimiter nor a provenance nor a link."""
+    line = " ".join(_HIDDEN.sub("\ufffd", outside(text)).split())
+    if line.startswith("<!--"):
+        line = f"<\\{line[1:]}"
+    if _BOX.match(line):  # a box is ticked by the person
+        line = f"\\{line}"
+    return _OURS.sub(r"\\\1", line)
+
+
+def refuse_broken(data: bytes, path: str) -> None:
+    """Lets a file through that can be added to.
+
+    Raises:
+        DocumentError: It is no UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
+            never closed, so that whatever stands behind would be code.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DocumentError("is not UTF-8 text", where=f"{path}:{line}", cure="save it as UTF-8") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DocumentError("is no text: it holds NUL bytes", where=f"{path}:{line}", cure="restore it")
+    marks = _CONFLICT.search(data)
+    if marks is not None:
+        line = data.count(b"\n", 0, marks.start()) + 1
+        raise DocumentError("holds the marks of a merge", where=f"{path}:{line}", cure="resolve the conflict")
+    start = locate(data).body
+    _, opened = code_lines(data[start:].decode("utf-8").replace("\r\n", "\n").split("\n"))
+    if opened:
+        line = data.count(b"\n", 0, start) + opened
+        raise DocumentError("a code block is never closed", where=f"{path}:{line}", cure="close it")
+
+
+def _titles(lines: Sequence[str]) -> list[str]:
+    """The section that each line stands in."""
+    titles = [""] * len(lines)
+    current = ""
+    for section in sections("\n".join(lines)):
+        known = next((name for name in (OPEN, DONE) if section.title.casefold() == name.casefold()), "")
+        if known:
+            current = known
+        elif section.level in (1, 2):
+            current = section.title if section.level == 2 else ""
+        for at in range(section.start_line - 1, section.end_line):
+            titles[at] = current
+    return titles
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where each entry begins and, exclusive, ends."""
+    code, _ = code_lines(lines)
+    comments = _comments(lines, code)
+    start, end, indent = -1, -1, 0
+    is_apart = False  # a blank line stands between the entry and what comes
+    for at, line in enumerate(lines):
+        spaced = line.expandtabs(_CODE_INDENT)
+        width = len(spaced) - len(spaced.lstrip(" "))
+        if not line.strip():
+            is_apart = True
+            continue
+        is_inside = start >= 0 and width >= indent + _NESTED
+        if code[at] or comments[at]:
+            belongs = start >= 0 and (is_inside or (code[at] and at > 0 and code[at - 1] and end == at))
+            opens = False
+        else:
+            bullet = None if _RULE.fullmatch(line) else _BULLET.match(line)
+            opens = bullet is not None and not is_inside and (start >= 0 or width < _CODE_INDENT)
+            ends = _RULE.fullmatch(line) or _HEADING.match(line)
+            belongs = not opens and start >= 0 and (is_inside or not (ends or is_apart))
+        if opens:
+            if start >= 0:
+                yield start, end
+            start, end, indent = at, at + 1, width
+        elif belongs:
+            end = at + 1
+        elif start >= 0:
+            yield start, end
+            start = -1
+        is_apart = False
+    if start >= 0:
+        yield start, end
+
+
+def _comments(lines: Sequence[str], code: Sequence[bool]) -> list[bool]:
+    """Which lines belong to a comment that begins a line and is closed."""
+    found = [False] * len(lines)
+    opened = -1
+    for at, line in enumerate(lines):
+        if opened < 0 and not code[at] and line.lstrip().startswith("<!--"):
+            opened = at
+        if opened >= 0 and "-->" in line:
+            found[opened : at + 1] = [True] * (at + 1 - opened)
+            opened = -1
+    return found
+
+
+def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
+    bullet = _BULLET.match(lines[0])
+    first = lines[0][bullet.end() :] if bullet else lines[0]
+    box = _BOX.match(first)
+    said = [first[box.end() :] if box else first]
+    for line in lines[1:]:
+        if not line.strip() or _BULLET.match(line) or line.lstrip().startswith(("```", "~~~", "<!--")):
+            break
+        said.append(line)
+    text = " ".join(" ".join(said).split())
+    source, day = "", ""
+    marks = list(_FROM.finditer(text))
+    if marks:
+        text = f"{text[: marks[-1].start()].rstrip()} {text[marks[-1].end() :].lstrip()}".strip()
+        source, day = _provenance(marks[-1][1])
+    return Entry(
+        path=path,
+        number=number,
+        last=number + len(lines) - 1,
+        raw=lines[0],
+        lines=tuple(lines),
+        text=text,
+        source=source,
+        day=day,
+        section=section,
+        is_ticked=box is not None and box[1] != " ",
+    )
+
+
+def _provenance(inside: str) -> tuple[str, str]:
+    """Name and day of a provenance; a day that is none belongs to the name."""
+    name, _, last = inside.rpartition(",")
+    day = last.strip()[:10]
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        return inside.strip(), ""
+    return name.strip(), day

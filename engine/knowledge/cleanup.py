@@ -1,0 +1,78 @@
+"""The record of audits, and of what was put away and brought back: ``logs/cleanup.jsonl``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from engine.errors import AutopoiesisError
+from engine.store.files import Files
+
+CLEANUP = "logs/cleanup.jsonl"
+_TOOL = "knowledge"
+
+Record = dict[str, Any]
+
+
+class CleanupLog:
+    """Writes and reads the record. Nothing in it is ever changed.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._files = files
+        self._clock = clock
+
+    def add(
+        self,
+        summary: str,
+        *,
+        candidates: int,
+        size: int,
+        dry_run: bool,
+        human_approved: bool,
+        **more: str,
+    ) -> None:
+        """Adds a line.
+
+        Args:
+            summary: What was done, in a few words.
+            candidates: Entries concerned.
+            size: Their bytes.
+            dry_run: Whether nothing was changed.
+            human_approved: Whether a person agreed to the change.
+            more: Further fields.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        record = {
+            "ts": self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "tool": _TOOL,
+            "dry_run": dry_run,
+            "candidates": candidates,
+            "bytes": size,
+            "human_approved": human_approved,
+            "summary": summary,
+            **more,
+        }
+        self._files.append(CLEANUP, (json.dumps(record, ensure_ascii=True) + "\n").encode("ascii"))
+
+    def records(self) -> Iterator[Record]:
+        """Every line that can be read, oldest first; lines of other tools are passed over."""
+        try:
+            data = self._files.read(CLEANUP, limit=None)
+        except (FileNotFoundError, AutopoiesisError):
+            return
+        for line in data.splitlines():
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict) and record.get("tool") == _TOOL:
+                yield record

@@ -1,0 +1,366 @@
+"""The knowledge entries and skills of a workspace, and what is wrong with them (``knowledge-entries.md``).
+
+Nothing is kept between two looks: the files are the catalog.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from engine.context.sources import FILE_LIMIT
+from engine.errors import AutopoiesisError, EntryError, Problem
+from engine.knowledge.inventory import Inventory, hidden, take
+from engine.store.documents import Document, parse
+from engine.store.entry_files import (
+    KNOWLEDGE,
+    SHELVES,
+    EntryKind,
+    EntryPlace,
+    Shelf,
+    entry_description,
+    entry_name,
+    entry_places,
+    folder_of,
+)
+from engine.store.files import Files
+from engine.store.paths import Workspace, shown
+from engine.topics.fields import near
+
+_NAME = re.compile(r"\w[\w.+-]{0,79}")
+_DEEPEST = 3
+"""Entries inside each other: an index, its entries, and one more; nesting groups, it does not hide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One knowledge entry or skill.
+
+    Attributes:
+        kind: ``knowledge`` or ``skill``.
+        name: As it calls itself; its folder's name where it does not.
+        description: What it holds; empty where it does not say.
+        version: As written; empty for none.
+        location: Workspace-relative path of its marker file.
+        parent: Location of the entry that it is nested in; empty for an outermost one.
+        children: Locations of the entries directly below it.
+        lines: Lines of the marker file.
+        files: Regular files of its folder, the marker among them; those of entries nested in it not counted.
+        size: Their bytes.
+        problems: What is wrong with it.
+    """
+
+    kind: EntryKind
+    name: str
+    description: str
+    version: str
+    location: str
+    parent: str
+    children: tuple[str, ...]
+    lines: int
+    files: int
+    size: int
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """Its folder."""
+        return folder_of(self.location)
+
+
+@dataclass(frozen=True)
+class EntryScan:
+    """What one look found.
+
+    Attributes:
+        entries: In the order of the catalog: knowledge by path, then skills.
+        problems: Everything that is wrong, by path and line; what belongs to no entry is among them.
+        inventory: The files that were looked at.
+    """
+
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+    inventory: Inventory
+
+    def outermost(self, kind: EntryKind) -> list[Entry]:
+        """The entries of the catalog."""
+        return [entry for entry in self.entries if entry.kind == kind and not entry.parent]
+
+    def within(self, entry: Entry) -> list[Entry]:
+        """An entry and all entries nested in it."""
+        return self._within[entry.location]
+
+    @cached_property
+    def _within(self) -> dict[str, list[Entry]]:
+        parents = {entry.location: entry.parent for entry in self.entries}
+        found: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            above = entry.location
+            while above:
+                found[above].append(entry)
+                above = parents.get(above, "")
+        return found
+
+    def find(self, name: str, kind: EntryKind | None = None) -> Entry:
+        """The entry that a name, folder or location means.
+
+        Raises:
+            EntryError: None does, or several do.
+        """
+        known = [entry for entry in self.entries if kind in (None, entry.kind)]
+        place = name.strip().rstrip("/")
+        exact = [entry for entry in known if place in (entry.location, entry.folder)]
+        found = exact or [
+            entry
+            for entry in known
+            if plain(place) in (plain(entry.name), plain(entry.folder.split("/")[-1]))
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(shown(entry.folder) for entry in found)
+            raise EntryError(f"{shown(name)} is the name of several entries", cure=f"name one of {several}")
+        meant = near(name, (entry.name for entry in known))
+        cure = f"is {shown(meant)} meant?" if meant else "see: autopoiesis knowledge list"
+        raise EntryError(f"there is no entry {shown(name)}", cure=cure)
+
+
+class Entries:
+    """Finds the entries of a workspace.
+
+    Args:
+        files: The workspace's files.
+        workspace: Where.
+    """
+
+    def __init__(self, files: Files, workspace: Workspace) -> None:
+        self._files = files
+        self._workspace = workspace
+
+    def scan(self) -> EntryScan:
+        """The entries as they are now; every marker file is read once."""
+        folders = [folder for shelf in SHELVES for folder in shelf.folders]
+        inventory = take(self._workspace, folders)
+        loose: list[Problem] = list(inventory.problems)
+        found: list[Entry] = []
+        for shelf in SHELVES:
+            found += self._shelf(shelf, inventory, loose)
+        found = _with_sizes(found, inventory)
+        loose += _out_of_sight(inventory)
+        problems = {*loose, *(problem for entry in found for problem in entry.problems)}
+        return EntryScan(
+            tuple(found),
+            tuple(sorted(problems, key=lambda each: (each.path, each.line, each.what))),
+            inventory,
+        )
+
+    def info(self) -> str:
+        """The catalog as it is now, as ``knowledge({"action": "info"})`` answers; same files, same bytes."""
+        from engine.knowledge.tool import catalog_text  # noqa: PLC0415 — it is made of what this module finds
+
+        return catalog_text(self.scan())
+
+    def _shelf(self, shelf: Shelf, inventory: Inventory, loose: list[Problem]) -> list[Entry]:
+        places = entry_places(shelf, inventory.listed)
+        below: dict[str, list[str]] = defaultdict(list)
+        depth = {"": 0}
+        for place in sorted(places, key=lambda each: each.path.count("/")):
+            below[place.parent].append(place.path)
+            depth[place.path] = depth[place.parent] + 1
+        found = []
+        named: dict[str, str] = {}
+        for place in places:
+            document = self._read(place.path, loose)
+            if document is None:
+                continue
+            problems = [
+                *_header(document),
+                *_twin(document, named),
+                *_place(place, shelf, depth[place.path], inventory),
+            ]
+            found.append(_entry(shelf.kind, place, document, sorted(below[place.path]), problems))
+        return found
+
+    def _read(self, path: str, loose: list[Problem]) -> Document | None:
+        """A marker file as far as a prompt would take it."""
+        try:
+            data = self._files.read(path, limit=FILE_LIMIT)
+        except FileNotFoundError:
+            loose.append(Problem(shown(path), 0, "leads nowhere", "remove it, or write the file"))
+            return None
+        except AutopoiesisError as error:
+            cure = error.cure or "put a regular file there"
+            loose.append(Problem(shown(path), 0, error.what, cure))
+            return None
+        if b"\0" in data:
+            loose.append(Problem(shown(path), 0, "is a binary file", "write it as Markdown"))
+            return None
+        return parse(data, path)
+
+
+def plain(name: str) -> str:
+    """A name as names are compared: without case, spaces and underscores as hyphens."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return re.sub(r"[\s_]+", "-", folded.strip())
+
+
+def _entry(
+    kind: EntryKind, place: EntryPlace, document: Document, children: list[str], problems: list[Problem]
+) -> Entry:
+    version = document.header.get("version")
+    return Entry(
+        kind=kind,
+        name=entry_name(document.header, place.path).strip(),
+        description=" ".join(entry_description(document.header).split()),
+        version=version if isinstance(version, str) else "",
+        location=place.path,
+        parent=place.parent,
+        children=tuple(children),
+        lines=document.raw.count(b"\n") + (not document.raw.endswith(b"\n") and bool(document.raw)),
+        files=0,
+        size=0,
+        problems=tuple(problems),
+    )
+
+
+def _header(document: Document) -> list[Problem]:
+    """What is wrong with name and description, and with the header they stand in."""
+    path, header = shown(document.path), document.header
+    problems = [replace(problem, path=path) for problem in document.problems]
+    if not document.has_header:
+        if not any(problem.severity == "error" for problem in problems):
+            cure = "begin the file with a header: ---, name: …, description: …, ---"
+            problems.append(Problem(path, 1, "has no header, so no name and no description", cure))
+        return problems
+    for key, cure in (
+        ("name", "add a line 'name: …' with the name of its folder"),
+        ("description", "add a line 'description: …', one sentence: it is all that the prompt shows"),
+    ):
+        value = header.get(key)
+        line = header.line_of(key, 1)
+        if value is None:
+            problems.append(Problem(path, line, f"the header has no '{key}'", cure))
+        elif not isinstance(value, str):
+            problems.append(
+                Problem(path, line, f"'{key}' must be a text", f"write it on one line: '{key}: …'")
+            )
+        elif not value.strip():
+            problems.append(Problem(path, line, f"'{key}' is empty", cure))
+    name = header.get("name")
+    if isinstance(name, str) and name.strip():
+        problems += _name(document, name.strip(), header.line_of("name", 1))
+    return problems
+
+
+def _name(document: Document, name: str, line: int) -> list[Problem]:
+    path, folder = shown(document.path), document.path.split("/")[-2]
+    if not safe_name(name):
+        cure = "use letters, digits, '-', '_' and '.', at most 80 of them"
+        return [Problem(path, line, f"the name {shown(name)!r} is not fit for a file name", cure)]
+    if plain(name) != plain(folder):
+        what = f"the name {shown(name)} is not that of its folder, {shown(folder)}"
+        return [Problem(path, line, what, f"write 'name: {shown(folder)}', or rename the folder")]
+    return []
+
+
+def safe_name(name: str) -> bool:
+    """Whether a name can be that of a folder everywhere, and be typed."""
+    return _NAME.fullmatch(name) is not None and not name.endswith(".") and ".." not in name
+
+
+def _place(place: EntryPlace, shelf: Shelf, depth: int, inventory: Inventory) -> list[Problem]:
+    path, folder = shown(place.path), folder_of(place.path)
+    problems = []
+    if place.path in inventory.symlinks:
+        problems.append(
+            Problem(path, 0, "is a symlink", "put the file itself there: a copy would not follow")
+        )
+    if folder in shelf.folders:
+        what = f"stands in {folder}/ itself, so it is taken for an index that hides every other entry"
+        problems.append(Problem(path, 0, what, "move it into a folder of its own"))
+    elif not safe_name(folder.split("/")[-1]):
+        what = f"the name of its folder, {shown(folder.split('/')[-1])!r}, is not fit everywhere"
+        cure = "rename it: letters, digits, '-', '_' and '.', at most 80 of them"
+        problems.append(Problem(path, 0, what, cure))
+    if depth > _DEEPEST:
+        what = f"is nested {depth} entries deep; who reads an index finds {_DEEPEST} at most"
+        problems.append(Problem(path, 0, what, "move it up", "warning"))
+    return problems
+
+
+def _with_sizes(entries: list[Entry], inventory: Inventory) -> list[Entry]:
+    """The entries with what their folders hold; a file belongs to the innermost entry around it."""
+    folders = {entry.folder for entry in entries}
+    owners: dict[str, str] = {}
+
+    def owner(folder: str) -> str:
+        trail = []
+        while folder and folder not in owners and folder not in folders:
+            trail.append(folder)
+            folder = folder_of(folder)
+        found = folder if folder in folders else owners.get(folder, "")
+        owners.update(dict.fromkeys(trail, found))
+        return found
+
+    sizes: dict[str, list[int]] = defaultdict(list)
+    links: dict[str, list[Problem]] = defaultdict(list)
+    for path, size in inventory.files.items():
+        sizes[owner(folder_of(path))].append(size)
+    for path in sorted(inventory.symlinks):
+        if path.rpartition("/")[2] not in {shelf.marker for shelf in SHELVES}:
+            what = "is a symlink and is not followed"
+            cure = "put the file or folder itself there"
+            links[owner(folder_of(path))].append(Problem(shown(path), 0, what, cure, "warning"))
+    return [
+        replace(
+            entry,
+            files=len(sizes[entry.folder]),
+            size=sum(sizes[entry.folder]),
+            problems=(*entry.problems, *links[entry.folder]),
+        )
+        for entry in entries
+    ]
+
+
+def _twin(document: Document, named: dict[str, str]) -> list[Problem]:
+    """A problem where another entry of the kind has the name; ``named`` holds the location of each so far."""
+    name = entry_name(document.header, document.path)
+    first = named.setdefault(plain(name), document.path)
+    if first == document.path:
+        return []
+    line = document.header.line_of("name", 1)
+    what = f"has the name {shown(name.strip())}, as {shown(first)} has"
+    return [Problem(shown(document.path), line, what, "give one of them another name")]
+
+
+def _out_of_sight(inventory: Inventory) -> Iterable[Problem]:
+    """Files that were meant as entries, and that no catalog finds."""
+    for path in sorted({*inventory.files, *inventory.symlinks}):
+        folder, _, name = path.rpartition("/")
+        if path in inventory.symlinks and any(folder in shelf.folders for shelf in SHELVES):
+            what = "is a symlink and is not followed: an entry behind it is in no catalog"
+            yield Problem(shown(path), 0, what, "put the folder itself there", "warning")
+        if path.startswith(f"{KNOWLEDGE.cold}/") or name.casefold() not in _MARKERS:
+            continue
+        shelf = next(each for each in SHELVES if _is_on(path, each))
+        if name.casefold() != shelf.marker.casefold():
+            home = "knowledge/" if name.casefold() == KNOWLEDGE.marker.casefold() else ".library/custom/"
+            yield Problem(
+                shown(path), 0, f"is in no catalog: {name} counts below {home} only", "move it there"
+            )
+        elif name != shelf.marker:
+            yield Problem(shown(path), 0, f"is in no catalog: it is not called {shelf.marker}", "rename it")
+        elif any(hidden(path.removeprefix(f"{top}/")) for top in shelf.folders if path.startswith(f"{top}/")):
+            what = "is in no catalog: a folder above it is hidden"
+            yield Problem(shown(path), 0, what, f"rename {shown(folder)}")
+
+
+_MARKERS = {shelf.marker.casefold() for shelf in SHELVES}
+
+
+def _is_on(path: str, shelf: Shelf) -> bool:
+    return path.startswith("knowledge/") == (shelf is KNOWLEDGE)

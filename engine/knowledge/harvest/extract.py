@@ -1,0 +1,283 @@
+"""Takes the knowledge out of one conversation, with a model or without one (``knowledge-curation.md`` 5).
+
+A second attempt is made only at what a model wrote. That a service does not answer is its provider's matter,
+which has tried as often as it may; so is a budget that is spent the person's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engine.context.replies import BadReply
+from engine.context.tokens import count as count_tokens
+from engine.errors import AutopoiesisError
+from engine.flush_secrets import without_secrets
+from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.hold import voice_of
+from engine.knowledge.harvest.markers import marked
+from engine.knowledge.harvest.parts import (
+    SUMMARIZE_THRESHOLD_BYTES,
+    SourcePart,
+    covered,
+    parts_of,
+    record_of,
+    summaries_of,
+)
+from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
+from engine.knowledge.harvest.reply import read_reply
+from engine.providers.redaction import redacted
+
+if TYPE_CHECKING:
+    from engine.asking import Completed, Completer, Limits, Question, Spending
+    from engine.knowledge.harvest.reading import SourceText
+    from engine.knowledge.item import Item
+    from engine.store.files import Files
+    from engine.transcripts.turn import Turn
+
+HARVEST_MAX_ATTEMPTS = 2
+"""How often a model is asked for items before what it writes is given up."""
+
+MARKERS = "markers"
+"""The provider that asks nobody."""
+
+_SUMMARY_TOKENS = 900
+"""Tokens that a summary of the length asked for has, about."""
+_REPLY_TOKENS = 700
+"""Tokens of an ordinary reply, about."""
+_STOPPED = "stopped before it was finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a harvest of one conversation would take.
+
+    Attributes:
+        tokens: Sent, all questions together; 0 where nobody is asked.
+        cost_usd: What that costs with replies of ordinary length; ``None`` where the price is not known.
+    """
+
+    tokens: int
+    cost_usd: float | None
+
+
+class _Failed(Exception):
+    """There will be no items; the message is one line."""
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What the questions about one conversation took so far."""
+
+    model: str = ""
+    attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, completed: Completed) -> None:
+        self.model = completed.model or self.model
+        self.input_tokens += completed.input_tokens
+        self.output_tokens += completed.output_tokens
+        known, cost = self.cost_usd, completed.cost_usd
+        self.cost_usd = None if known is None or cost is None else known + cost
+
+
+class Extractor:
+    """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
+
+    Args:
+        settings: How long an answer may take and be (``harvest:``).
+        completer: Who is asked; ``None`` takes what conversations mark themselves.
+        spending: Who keeps the accounts of the provider.
+        count: Counts tokens.
+        price: What a call of so many tokens, sent and received, costs; ``None`` where that is not known.
+        files: The workspace, whose own prompts go first; ``None`` for the shipped ones.
+    """
+
+    def __init__(
+        self,
+        settings: Limits,
+        completer: Completer | None = None,
+        spending: Spending | None = None,
+        count: Callable[[str], int] = count_tokens,
+        price: Callable[[int, int], float | None] = lambda _sent, _received: None,
+        files: Files | None = None,
+    ) -> None:
+        self._settings = settings
+        self._completer = completer
+        self._spending = spending
+        self._count = count
+        self._price = price
+        self._files = files
+        self._guard = threading.Lock()
+        self._stopped = False
+        self._under_way: Question | None = None
+
+    def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
+        """What a conversation taught. Never raises for what is in it or for what a provider does.
+
+        Args:
+            source: The conversation.
+            files: Another workspace than the extractor's.
+        """
+        blank = self._blank(source)
+        if source.state == "too-large":
+            return replace(blank, outcome="too-large", error=source.why)
+        if source.state == "unreadable":
+            return replace(blank, error=source.why)
+        if source.state == "empty":
+            return replace(blank, outcome="extracted", shown=source.size, error=source.why)
+        if self._completer is None:
+            return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
+        turns, secrets = without_secrets(source.shown)
+        blank = replace(blank, redacted=secrets)
+        if not turns:
+            # Nothing but memory operations, which say themselves what they are.
+            return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
+        return self._asked(self._completer, source, turns, blank, files or self._files)
+
+    def estimate(self, source: SourceText, files: Files | None = None) -> Estimate:
+        """What ``extract`` would take at its first attempt.
+
+        Args:
+            source: The conversation.
+            files: As ``extract``.
+
+        Raises:
+            AutopoiesisError: The workspace's own prompt cannot be used.
+        """
+        if self._completer is None or source.state != "read" or not source.shown:
+            return Estimate(0, 0.0)
+        files = files or self._files
+        system, wanted = self._count(SYSTEM), self._count(task(HARVEST, files))
+        if source.size <= SUMMARIZE_THRESHOLD_BYTES:
+            said = sum(self._count(shown(number, turn)) for number, turn in source.shown)
+            tokens, received = system + wanted + said, _REPLY_TOKENS
+        else:
+            parts = [part for part in parts_of(source) if part.text]
+            summing = self._count(task(SUMMARY, files)) + system
+            sent = sum(self._count(part.text) + summing for part in parts)
+            tokens = sent + system + wanted + _SUMMARY_TOKENS * len(parts)
+            received = _SUMMARY_TOKENS * len(parts) + _REPLY_TOKENS
+        return Estimate(tokens, self._price(tokens, received))
+
+    def stop(self) -> None:
+        """Gives up what is under way, and everything that would be asked after it."""
+        with self._guard:
+            self._stopped = True
+            question = self._under_way
+        if question is not None:
+            question.give_up()
+
+    def _blank(self, source: SourceText) -> Extraction:
+        completer = self._completer
+        name, model = (MARKERS, "") if completer is None else (completer.name, completer.model)
+        return Extraction("failed", provider=name, model=model, size=source.size)
+
+    def _asked(
+        self,
+        completer: Completer,
+        source: SourceText,
+        turns: Sequence[tuple[int, Turn]],
+        blank: Extraction,
+        files: Files | None,
+    ) -> Extraction:
+        taken = _Taken(completer.model)
+        is_long = source.size > SUMMARIZE_THRESHOLD_BYTES
+        items: tuple[Item, ...] = ()
+        looked_at, error = 0, ""
+        try:
+            wanted = task(HARVEST, files)
+            if is_long:
+                record, looked_at = self._summarised(completer, source, turns, taken, files)
+            else:
+                record, looked_at = [shown(number, turn) for number, turn in turns], source.read
+            items = self._items(completer, source, record, wanted, taken) if record else ()
+        except (_Failed, AutopoiesisError) as failed:
+            error, looked_at = str(failed), 0
+        return replace(
+            blank,
+            outcome="failed" if error else "extracted",
+            items=tuple(replace(item, voice=voice_of(item, source)) for item in items),
+            model=taken.model,
+            attempts=taken.attempts,
+            shown=looked_at,
+            summarised=is_long,
+            input_tokens=taken.input_tokens,
+            output_tokens=taken.output_tokens,
+            cost_usd=taken.cost_usd,
+            error=error,
+        )
+
+    def _summarised(
+        self,
+        completer: Completer,
+        source: SourceText,
+        turns: Sequence[tuple[int, Turn]],
+        taken: _Taken,
+        files: Files | None,
+    ) -> tuple[list[str], int]:
+        """The summaries of the parts, and the bytes of the file that these cover."""
+        wanted = task(SUMMARY, files)
+
+        def ask(part: SourcePart) -> tuple[str, bool] | str:
+            prompt = prompt_of([part.text], wanted, name=redacted(source.name))
+            completed = self._answer(completer, source, prompt, taken)
+            return completed if isinstance(completed, str) else (completed.text, completed.cut)
+
+        summaries = summaries_of(parts_of(source, turns), ask)
+        asked = [summary for summary in summaries if summary.part.text]
+        if asked and all(summary.error for summary in asked):
+            raise _Failed(f"no part could be summed up: {asked[0].error}")
+        return record_of(summaries), covered(summaries)
+
+    def _items(
+        self, completer: Completer, source: SourceText, record: Sequence[str], wanted: str, taken: _Taken
+    ) -> tuple[Item, ...]:
+        wrong = ""
+        for _ in range(HARVEST_MAX_ATTEMPTS):
+            taken.attempts += 1
+            prompt = prompt_of(record, wanted, name=redacted(source.name), wrong=wrong)
+            completed = self._answer(completer, source, prompt, taken)
+            if isinstance(completed, str):
+                raise _Failed(completed)
+            try:
+                return read_reply(completed.text, cut=completed.cut)
+            except BadReply as bad:
+                wrong = str(bad)
+        raise _Failed(f"the reply could not be used after {HARVEST_MAX_ATTEMPTS} attempts: {wrong}")
+
+    def _answer(
+        self, completer: Completer, source: SourceText, prompt: str, taken: _Taken
+    ) -> Completed | str:
+        """The reply to a question, or why there is none.
+
+        Raises:
+            AutopoiesisError: The budget is spent.
+            _Failed: It was stopped.
+        """
+        from engine.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
+
+        if self._spending is not None:
+            self._spending.allow()
+        with self._guard:
+            if self._stopped:
+                raise _Failed(_STOPPED)
+            question = Question(completer, SYSTEM, prompt, self._settings, group="harvest", nobody=MARKERS)
+            self._under_way = question
+        try:
+            answer = question.answer()
+        finally:
+            with self._guard:
+                self._under_way = None
+        if answer.completed is None:
+            if self._stopped:
+                raise _Failed(_STOPPED)
+            return answer.error
+        taken.add(answer.completed)
+        if self._spending is not None:
+            self._spending.spent(answer.completed, (), source.session)
+        return answer.completed

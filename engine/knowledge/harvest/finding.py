@@ -1,0 +1,72 @@
+"""What a harvest has found in one conversation, as its journal keeps it until it is written (design 6.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast, get_args
+
+from engine.knowledge.edit import Edit, EditKind
+from engine.knowledge.item import CATEGORIES
+from engine.knowledge.ledger import LedgerEntry, entry_of
+from engine.knowledge.ledger import tree_of as ledger_tree
+from engine.knowledge.review import Waiting, tree_of, waiting_of
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is to be written.
+
+    Attributes:
+        sha256: Of the conversation's bytes.
+        path: The conversation, workspace-relative.
+        entry: What the ledger shall say, without the lines, which are known once they are written.
+        edits: The lines.
+        waiting: What is put up for review.
+    """
+
+    sha256: str
+    path: str
+    entry: LedgerEntry
+    edits: tuple[Edit, ...]
+    waiting: tuple[Waiting, ...]
+
+
+def encoded(finding: Finding) -> bytes:
+    """A finding as its journal holds it."""
+    tree = {
+        "sha256": finding.sha256,
+        "path": finding.path,
+        "entry": ledger_tree(finding.entry),
+        "edits": [asdict(edit) for edit in finding.edits],
+        "waiting": [tree_of(each) for each in finding.waiting],
+    }
+    return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decoded(data: bytes) -> Finding | None:
+    """The finding in a journal; ``None`` where it holds none."""
+    try:
+        tree = json.loads(data)
+        waiting = [waiting_of(each) for each in tree["waiting"]]
+        if None in waiting or not isinstance(tree["sha256"], str) or not isinstance(tree["path"], str):
+            return None
+        return Finding(
+            sha256=tree["sha256"],
+            path=tree["path"],
+            entry=entry_of(tree["entry"]),
+            edits=tuple(_edit(each) for each in tree["edits"]),
+            waiting=cast("tuple[Waiting, ...]", tuple(waiting)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _edit(tree: Mapping[str, Any]) -> Edit:
+    edit = Edit(**tree)
+    if edit.category not in CATEGORIES or edit.kind not in get_args(EditKind):
+        raise ValueError(f"{edit.kind} of {edit.category}")
+    if not all(isinstance(value, str) for value in asdict(edit).values()):
+        raise TypeError("a field is no text")
+    return edit

@@ -1,0 +1,214 @@
+"""What a conversation marks itself, taken out of it without asking a model.
+
+=================================================================  =======================================
+A line that begins with                                            becomes
+=================================================================  =======================================
+``Decision:`` ``Decided:`` ``Entscheidung:`` ``Beschluss:``        a decision
+``Fact:`` ``Lesson:`` ``Lesson learned:`` ``Learned:``
+``Note to self:`` ``Fakt:`` ``Tatsache:`` ``Lehre:`` ``Merke:``    a fact
+``TODO:`` ``Task:`` ``Action item:`` ``Aufgabe:`` ``- [ ]``        an open task
+``DONE:`` ``Erledigt:`` ``- [x]``                                  a done task
+``Q:`` ``Question:`` ``Open:`` ``Open question:`` ``Frage:``
+``Offen:`` ``Offene Frage:``                                       a question, unless ``A:`` follows
+``Playbook:`` ``Runbook:`` ``Anleitung:`` and a name               a playbook with the list or code below it
+``File:`` ``Datei:`` path ``—`` note                               a note of a file
+``> [knowledge:…] path — summary``                                 a note of that file
+=================================================================  =======================================
+
+A bullet in front and bold type do not matter, nor does case. What is marked ends with its paragraph. Only
+what a person or the agent says is looked at, and of that neither code nor quotations. Most conversations mark
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.context.replies import is_control
+from engine.knowledge.harvest.quotes import in_fences
+from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, item_of, once
+from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
+from engine.transcripts.turn import QUOTED, KnowledgeChange, Text, Turn
+
+_LABELS: dict[str, Category] = {
+    "decision": "decisions",
+    "decided": "decisions",
+    "entscheidung": "decisions",
+    "beschluss": "decisions",
+    "fact": "facts",
+    "lesson": "facts",
+    "lesson learned": "facts",
+    "learned": "facts",
+    "note to self": "facts",
+    "fakt": "facts",
+    "tatsache": "facts",
+    "lehre": "facts",
+    "merke": "facts",
+    "todo": "tasks_open",
+    "task": "tasks_open",
+    "action item": "tasks_open",
+    "aufgabe": "tasks_open",
+    "done": "tasks_done",
+    "erledigt": "tasks_done",
+    "q": "questions",
+    "question": "questions",
+    "open": "questions",
+    "open question": "questions",
+    "frage": "questions",
+    "offen": "questions",
+    "offene frage": "questions",
+    "playbook": "playbooks",
+    "runbook": "playbooks",
+    "anleitung": "playbooks",
+    "file": "files",
+    "datei": "files",
+}
+_NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
+_BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
+_LABEL = re.compile(
+    rf"{_BULLET}(?:\*\*|__)?(?P<label>{_NAMES})(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]+(?P<said>\S.*)",
+    re.IGNORECASE,
+)
+_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<said>\S.*)")
+_ANSWER = re.compile(
+    rf"{_BULLET}(?:\*\*|__)?(?:a|answer|antwort)(?:\*\*|__)?[ \t]?:(?:\*\*|__)?[ \t]", re.IGNORECASE
+)
+_STOP = re.compile(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3}|~{3}|\|)")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<said>\S.*)")
+_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_DASH = re.compile(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
+
+_VOICES: dict[str, Voice] = {"user": "person", "agent": "agent"}
+
+
+def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
+    """What turns mark as worth keeping, in their order and each once.
+
+    What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
+    is too long ends with an ellipsis.
+
+    Args:
+        turns: Turns without what was injected into them.
+    """
+    return once(item for turn in turns for item in _of_turn(turn))
+
+
+def _of_turn(turn: Turn) -> Iterator[Item]:
+    voice = _VOICES.get(turn.role)
+    if voice is None or turn.kind == QUOTED:
+        return
+    for block in turn.blocks:
+        if isinstance(block, KnowledgeChange):
+            yield from _item("files" if block.path else "facts", block.path, block.summary, voice)
+        elif isinstance(block, Text):
+            yield from _Lines(block.text, voice).items()
+
+
+@dataclass(slots=True)
+class _Lines:
+    """A text and the place up to which it has been read."""
+
+    text: str
+    voice: Voice
+    place: int = 0
+
+    def items(self) -> Iterator[Item]:
+        lines, fenced = self.text.split("\n"), in_fences(self.text)
+        while self.place < len(lines):
+            line, is_code = lines[self.place], fenced[self.place]
+            self.place += 1
+            box, label = (None, None) if is_code else (_BOX.fullmatch(line), _LABEL.fullmatch(line))
+            if box is not None:
+                category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
+                yield from _item(category, self._paragraph(lines, box["said"]), "", self.voice)
+            elif label is not None:
+                yield from self._labelled(_LABELS[label["label"].lower()], label["said"], lines, fenced)
+
+    def _labelled(
+        self, category: Category, said: str, lines: Sequence[str], fenced: Sequence[bool]
+    ) -> Iterator[Item]:
+        if category == "playbooks":
+            yield from self._playbook(said, lines, fenced)
+            return
+        said = self._paragraph(lines, said)
+        if category == "files":
+            path, dash, note = _split(said)
+            yield from _item("files", path, note, self.voice) if dash else ()
+        elif category != "questions" or not self._is_answered(lines):
+            yield from _item(category, said, "", self.voice)
+
+    def _paragraph(self, lines: Sequence[str], said: str) -> str:
+        """What is said on this line and on those that go on with it."""
+        parts = [said]
+        while self.place < len(lines):
+            line = lines[self.place]
+            if _STOP.match(line) or _LABEL.fullmatch(line) or _ANSWER.match(line):
+                break
+            parts.append(line)
+            self.place += 1
+        return " ".join(parts)
+
+    def _is_answered(self, lines: Sequence[str]) -> bool:
+        place = self.place
+        while place < len(lines) and not lines[place].strip():
+            place += 1
+        return place < len(lines) and _ANSWER.match(lines[place]) is not None
+
+    def _playbook(self, said: str, lines: Sequence[str], fenced: Sequence[bool]) -> Iterator[Item]:
+        """A name, and as its steps the list or the code under it, or what stands behind a dash."""
+        name, dash, rest = _split(said)
+        place = self.place
+        while place < len(lines) and not lines[place].strip():
+            place += 1
+        steps: list[str] = []
+        end = place
+        if place < len(lines) and fenced[place]:
+            while end < len(lines) and fenced[end] and not (end > place and _FENCE.match(lines[end])):
+                end += 1
+            steps = [line.strip().removeprefix("$ ") for line in lines[place + 1 : end]]
+            steps = [step for step in steps if step and not step.startswith("#")]
+            end += 1
+        else:
+            while end < len(lines) and (found := _LIST.fullmatch(lines[end])) and not _BOX.match(lines[end]):
+                steps.append(found["said"])
+                end += 1
+        if steps:
+            self.place = end
+        elif dash:
+            steps, said = [rest], name
+        yield from _item("playbooks", said, " -> ".join(steps), self.voice)
+
+
+def _item(category: Category, first: str, second: str, voice: Voice) -> Iterator[Item]:
+    """An item where the text can be one."""
+    first, second = _line(first), _line(second)
+    match category:
+        case "playbooks":
+            first = _within(first.replace("*", "").rstrip(": "), NAME_CHARACTERS)
+            second = _within(second, ITEM_CHARACTERS - len(first) - len("****: "))
+        case "files":
+            first = first.strip("`")
+            second = _within(second, ITEM_CHARACTERS - min(len(first), PATH_CHARACTERS) - len(": "))
+        case _:
+            first = _within(first or second, ITEM_CHARACTERS)
+            second = ""
+    try:
+        yield item_of(category, first, second, voice)
+    except ValueError:
+        return
+
+
+def _split(said: str) -> tuple[str, str, str]:
+    found = _DASH.search(said)
+    return (said[: found.start()], found[0], said[found.end() :]) if found else (said, "", "")
+
+
+def _line(text: str) -> str:
+    """A text on one line, without what nobody sees."""
+    return " ".join("".join(" " if is_control(c) and c.isspace() else c for c in text).split())
+
+
+def _within(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"

@@ -1,0 +1,178 @@
+"""A long conversation in parts, and the summaries that are harvested in its place.
+
+Every byte of the file belongs to one part, so what was looked at can be said exactly (L7). A part whose
+summary did not come is missing from that, and never silently (``knowledge-curation.md`` 5.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.context.quoting import fenced
+from engine.context.replies import BadReply, is_control, without_thoughts
+from engine.knowledge.harvest.prompt import framed, said_in
+from engine.knowledge.harvest.reading import MOST_BYTES, SourceText
+from engine.transcripts.turn import Turn
+
+SUMMARIZE_THRESHOLD_BYTES = 64 * 1024
+"""Bytes of the largest conversation that is harvested as it is."""
+PART_BYTES = 64 * 1024
+"""Bytes of a part as it is shown; one longer turn is more than one part."""
+MOST_PARTS = 2 * MOST_BYTES // PART_BYTES
+"""Parts that are summarised at all: any two neighbours are longer than one may be."""
+MOST_IN_A_ROW = 3
+"""Parts that may fail one after the other before no further one is tried."""
+SUMMARY_CHARACTERS = 24_000
+"""Characters of a summary; a longer one is none."""
+
+_FRAME_BYTES = 128
+"""More than what stands around the text of a turn."""
+_NOTHING = "NOTHING"
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """Consecutive turns of a conversation.
+
+    Attributes:
+        first, last: Numbers of its first and last turn.
+        text: The turns as they are shown.
+        size: Bytes of the file that it stands for.
+    """
+
+    first: int
+    last: int
+    text: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of summing up a part.
+
+    Attributes:
+        part: The part.
+        text: The summary; empty where it came and the part holds nothing, or where it did not come.
+        error: Why it did not come; empty where it did.
+    """
+
+    part: SourcePart
+    text: str
+    error: str = ""
+
+
+def parts_of(source: SourceText, turns: Sequence[tuple[int, Turn]] | None = None) -> tuple[SourcePart, ...]:
+    """A conversation in parts, split between turns where these are not too long themselves.
+
+    Args:
+        source: The conversation.
+        turns: Its turns as they may be shown, by number; those of the source where left out.
+    """
+    parts: list[SourcePart] = []
+    held: list[SourcePart] = []
+    room = 0
+    for piece in _pieces(source, dict(source.shown if turns is None else turns)):
+        taken = len(piece.text.encode()) + 1 if piece.text else 0
+        if held and taken > room:
+            parts.append(_together(held))
+            held.clear()
+        room = (room if held else PART_BYTES + 1) - taken
+        held.append(piece)
+    if held:
+        parts.append(_together(held))
+    return tuple(parts)
+
+
+def _together(pieces: Sequence[SourcePart]) -> SourcePart:
+    text = "\n".join(piece.text for piece in pieces if piece.text)
+    return SourcePart(pieces[0].first, pieces[-1].last, text, sum(piece.size for piece in pieces))
+
+
+def _pieces(source: SourceText, turns: dict[int, Turn]) -> Iterator[SourcePart]:
+    """Every turn, or its pieces; one that is not shown has no text and is looked at by leaving it out."""
+    for number, size in enumerate(source.sizes, 1):
+        turn = turns.get(number)
+        if turn is None:
+            yield SourcePart(number, number, "", size)
+            continue
+        text = said_in(turn).encode()
+        done = given = 0
+        for piece in _cut(text, PART_BYTES - _FRAME_BYTES):
+            done += len(piece)
+            upto = size * done // max(len(text), 1)
+            yield SourcePart(number, number, framed(number, turn, piece.decode()), upto - given)
+            given = upto
+
+
+def _cut(text: bytes, most: int) -> Iterator[bytes]:
+    """A text in pieces, each ended at a line end where there is one late enough, and never in a character."""
+    place = 0
+    while len(text) - place > most:
+        end = place + most
+        while text[end] & 0xC0 == 0x80:
+            end -= 1
+        end = text.rfind(b"\n", place + most // 2, end) + 1 or end
+        yield text[place:end]
+        place = end
+    yield text[place:]
+
+
+def summaries_of(
+    parts: Sequence[SourcePart], ask: Callable[[SourcePart], tuple[str, bool] | str]
+) -> tuple[Summary, ...]:
+    """The summary of each part, or why there is none.
+
+    Args:
+        parts: The parts.
+        ask: Asks about a part; gives the reply and whether it was cut off, or why there is none, one line.
+    """
+    done: list[Summary] = []
+    for number, part in enumerate(parts, 1):
+        if not part.text:
+            done.append(Summary(part, ""))
+            continue
+        if number > MOST_PARTS:
+            done.append(Summary(part, "", f"there are more than {MOST_PARTS} parts"))
+            continue
+        lately = [summary.error for summary in done[-MOST_IN_A_ROW:]]
+        if len(lately) == MOST_IN_A_ROW and all(lately):
+            done.append(Summary(part, "", lately[-1]))
+            continue
+        answer = ask(part)
+        if isinstance(answer, str):
+            done.append(Summary(part, "", answer))
+            continue
+        try:
+            done.append(Summary(part, summary_in(*answer)))
+        except BadReply as error:
+            done.append(Summary(part, "", str(error)))
+    return tuple(done)
+
+
+def summary_in(text: str, cut: bool) -> str:
+    """The summary in a reply; empty where the model found nothing in the part.
+
+    Raises:
+        BadReply: It was cut off, is empty or too long.
+    """
+    if cut:
+        raise BadReply("the summary was cut off at the token limit; raise harvest.max_tokens")
+    plain = without_thoughts(text, SUMMARY_CHARACTERS)
+    if plain.strip("`\"'. \n") == _NOTHING:
+        return ""
+    return "".join(" " if is_control(c) and c not in "\n\t" else c for c in plain)
+
+
+def record_of(summaries: Sequence[Summary]) -> list[str]:
+    """The summaries that came as the record of a prompt."""
+    return [
+        f'<turn number="{part.first}-{part.last}" by="summary">\n{fenced(text)}\n</turn>'
+        for part, text in ((summary.part, summary.text) for summary in summaries)
+        if text
+    ]
+
+
+def covered(summaries: Sequence[Summary]) -> int:
+    """Bytes of the file whose parts were looked at."""
+    return sum(summary.part.size for summary in summaries if not summary.error)

@@ -1,0 +1,252 @@
+"""A working conversation as a harvest reads it: turns with who spoke, and what identifies the file.
+
+The bytes that are hashed are the bytes that are read, so that the ledger proves what was looked at (design
+6.2). A file that is too large is hashed as it passes and never held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from engine.context.quoting import bare
+from engine.context.voices import Voices
+from engine.knowledge.harvest.others import RecordReader, spoken, tool_output
+from engine.transcripts.format import parse
+from engine.transcripts.importers.convert import kind_of
+from engine.transcripts.importers.lines import read_lines
+from engine.transcripts.importers.log import Kind, SessionLog
+from engine.transcripts.importers.session import START
+from engine.transcripts.turn import QUOTED, KnowledgeChange, Text, Turn
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+MOST_BYTES = 1024 * 1024
+"""Bytes of the largest conversation that is read (``knowledge-curation.md`` 5.3)."""
+
+MEMORY = "memory"
+"""The kind of a turn that only tells of a memory operation."""
+
+State = Literal["read", "empty", "unreadable", "too-large"]
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A conversation as far as it could be read.
+
+    Attributes:
+        path: Workspace-relative path.
+        sha256: Of the file's bytes, hexadecimal.
+        size: The file's bytes.
+        state: Whether there is anything to harvest. ``empty``: read, and nobody says anything in it.
+        why: Of any other state than ``read``, why; one clause.
+        turns: All of them in order, without what was injected. Quotes of memory have no blocks left, and
+            memory operations none but these.
+        sizes: Bytes of the file that each turn takes; what stands before the first one is part of it.
+        session: Its session, empty where the file names none.
+        outside: What tools gave back, whole, as far as the file keeps more of it than the turns do.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    state: State
+    why: str = ""
+    turns: tuple[Turn, ...] = ()
+    sizes: tuple[int, ...] = ()
+    session: str = ""
+    outside: str = ""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending, safe inside a provenance."""
+        return safe_name(self.path)
+
+    @property
+    def read(self) -> int:
+        """Bytes of the file that could be read."""
+        return sum(self.sizes)
+
+    @property
+    def shown(self) -> tuple[tuple[int, Turn], ...]:
+        """The turns that a model is shown, by number from 1: those in which somebody speaks or acts."""
+        return tuple(
+            (number, turn)
+            for number, turn in enumerate(self.turns, 1)
+            if turn.blocks and turn.kind not in (MEMORY, QUOTED)
+        )
+
+    @cached_property
+    def said(self) -> Voices:
+        """What was said by whom. What a person or the agent quotes is neither's own."""
+        from engine.knowledge.harvest.quotes import voices_of  # noqa: PLC0415 — only where something was found
+
+        return voices_of(self.turns, self.outside)
+
+
+def safe_name(path: str) -> str:
+    """The name of a conversation from its path: what could end a provenance or a line is a hyphen."""
+    stem = unicodedata.normalize("NFC", PurePosixPath(path).stem)
+    plain = "".join(c if c.isalnum() or c in "._ -" else "-" for c in stem)
+    return re.sub(r"[\s-]{2,}|\s", "-", plain).strip("-. ")[:120] or "conversation"
+
+
+def read_source(files: Files, path: str) -> SourceText:
+    """A conversation of the workspace, whichever program wrote it.
+
+    Args:
+        files: The workspace's files.
+        path: Workspace-relative path.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: As ``Files.read``.
+    """
+    digest = hashlib.sha256()
+    held: list[bytes] = []
+    size = 0
+    for block in files.read_blocks(path):
+        digest.update(block)
+        size += len(block)
+        if size <= MOST_BYTES:
+            held.append(block)
+        else:
+            held.clear()
+    sha256 = digest.hexdigest()
+    if size > MOST_BYTES:
+        why = f"has {size:,} bytes, more than the {MOST_BYTES:,} that are harvested"
+        return SourceText(path, sha256, size, "too-large", why)
+    data = b"".join(held)
+    if not _is_text(data):
+        return SourceText(path, sha256, size, "unreadable", "is no text")
+    if PurePosixPath(path).suffix.lower() == ".jsonl":
+        return _log(path, sha256, data)
+    return _text(path, sha256, data)
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes are mostly text: a stray NUL or a damaged character does not make them something else."""
+    sample = data[: 64 * 1024]
+    odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
+    broken = sample.decode("utf-8", "replace").count("\ufffd")
+    return 10 * (odd + broken) <= len(sample)
+
+
+def _text(path: str, sha256: str, data: bytes) -> SourceText:
+    transcript = parse(data, path)
+    turns: Sequence[Turn] = transcript.turns
+    if any(turn.line for turn in turns):
+        places = [0, *(match.end() for match in re.finditer(b"\n", data))]
+        starts = [places[max(turn.line - 1, 0)] for turn in turns]
+    else:
+        # Of the same length, so that places in it are places in the file.
+        text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
+        found = spoken(text)
+        starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
+        turns = [turn for turn, _ in found] or turns
+    sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
+    return _source(path, sha256, len(data), turns, sizes, session=transcript.session_id)
+
+
+def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
+    done = total = 0
+    for place in places:
+        total += len(text[done:place].encode("utf-8", "surrogateescape"))
+        done = place
+        yield total
+
+
+def _log(path: str, sha256: str, data: bytes) -> SourceText:
+    stream = BytesIO(data)
+    kind = kind_of(stream)
+    if kind is not None:
+        turns, sizes, session = _agents(path, kind, stream)
+    else:
+        turns, sizes = _records(stream)
+        session = ""
+    if kind is None and not turns and data.strip():
+        why = "is a log in which nothing says who speaks"
+        return SourceText(path, sha256, len(data), "unreadable", why)
+    outside = "\n".join(
+        text for line in read_lines(stream) for record in line.records for text in tool_output(record)
+    )
+    return _source(path, sha256, len(data), turns, sizes, session=session, outside=outside)
+
+
+def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[int], str]:
+    """The turns of an agent's session log, and the bytes of the lines that went into each."""
+    log = SessionLog(kind, Path(path), stream)
+    turns: list[Turn] = []
+    reader = log.reader(turns.append, START)
+    sizes: list[int] = []
+    before = 0
+    for line in read_lines(stream):
+        for place, record in enumerate(line.records):
+            reader.feed(record, line.start, place)
+        taken = 0 if line.odd else line.end - line.start
+        while len(sizes) < reader.total:
+            sizes.append(0)
+        if sizes:
+            sizes[-1] += taken + before
+        before = 0 if sizes else before + taken
+    if reader.turns.current is not None:
+        turns.append(reader.turns.current)
+    return turns, sizes, log.session_id()
+
+
+def _records(stream: BytesIO) -> tuple[list[Turn], list[int]]:
+    """The turns of JSON lines that name a role, and the bytes of each; other lines are not read."""
+    reader = RecordReader()
+    sizes: list[int] = []
+    for line in read_lines(stream):
+        known = len(reader.turns)
+        if reader.feed(line):
+            sizes += [0] * (len(reader.turns) - known)
+            sizes[known] = line.end - line.start
+    return reader.turns, sizes
+
+
+def _source(
+    path: str,
+    sha256: str,
+    size: int,
+    turns: Sequence[Turn],
+    sizes: Sequence[int],
+    *,
+    session: str,
+    outside: str = "",
+) -> SourceText:
+    kept = tuple(map(_kept, turns))
+    is_empty = not any(turn.blocks for turn in kept)
+    return SourceText(
+        path,
+        sha256,
+        size,
+        "empty" if is_empty else "read",
+        "nobody says anything in it" if is_empty else "",
+        kept,
+        tuple(sizes),
+        session,
+        outside,
+    )
+
+
+def _kept(turn: Turn) -> Turn:
+    """A turn without what memory itself put into it."""
+    if turn.kind == QUOTED:
+        return Turn(turn.role, turn.time, (), turn.kind, turn.line)
+    if turn.kind == MEMORY:
+        changes = tuple(block for block in turn.blocks if isinstance(block, KnowledgeChange))
+        return Turn(turn.role, turn.time, changes, turn.kind, turn.line)
+    said = bare(turn)
+    blocks = tuple(block for block in said.blocks if not isinstance(block, Text) or block.text.strip())
+    return Turn(said.role, said.time, blocks, said.kind, said.line)

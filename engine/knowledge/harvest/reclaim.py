@@ -1,0 +1,199 @@
+"""Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4).
+
+A conversation goes only if its harvest is proven: the ledger has it, every line it gave stands in a file or
+in the history, the conversation itself is in the history with the same bytes, and all of it was looked at.
+What is not proof by itself, a summary or an empty harvest, needs a person's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, HarvestRefused
+from engine.knowledge.harvest.classify import hash_of
+from engine.knowledge.harvest.settle import Commit, holds_secret
+from engine.knowledge.ledger import PATH as LEDGER
+from engine.knowledge.ledger import LedgerEntry
+from engine.knowledge.verify import version_of
+
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import Ledger, LedgerLine
+    from engine.knowledge.trash import Trash
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person has agreed to.
+
+    Attributes:
+        number: How many conversations may go where that has to be typed; ``None`` where nothing was.
+        empty: Conversations may go in which nothing was found.
+        partial: Those may go that were looked at in part, or only for what they mark.
+    """
+
+    number: int | None = None
+    empty: bool = False
+    partial: bool = False
+
+
+class Reclaimer:
+    """Reclaims and restores.
+
+    Args:
+        files: The workspace's write path.
+        ledger: The ledger.
+        trash: Where conversations go.
+        repository: The history.
+        commit: Commits files, with a message.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        ledger: Ledger,
+        trash: Trash,
+        repository: Repository,
+        commit: Commit,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._files = files
+        self._ledger = ledger
+        self._trash = trash
+        self._repository = repository
+        self._commit = commit
+        self._clock = clock
+
+    def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
+        """Why a conversation may not go, one clause; empty when it may.
+
+        Args:
+            path: The conversation.
+            entry: What the ledger says of its content.
+            consent: What a person has agreed to.
+        """
+        if entry.status == "deleted-unharvested":
+            return self._not_in_history(path, ())
+        if entry.status != "harvested":
+            return f"the ledger says {entry.status}"
+        if not (entry.total or entry.known or entry.held) and not consent.empty:
+            return "nothing was found in it; that alone is no proof (--reclaim-empty)"
+        if entry.provider == "markers" and not consent.partial:
+            return "only what it marks itself was taken from it (--reclaim-partial)"
+        if (entry.summarised or entry.coverage < 1) and not consent.partial:
+            return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"
+        return self._not_in_history(path, entry.lines)
+
+    def reclaim(self, path: str, sha256: str) -> None:
+        """Moves a conversation to the trash; what may go was found out before.
+
+        Raises:
+            HarvestRefused: Its bytes are others by now; it is kept.
+            LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` has the rest to do.
+        """
+        with self._files.lock():
+            entry = self._ledger.get(sha256)
+            if entry is None:
+                raise HarvestRefused("the ledger has no entry of it", where=path)
+            self._trash.put(path, sha256, entry.status)
+            self._gone(path, sha256)
+
+    def recover(self) -> tuple[str, ...]:
+        """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths
+        of both.
+
+        Raises:
+            LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
+        """
+        if self._files.read_only:
+            return ()
+        back = self._trash.recover()
+        done: list[str] = []
+        for each in self._trash.all():
+            entry = self._ledger.get(each.sha256)
+            still_there = self._files.workspace.root.joinpath(each.path).exists()
+            if entry is not None and not entry.deleted and not entry.restored and not still_there:
+                self._gone(each.path, each.sha256)
+                done.append(each.path)
+        return (*back, *done)
+
+    def restore(self, sha256: str) -> str:
+        """Puts a conversation back, from the trash or else from the history; gives its path.
+
+        From then on it is a person's own and no harvest touches it.
+
+        Raises:
+            HarvestRefused: Its bytes are nowhere any more, or other bytes have its name.
+            LedgerBroken, WriteFailed, ReadOnly: It was not put back.
+        """
+        with self._files.lock():
+            entry = self._ledger.get(sha256)
+            if entry is None:
+                raise HarvestRefused(
+                    f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
+                )
+            data = self._trash.content(sha256)
+            if data is None:
+                data = version_of(self._repository, entry.path, sha256)
+            if data is None:
+                raise HarvestRefused("is neither in the trash nor in the history", where=entry.path)
+            if not self._files.create(entry.path, data) and hash_of(self._files, entry.path)[0] != sha256:
+                raise HarvestRefused(
+                    "another conversation has its name", where=entry.path, cure="move that one away first"
+                )
+            self._ledger.change(sha256, deleted=False, restored=True)
+            self._trash.forget(sha256)
+            self._commit([entry.path, LEDGER], f"memory: {entry.path} is back")
+            return entry.path
+
+    def keep_in_history(self, path: str) -> str:
+        """Commits a conversation that is to go; why that is not possible, empty when it is there."""
+        try:
+            data = self._files.read(path)
+        except (FileNotFoundError, AutopoiesisError) as error:
+            return str(error)
+        if self.committed(path) == data:
+            return ""
+        if holds_secret(data):
+            return "it holds what looks like a secret, so it does not belong into the history; take that out"
+        self._commit([path], f"memory: {path} before it is reclaimed")
+        return "" if self.committed(path) == data else "it is not in the history"
+
+    def _not_in_history(self, path: str, lines: Sequence[LedgerLine]) -> str:
+        state = self._repository.state(count=False)
+        if not state.can_commit:
+            return f"{state.why}; {state.cure}" if state.cure else state.why
+        why = self.keep_in_history(path)
+        if why:
+            return why
+        files = {line.path: self.committed(line.path) or b"" for line in lines}
+        for line in lines:
+            if line.text.encode() not in files[line.path] and not self._was_there(line):
+                return f"a line it gave is not in the history: {line.path}: {line.text[:60]}"
+        return ""
+
+    def _was_there(self, line: LedgerLine) -> bool:
+        """Whether a line that a person has changed since was in the history once."""
+        try:
+            found = self._repository.git.run(
+                "log", "-1", "--format=%H", f"-S{line.text}", "HEAD", paths=[line.path]
+            )
+        except AutopoiesisError:
+            return False
+        return bool(found.text.strip())
+
+    def committed(self, path: str) -> bytes | None:
+        """A file as the newest commit has it; ``None`` where it has none, or there is no commit."""
+        try:
+            return self._repository.show("HEAD", path)
+        except (FileNotFoundError, AutopoiesisError):
+            return None
+
+    def _gone(self, path: str, sha256: str) -> None:
+        self._ledger.change(sha256, deleted=True)
+        self._commit([path, LEDGER], f"memory: {path} is in the trash, its knowledge is kept")

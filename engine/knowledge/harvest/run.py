@@ -1,0 +1,464 @@
+"""The harvest: survey, conversation by conversation, then what may go (``knowledge-curation.md`` 5, 7)."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from engine.errors import AutopoiesisError, HarvestRefused
+from engine.knowledge.category_files import CATEGORY_FILES, refuse_broken
+from engine.knowledge.harvest.classify import WORKING, Candidate, Kind, classify, hash_of, paths_in
+from engine.knowledge.harvest.finding import Finding
+from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.reading import read_source
+from engine.knowledge.harvest.reclaim import Consent
+from engine.knowledge.harvest.said import where_said
+from engine.knowledge.item import Origin
+from engine.knowledge.ledger import LedgerEntry
+from engine.knowledge.plan import plan
+from engine.knowledge.review import waiting_for
+
+if TYPE_CHECKING:
+    from engine.config import HarvestSettings
+    from engine.knowledge.harvest.extraction import Extraction
+    from engine.knowledge.harvest.reading import SourceText
+    from engine.knowledge.harvest.reclaim import Reclaimer
+    from engine.knowledge.harvest.settle import Settler
+    from engine.knowledge.ledger import Ledger
+    from engine.knowledge.trash import Trash
+    from engine.store.files import Files
+
+Outcome = Literal["harvested", "failed", "too-large", "changed", "unharvested"]
+"""What became of a conversation; ``unharvested`` was given up without asking a model."""
+
+
+class Extracts(Protocol):
+    """Who takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
+
+    def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
+        """What it taught; never raises for what a provider does."""
+        ...
+
+    def stop(self) -> None:
+        """Gives up what is under way, from another thread."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a harvest would do; nothing has been changed (``knowledge-curation.md`` 5.4).
+
+    Attributes:
+        candidates: Every conversation, by path.
+        provider: Who would be asked; ``markers`` asks no model.
+        model: Its model.
+    """
+
+    candidates: tuple[Candidate, ...]
+    provider: str
+    model: str
+
+    def of(self, kind: Kind) -> tuple[Candidate, ...]:
+        """Those of one kind."""
+        return tuple(each for each in self.candidates if each.kind == kind)
+
+    def size(self, kind: Kind) -> int:
+        """Bytes of one kind."""
+        return sum(each.size for each in self.of(kind))
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens would be sent."""
+        return sum(each.tokens for each in self.of("harvest"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a harvest shall do.
+
+    Attributes:
+        paths: Only these conversations; all there are when left out.
+        transcripts: Those of ``raw/``, which are never reclaimed, instead of the working ones.
+        harvest: Ask for knowledge; without, conversations are given up unharvested.
+        reclaim: Move those to the trash whose knowledge is safe.
+        consent: What a person has agreed to.
+    """
+
+    paths: tuple[str, ...] = ()
+    transcripts: bool = False
+    harvest: bool = True
+    reclaim: bool = True
+    consent: Consent = field(default_factory=Consent)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one conversation.
+
+    Attributes:
+        path: The file, workspace-relative.
+        size: Bytes.
+        outcome: What became of it.
+        entry: What the ledger says; ``None`` where it was left as it was.
+        error: Why it was not harvested.
+        commit: The commit's object name; empty where none was made.
+        uncommitted: Why none was made.
+        reclaimed: It lies in the trash now.
+        kept: Why it does not.
+    """
+
+    path: str
+    size: int
+    outcome: Outcome
+    entry: LedgerEntry | None = None
+    error: str = ""
+    commit: str = ""
+    uncommitted: str = ""
+    reclaimed: bool = False
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a harvest has done.
+
+    Attributes:
+        results: One for each conversation that was looked at, in order.
+        recovered: Conversations whose interrupted harvest was finished first.
+        purged: Conversations that left the trash for good.
+        stopped: Why the rest was not looked at; empty when all was.
+    """
+
+    results: tuple[Result, ...]
+    recovered: tuple[str, ...] = ()
+    purged: tuple[str, ...] = ()
+    stopped: str = ""
+
+    @property
+    def items(self) -> dict[str, int]:
+        """Items that were written, by category."""
+        counts: Counter[str] = Counter()
+        for each in self.results:
+            if each.entry is not None and each.outcome == "harvested":
+                counts.update(each.entry.items)
+        return dict(counts)
+
+    @property
+    def reclaimed(self) -> int:
+        """Bytes that were reclaimed."""
+        return sum(each.size for each in self.results if each.reclaimed)
+
+
+class Harvest:
+    """Harvests conversations. One run at a time for each object.
+
+    Args:
+        files: The workspace's write path.
+        ledger: What became of contents.
+        settler: Writes findings down.
+        reclaimer: Moves conversations out of the way.
+        trash: Where they lie then.
+        settings: Today's settings.
+        extractor: Who takes knowledge out, with these settings.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        ledger: Ledger,
+        settler: Settler,
+        reclaimer: Reclaimer,
+        trash: Trash,
+        settings: Callable[[], HarvestSettings],
+        extractor: Callable[[HarvestSettings], Extracts],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._files = files
+        self._ledger = ledger
+        self._settler = settler
+        self._reclaimer = reclaimer
+        self._trash = trash
+        self._settings = settings
+        self._extractor = extractor
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._asked: Extracts | None = None
+        self._stopped = False
+
+    def survey(self, *, transcripts: bool = False) -> Survey:
+        """What there is, and what a harvest would do with it.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone.
+        """
+        settings = self._settings()
+        found = classify(
+            self._files,
+            self._ledger.entries(),
+            self._clock(),
+            settings.idle_minutes,
+            transcripts=transcripts,
+        )
+        return Survey(found, settings.provider, settings.model)
+
+    def recover(self) -> tuple[str, ...]:
+        """Finishes what was interrupted; the conversations it was about.
+
+        Raises:
+            LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
+        """
+        settled = [each.path for each in self._settler.recover()]
+        reclaimed = self._reclaimer.recover()
+        self._settler.commit_left()
+        return (*settled, *reclaimed)
+
+    def run(
+        self,
+        wish: Wish,
+        on_result: Callable[[Result], None] = lambda _result: None,
+        on_start: Callable[[str], None] = lambda _path: None,
+    ) -> Report:
+        """Harvests.
+
+        Args:
+            wish: What to do.
+            on_result: Told of every conversation when it is done; again when it was reclaimed or kept.
+            on_start: Told of every conversation before somebody is asked about it.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone; nothing was asked or changed.
+            DocumentError: A category file cannot be added to; likewise.
+            HarvestRefused: A path is no conversation, or more would go than was agreed to.
+            WriteFailed, ReadOnly: The workspace cannot be written at all.
+        """
+        self._files.refuse_read_only("conversations")
+        with self._guard:
+            self._stopped = False
+        recovered = self.recover()
+        self._refuse_broken_files()
+        purged = tuple(each.path for each in self._trash.purge(self._settings().trash_days))
+        chosen = self._chosen(wish)
+        if not wish.harvest:
+            self._refuse_too_many(len(chosen), wish)
+        results: dict[str, Result] = {}
+        stopped = ""
+        for each in chosen:
+            if self._stopped:
+                stopped = "stopped"
+                break
+            on_start(each.path)
+            try:
+                result = self._one(each, wish)
+            except AutopoiesisError as error:
+                result = Result(each.path, each.size, "failed", error=str(error))
+            results[each.path] = result
+            on_result(result)
+        if wish.reclaim and not wish.transcripts:
+            for result in self._reclaim(tuple(results.values()), wish):
+                results[result.path] = result
+                on_result(result)
+        return Report(tuple(results.values()), recovered, purged, stopped)
+
+    def stop(self) -> None:
+        """Ends a run after what is under way, from another thread."""
+        with self._guard:
+            self._stopped = True
+            asked = self._asked
+        if asked is not None:
+            asked.stop()
+
+    def _chosen(self, wish: Wish) -> list[Candidate]:
+        """What is to be looked at: what there is to harvest, and what only waits to be reclaimed."""
+        found = {each.path: each for each in self.survey(transcripts=wish.transcripts).candidates}
+        for path in wish.paths:
+            if path not in found:
+                raise HarvestRefused(
+                    "is no conversation that waits", where=path, cure="see: autopoiesis harvest"
+                )
+            if found[path].kind in ("live", "user-kept"):
+                raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)
+        named = [found[path] for path in dict.fromkeys(wish.paths)] if wish.paths else list(found.values())
+        kinds = ("harvest", "prune") if wish.reclaim else ("harvest",)
+        return [each for each in named if each.kind in kinds or self._is_too_large(each)]
+
+    @staticmethod
+    def _is_too_large(candidate: Candidate) -> bool:
+        return candidate.kind == "keep" and candidate.why == "is larger than 1 MB"
+
+    def _one(self, candidate: Candidate, wish: Wish) -> Result:
+        """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
+        known = self._ledger.get(candidate.sha256)
+        if known is not None and (candidate.kind == "prune" or known.status == "harvested"):
+            # The latter under another name, a moment ago.
+            return Result(candidate.path, candidate.size, _outcome(known), known)
+        if not wish.harvest or candidate.kind == "prune":
+            return self._given_up(candidate)
+        if candidate.kind == "keep":
+            return self._too_large(candidate)
+        settings = self._settings()
+        source = read_source(self._files, candidate.path)
+        extraction = self._asked_about(source, settings)
+        entry = self._entry(candidate.path, extraction)
+        with self._files.lock():
+            if hash_of(self._files, candidate.path)[0] != source.sha256:
+                return Result(
+                    candidate.path, candidate.size, "changed", error="it was changed meanwhile, and is kept"
+                )
+            known = self._ledger.get(source.sha256)
+            if known is not None and known.status == "harvested":
+                # By another program, or under another name, while somebody was asked here.
+                return Result(candidate.path, candidate.size, "harvested", known)
+            if extraction.outcome != "extracted":
+                self._ledger.record(source.sha256, entry)
+                return Result(candidate.path, candidate.size, _outcome(entry), entry, error=extraction.error)
+            finding = self._finding(source, extraction, entry)
+            done = self._settler.settle(finding)
+        return Result(
+            candidate.path,
+            candidate.size,
+            "harvested",
+            done.entry,
+            commit=done.commit,
+            uncommitted=done.uncommitted,
+        )
+
+    def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
+        extractor = self._extractor(settings)
+        with self._guard:
+            self._asked = extractor
+            if self._stopped:
+                raise HarvestRefused("stopped", where=source.path)
+        try:
+            return extractor.extract(source, self._files)
+        finally:
+            with self._guard:
+                self._asked = None
+
+    def _finding(self, source: SourceText, extraction: Extraction, entry: LedgerEntry) -> Finding:
+        origin = Origin(source.name, entry.at[:10])
+        data = self._files.read(source.path)
+        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
+        return Finding(
+            sha256=source.sha256,
+            path=source.path,
+            entry=replace(entry, known=len(decided.known)),
+            edits=decided.edits,
+            waiting=waiting_for(
+                decided.held,
+                at=entry.at,
+                origin=origin,
+                source=source.path,
+                sha256=source.sha256,
+                where=lambda item: where_said(item, data),
+            ),
+        )
+
+    def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
+        status: dict[str, Literal["harvested", "harvest-failed", "too-large"]] = {
+            "extracted": "harvested",
+            "failed": "harvest-failed",
+            "too-large": "too-large",
+        }
+        return LedgerEntry(
+            path=path,
+            status=status[extraction.outcome],
+            at=self._clock().isoformat(),
+            provider=extraction.provider,
+            model=extraction.model,
+            input_tokens=extraction.input_tokens,
+            output_tokens=extraction.output_tokens,
+            cost_usd=extraction.cost_usd,
+            size=extraction.size,
+            shown=extraction.shown,
+            summarised=extraction.summarised,
+            error=extraction.error,
+        )
+
+    def _given_up(self, candidate: Candidate) -> Result:
+        """The ledger hears of it when it goes, so that one that cannot go may still be harvested."""
+        entry = LedgerEntry(
+            candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
+        )
+        return Result(candidate.path, candidate.size, "unharvested", entry)
+
+    def _too_large(self, candidate: Candidate) -> Result:
+        error = "it is larger than 1 MB, and is kept"
+        if self._ledger.get(candidate.sha256) is None:
+            entry = LedgerEntry(
+                candidate.path, "too-large", self._clock().isoformat(), size=candidate.size, error=error
+            )
+            self._ledger.record(candidate.sha256, entry)
+        return Result(candidate.path, candidate.size, "too-large", error=error)
+
+    def _reclaim(self, results: Sequence[Result], wish: Wish) -> Iterator[Result]:
+        """Moves to the trash what may go; all of it or, where a number has to be typed, nothing."""
+        may_go: list[Result] = []
+        for each in results:
+            if each.outcome not in ("harvested", "unharvested") or each.entry is None:
+                continue
+            try:
+                why = self._reclaimer.why_not(each.path, each.entry, wish.consent)
+            except AutopoiesisError as error:
+                why = str(error)
+            if why:
+                yield replace(each, kept=why)
+            else:
+                may_go.append(each)
+        try:
+            self._refuse_too_many(len(may_go), wish)
+        except HarvestRefused as error:
+            for each in may_go:
+                yield replace(each, kept=str(error))
+            return
+        for each in may_go:
+            try:
+                sha256 = hash_of(self._files, each.path)[0]
+                self._note_given_up(sha256, each)
+                self._reclaimer.reclaim(each.path, sha256)
+                yield replace(each, reclaimed=True, entry=self._ledger.get(sha256))
+            except (OSError, AutopoiesisError) as error:
+                yield replace(each, kept=str(error))
+
+    def _note_given_up(self, sha256: str, result: Result) -> None:
+        known = self._ledger.get(sha256)
+        if result.outcome == "unharvested" and (known is None or known.status != "harvested"):
+            assert result.entry is not None
+            self._ledger.record(sha256, result.entry)
+
+    def _refuse_broken_files(self) -> None:
+        """Asks nobody for what could not be written down."""
+        for file in CATEGORY_FILES:
+            try:
+                refuse_broken(self._files.read(file.path), file.path)
+            except FileNotFoundError:
+                continue
+
+    def _refuse_too_many(self, number: int, wish: Wish) -> None:
+        """The brake on mass deletion (robustness L8)."""
+        total = len(paths_in(self._files, WORKING))
+        most = self._settings().most_reclaimed
+        if number <= most and number * 2 <= total:
+            return
+        if wish.consent.number is not None and number <= wish.consent.number:
+            return
+        why = f"more than {most}" if number > most else f"over half of {total}"
+        raise HarvestRefused(
+            f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
+        )
+
+
+def _outcome(entry: LedgerEntry) -> Outcome:
+    match entry.status:
+        case "harvested":
+            return "harvested"
+        case "deleted-unharvested":
+            return "unharvested"
+        case "too-large":
+            return "too-large"
+        case _:
+            return "failed"

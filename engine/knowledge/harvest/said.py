@@ -1,0 +1,54 @@
+"""Which line of a conversation says an item, so that whoever reviews it sees it where it comes from."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from engine.knowledge.item import Item, normalised
+
+EXCERPT = 240
+"""Characters of the line that are kept."""
+
+_WORD = re.compile(r"[^\W_]{2,}")
+_LEAST = 0.34
+"""Share of an item's words that a line must have; below it nobody can say where the item comes from."""
+
+
+def where_said(item: Item, data: bytes) -> tuple[int, str]:
+    """The line that has most of an item's words, from 1, and what it says around them; 0 and nothing where no
+    line has enough of them. Of equals the first.
+
+    Args:
+        item: The item.
+        data: The bytes of the conversation.
+    """
+    wanted = set(_words(item.text))
+    if not wanted:
+        return 0, ""
+    best, found = 0, (0, "")
+    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        shared = len(wanted.intersection(_words(line)))
+        if shared > best:
+            best, found = shared, (number, line)
+    if best < _LEAST * len(wanted):
+        return 0, ""
+    number, line = found
+    return number, _excerpt(line.strip(), wanted)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(normalised(text))
+
+
+def _excerpt(line: str, wanted: set[str]) -> str:
+    """The part of a line that has the words; whole where it is short."""
+    if len(line) <= EXCERPT:
+        return line
+    starts = [match.start() for match in _WORD.finditer(line) if match[0].casefold() in wanted]
+    # The window that holds most of the words begins at one of them.
+    counts = (bisect_left(starts, place + EXCERPT) - number for number, place in enumerate(starts))
+    _, best = max(zip(counts, starts, strict=True), key=lambda each: each[0], default=(0, 0))
+    start = max(0, best - 8)
+    text = line[start : start + EXCERPT]
+    return f"{'…' if start else ''}{text}{'…' if start + EXCERPT < len(line) else ''}"

@@ -1,0 +1,221 @@
+"""Writes down what a harvest has found; whoever is killed on the way loses and doubles nothing (design 6.2).
+
+The order, under the workspace's lock: journal, lines, a look whether each stands in the file that now has
+the name, items that wait for review, ledger, digest, commit; last the journal goes. Every step may be
+repeated, so a journal that is found is worked through from its beginning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, ReadOnly, WriteFailed
+from engine.knowledge.apply import apply, is_there
+from engine.knowledge.harvest.finding import Finding, decoded, encoded
+from engine.knowledge.harvest.reading import safe_name
+from engine.knowledge.item import CATEGORIES, Item, Origin
+from engine.knowledge.ledger import PATH as LEDGER
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.knowledge.review import Waiting
+from engine.providers.redaction import redact
+
+if TYPE_CHECKING:
+    from engine.knowledge.digest import Digest
+    from engine.knowledge.edit import Edit
+    from engine.knowledge.ledger import Ledger
+    from engine.knowledge.review import ReviewQueue
+    from engine.store.change import ChangeCommit
+    from engine.store.files import Files
+
+JOURNALS = "scratch/harvest"
+"""Where a harvest that is being written down leaves its journal."""
+
+Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was written.
+
+    Attributes:
+        path: The conversation.
+        sha256: Of its bytes.
+        entry: What the ledger says now.
+        commit: The commit's object name; empty where none was made.
+        uncommitted: Why none was made.
+    """
+
+    path: str
+    sha256: str
+    entry: LedgerEntry
+    commit: str
+    uncommitted: str
+
+
+class Settler:
+    """Writes findings down.
+
+    Args:
+        files: The workspace's write path.
+        ledger: The ledger.
+        review: What waits for a person.
+        digest: Made anew from what was written.
+        commit: Commits files, with a message.
+        on_problem: Told of what stops nothing.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        ledger: Ledger,
+        review: ReviewQueue,
+        digest: Digest,
+        commit: Commit,
+        on_problem: Callable[[str], None],
+    ) -> None:
+        self._files = files
+        self._ledger = ledger
+        self._review = review
+        self._digest = digest
+        self._commit = commit
+        self._on_problem = on_problem
+
+    def settle(self, finding: Finding) -> Settled:
+        """Writes a finding down.
+
+        Raises:
+            WriteFailed, ReadOnly: It is not written down, or not whole; what is left is done by ``recover``.
+            LedgerBroken: Likewise.
+        """
+        journal = f"{JOURNALS}/{finding.sha256[:16]}.json"
+        with self._files.lock():
+            self._files.replace(journal, encoded(finding))
+            return self._settle(journal, finding)
+
+    def recover(self) -> list[Settled]:
+        """Finishes what was interrupted.
+
+        Raises:
+            WriteFailed, ReadOnly, LedgerBroken: It cannot be finished now; its journal stays.
+        """
+        folder = self._files.workspace.root / JOURNALS
+        if self._files.read_only or not folder.is_dir():
+            return []
+        done: list[Settled] = []
+        with self._files.lock():
+            for path in sorted(folder.glob("*.json")):
+                name = f"{JOURNALS}/{path.name}"
+                finding = decoded(self._files.read(name))
+                if finding is None:
+                    # The ledger knows nothing of it, so the conversation is due again.
+                    self._on_problem(f"{name}: cannot be read; its conversation is harvested anew")
+                    self._files.remove(name)
+                    continue
+                done.append(self._settle(name, finding))
+        return done
+
+    def commit_left(self) -> None:
+        """Commits what stands in knowledge uncommitted: what an earlier commit could not take, because the
+        disk was full or git was busy, and what a person has edited. So a harvest's commits are its own. The
+        digest follows what was edited.
+        """
+        self._regenerated()
+        entries = self._ledger.entries().values()
+        lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
+        written = (LEDGER, *lines, *self._digest.paths, *self._review.paths)
+        gone = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
+        paths = [*filter(self._exists, written), *gone]
+        self._commit(paths, "memory: knowledge as it stood before a harvest")
+
+    def _exists(self, path: str) -> bool:
+        return self._files.workspace.root.joinpath(path).is_file()
+
+    def _settle(self, journal: str, finding: Finding) -> Settled:
+        lines: list[LedgerLine] = []
+        refused: list[Waiting] = []
+        for edit in finding.edits:
+            try:
+                self._write(edit)
+            except (WriteFailed, ReadOnly):
+                raise
+            except AutopoiesisError as error:
+                refused.append(_held(edit, finding, str(error)))
+            else:
+                lines.append(LedgerLine(edit.id, edit.path, edit.line))
+        waiting = (*finding.waiting, *refused)
+        self._review.put(waiting)
+        written = {line.id for line in lines}
+        counts = Counter(edit.category for edit in finding.edits if edit.id in written)
+        entry = replace(
+            finding.entry,
+            items={name: counts.get(name, 0) for name in CATEGORIES},
+            lines=tuple(lines),
+            held=tuple(each.id for each in waiting),
+        )
+        self._ledger.record(finding.sha256, entry)
+        digest = self._regenerated()
+        paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
+        if waiting:
+            paths += self._review.paths
+        done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
+        self._files.remove(journal)
+        return Settled(finding.path, finding.sha256, entry, done.revision, done.why)
+
+    def _write(self, edit: Edit) -> None:
+        apply(self._files, edit)
+        if not is_there(self._files, edit):
+            # An editor has put its own version in place; the line is added to that one.
+            apply(self._files, edit)
+            if not is_there(self._files, edit):
+                raise WriteFailed(
+                    "a line that was written is not there",
+                    where=edit.path,
+                    cure="close the editor that holds the file and harvest again",
+                )
+
+    def _regenerated(self) -> Sequence[str]:
+        """Makes the digest anew; a harvest does not fail for it."""
+        try:
+            return self._digest.paths if self._digest.regenerate() else ()
+        except AutopoiesisError as error:
+            self._on_problem(f"the digest was not made anew: {error}")
+            return ()
+
+    def _source(self, finding: Finding) -> Sequence[str]:
+        """The conversation itself belongs into the history, unless that would put a secret there."""
+        with contextlib.suppress(FileNotFoundError, AutopoiesisError):
+            if not holds_secret(self._files.read(finding.path)):
+                return (finding.path,)
+        return ()
+
+
+def holds_secret(data: bytes) -> bool:
+    """Whether something in a file looks like a key or a password."""
+    return bool(redact(data.decode("utf-8", "replace"))[1])
+
+
+def _held(edit: Edit, finding: Finding, why: str) -> Waiting:
+    """A line that its file cannot take waits for a person, as what it says."""
+    text = edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line
+    item = Item(edit.category, text)
+    return Waiting(
+        edit.id,
+        finding.entry.at,
+        item,
+        why,
+        Origin(safe_name(finding.path), finding.entry.at[:10]),
+        finding.path,
+        finding.sha256,
+    )
+
+
+def _message(finding: Finding, entry: LedgerEntry) -> str:
+    """What the commit of a harvest says (spec 10.1)."""
+    name = safe_name(finding.path)
+    counts = [f"{count} {each.replace('_', ' ')}" for each, count in entry.items.items() if count]
+    what = ", ".join(counts) or "nothing new" if entry.status == "harvested" else entry.status
+    return f"memory: harvest of {name}: {what}\n\nConversation: {finding.path}"

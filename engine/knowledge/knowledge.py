@@ -1,0 +1,147 @@
+"""Knowledge that stays, as a face uses it: each part is made when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from engine.knowledge.digest import Digest
+from engine.knowledge.ledger import Ledger
+from engine.knowledge.trash import Trash
+from engine.store.change import commit_change
+
+if TYPE_CHECKING:
+    from engine.config import Config, HarvestSettings
+    from engine.costs.costs import Costs
+    from engine.knowledge.harvest.reclaim import Reclaimer
+    from engine.knowledge.harvest.run import Extracts, Harvest, Survey
+    from engine.knowledge.notes import NoteFiles
+    from engine.knowledge.reviewing import Reviewing
+    from engine.knowledge.verify import CheckedEntry
+    from engine.store.change import ChangeCommit
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+
+class Knowledge:
+    """The knowledge of a workspace. Safe to use from several threads, as its parts are.
+
+    Args:
+        files: The workspace's write path.
+        repository: Its history.
+        config: The settings of now.
+        costs: Who keeps the accounts of providers.
+        clock: Now, UTC.
+        on_problem: Told of what stops nothing.
+        extractor: Who takes knowledge out of conversations; whom the settings name when left out.
+
+    Attributes:
+        ledger: What became of every conversation.
+        trash: Where reclaimed conversations lie.
+        digest: The digest.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        repository: Repository,
+        config: Callable[[], Config],
+        costs: Callable[[], Costs],
+        clock: Callable[[], datetime],
+        on_problem: Callable[[str], None],
+        extractor: Callable[[HarvestSettings], Extracts] | None = None,
+    ) -> None:
+        self._files = files
+        self._repository = repository
+        self._config = config
+        self._costs = costs
+        self._clock = clock
+        self._on_problem = on_problem
+        self._extractor = extractor or self._configured
+        self.ledger = Ledger(files, repository)
+        self.trash = Trash(files, clock)
+        self.digest = Digest(files)
+
+    @cached_property
+    def review(self) -> Reviewing:
+        """What waits for a person, and what becomes of it."""
+        from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something waits
+        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — likewise
+
+        queue = ReviewQueue(self._files, self._clock)
+        return Reviewing(self._files, queue, self.ledger, self.digest, self.commit, self._on_problem)
+
+    @cached_property
+    def notes(self) -> NoteFiles:
+        """Notes of files."""
+        from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only where there is one
+
+        return NoteFiles(self._files, self._clock)
+
+    @cached_property
+    def reclaimer(self) -> Reclaimer:
+        """What moves conversations to the trash and back."""
+        from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
+
+        return Reclaimer(self._files, self.ledger, self.trash, self._repository, self.commit, self._clock)
+
+    @cached_property
+    def harvest(self) -> Harvest:
+        """What moves knowledge out of conversations."""
+        from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only where one is harvested
+        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — likewise
+
+        settler = Settler(
+            self._files, self.ledger, self.review.queue, self.digest, self.commit, self._on_problem
+        )
+        return Harvest(
+            self._files,
+            self.ledger,
+            settler,
+            self.reclaimer,
+            self.trash,
+            lambda: self._config().harvest,
+            self._extractor,
+            self._clock,
+        )
+
+    def verify(self) -> Iterator[CheckedEntry]:
+        """Holds every entry of the ledger against the files.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone.
+        """
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+
+        return verify(self.ledger.entries(), self._files, self.trash, self._repository)
+
+    def price_of(self, survey: Survey) -> float | None:
+        """About what a harvest would cost, US dollars: what is sent; ``None`` where no price is known."""
+        from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+
+        completer = completer_for(self._config().harvest)
+        if completer is None:
+            return 0.0
+        price = self._costs().prices.price(completer.model, elsewhere=bool(completer.address))
+        return None if price is None else survey.tokens * price.input / 1e6
+
+    def commit(self, paths: Sequence[str], message: str) -> ChangeCommit:
+        """Commits files that were written, where the settings want it."""
+        return commit_change(lambda: self._repository, paths, message, wanted=self._config().git.auto_commit)
+
+    def _configured(self, settings: HarvestSettings) -> Extracts:
+        from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
+        from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+
+        completer = completer_for(settings)
+        if completer is None:
+            return Extractor(settings)
+        costs = self._costs()
+        price = costs.prices.price(completer.model, elsewhere=bool(completer.address))
+
+        def dollars(sent: int, received: int) -> float | None:
+            return None if price is None else (sent * price.input + received * price.output) / 1e6
+
+        return Extractor(settings, completer, costs.account("harvest", completer), price=dollars)

@@ -1,0 +1,103 @@
+"""Private knowledge entries as a face uses them: catalog, check, footprint, and putting them away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from engine.errors import Problem
+from engine.knowledge.entries import Entries, EntryScan
+from engine.knowledge.tool import call
+from engine.store.change import commit_change
+
+if TYPE_CHECKING:
+    from engine.knowledge.archive import ArchiveReport, EntryArchive
+    from engine.knowledge.footprint import Footprint
+    from engine.knowledge.links import Links
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+
+class KnowledgeEntries:
+    """The entries of an open workspace. Safe to use from several threads: each call looks at the files anew.
+
+    Args:
+        files: The workspace's write path.
+        repository: The history; asked for where it is needed.
+        committing: Whether changes are committed.
+        clock: Now, UTC.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        repository: Callable[[], Repository],
+        committing: Callable[[], bool],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._files = files
+        self._repository = repository
+        self._committing = committing
+        self._clock = clock
+        self._entries = Entries(files, files.workspace)
+
+    def scan(self) -> EntryScan:
+        """The entries as they are now."""
+        return self._entries.scan()
+
+    def call(self, arguments: object) -> str:
+        """Answers a call of the tool ``knowledge``."""
+        return call(arguments, self.scan)
+
+    def info(self) -> str:
+        """What ``knowledge({"action": "info"})`` answers."""
+        return self._entries.info()
+
+    def links(self, scan: EntryScan) -> Links:
+        """The references of the files, for a scan made just now."""
+        from engine.knowledge.links import Links  # noqa: PLC0415 — a catalog needs none
+
+        return Links(self._files, scan)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with entries, skills and references, and moves that were not finished."""
+        from engine.knowledge.links import all_problems  # noqa: PLC0415 — as above
+
+        scan = self.scan()
+        return (*self._archive.unfinished(), *all_problems(scan, self.links(scan)))
+
+    def footprint(self) -> Footprint:
+        """How much room the entries take; recorded, where the workspace can be written."""
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.footprint import audit  # noqa: PLC0415 — likewise
+
+        scan = self.scan()
+        return audit(scan, self.links(scan), self._repository, CleanupLog(self._files, self._clock))
+
+    def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
+        """As ``EntryArchive.archive``."""
+        return self._archive.archive(names, apply=apply, consent=consent)
+
+    def restore(self, name: str) -> ArchiveReport:
+        """As ``EntryArchive.restore``."""
+        return self._archive.restore(name)
+
+    def archived(self) -> list[str]:
+        """The folders of archived entries."""
+        return self._archive.archived()
+
+    @cached_property
+    def _archive(self) -> EntryArchive:
+        from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only where it is asked for
+        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — likewise
+
+        return EntryArchive(
+            self._files,
+            self._entries,
+            self._repository,
+            lambda paths, message: commit_change(self._repository, paths, message, wanted=self._committing()),
+            CleanupLog(self._files, self._clock),
+            self._committing,
+        )

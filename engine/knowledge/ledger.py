@@ -1,0 +1,360 @@
+"""The ledger: what became of every conversation, by the sha256 of its bytes (``knowledge-curation.md`` 4).
+
+It proves a harvest, and only what is proven may be reclaimed. So a ledger that cannot be read is never taken
+for an empty one: nothing is written over it, and it is rebuilt from the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from engine.errors import AutopoiesisError, LedgerBroken
+from engine.knowledge.item import CATEGORIES
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+PATH = "knowledge/ledger.json"
+
+Status = Literal["harvested", "harvest-failed", "deleted-unharvested", "too-large"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+_CURE = "run: autopoiesis ledger rebuild"
+_MOST_VERSIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLine:
+    """A line of knowledge that a harvest has written.
+
+    Attributes:
+        id: ``item_id`` of its item.
+        path: The file it was written to, workspace-relative.
+        text: The line, without its line end.
+    """
+
+    id: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What became of one content.
+
+    The first five are the specification's, under its names; the file holds the others beside them.
+
+    Attributes:
+        path: The conversation's file, as it was called then.
+        status: What became of it.
+        at: When, ISO 8601, UTC.
+        items: Items by category; of those, ``known`` were not written because they stood there, and ``held``
+            wait or waited for a person.
+        deleted: Whether the conversation has been reclaimed.
+        lines: What was written.
+        known: How many items stood in knowledge already.
+        held: Ids of the items that were put up for review.
+        provider: Who took the items out; ``markers`` asks no model.
+        model: Its model.
+        input_tokens, output_tokens: Of all its calls.
+        cost_usd: What they cost; ``None`` where a price is not known.
+        size: Bytes of the conversation.
+        shown: Bytes of it that were looked at.
+        summarised: Only a summary was looked at.
+        error: Why the harvest failed.
+        restored: A person has taken the conversation back and keeps it.
+    """
+
+    path: str
+    status: Status
+    at: str
+    items: Mapping[str, int] = field(default_factory=dict)
+    deleted: bool = False
+    lines: tuple[LedgerLine, ...] = ()
+    known: int = 0
+    held: tuple[str, ...] = ()
+    provider: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    size: int = 0
+    shown: int = 0
+    summarised: bool = False
+    error: str = ""
+    restored: bool = False
+
+    @property
+    def name(self) -> str:
+        """The conversation's file name."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def total(self) -> int:
+        """Items of all categories."""
+        return sum(self.items.values())
+
+    @property
+    def coverage(self) -> float:
+        """Share of the conversation that was looked at, 0 to 1."""
+        return self.shown / self.size if self.size else 1.0
+
+
+_PLAIN: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "at": str,
+    "deleted": bool,
+    "known": int,
+    "provider": str,
+    "model": str,
+    "input_tokens": int,
+    "output_tokens": int,
+    "cost_usd": (int, float, type(None)),
+    "size": int,
+    "shown": int,
+    "summarised": bool,
+    "error": str,
+    "restored": bool,
+}
+
+
+class Ledger:
+    """Reads and writes the ledger. Safe to use from several processes.
+
+    Args:
+        files: The workspace's write path.
+        repository: Where older versions of it are; made only when one is needed.
+    """
+
+    def __init__(self, files: Files, repository: Repository) -> None:
+        self._files = files
+        self._repository = repository
+        self._read: tuple[bytes | None, dict[str, dict[str, Any]]] = (None, {})
+
+    def entries(self) -> dict[str, LedgerEntry]:
+        """Every entry by sha256, in the order of the file; none where there is no file and never was one.
+
+        Raises:
+            LedgerBroken: It is damaged, or has been lost.
+        """
+        return {name: entry_of(tree) for name, tree in self._tree().items()}
+
+    def get(self, sha256: str) -> LedgerEntry | None:
+        """The entry of a content; ``None`` where it has none.
+
+        Raises:
+            LedgerBroken: As ``entries``.
+        """
+        tree = self._tree().get(sha256)
+        return None if tree is None else entry_of(tree)
+
+    def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
+        """Puts an entry in the place of the one that a content has. What others have added to it stays.
+
+        Raises:
+            LedgerBroken: As ``entries``; nothing is written.
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        with self._files.lock():
+            trees = dict(self._tree())
+            old = trees.get(sha256)
+            kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
+            trees[sha256] = {**tree_of(entry), **kept}
+            data = bytes_of(trees)
+            self._files.replace(PATH, data)
+            self._read = data, trees
+        return entry
+
+    def change(self, sha256: str, **changes: Any) -> LedgerEntry:
+        """Changes fields of an entry that exists.
+
+        Raises:
+            LedgerBroken: As ``entries``, or the content has no entry.
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        with self._files.lock():
+            entry = self.get(sha256)
+            if entry is None:
+                raise LedgerBroken(f"has no entry {sha256[:12]}", where=PATH, cure=_CURE)
+            return self.record(sha256, replace(entry, **changes))
+
+    def rebuild(self) -> tuple[int, int]:
+        """Makes the ledger anew from every version of it that git holds and what can be read of the present
+        one; a newer version's entry wins.
+
+        Returns:
+            How many entries there are now, and how many of them the present file did not give.
+
+        Raises:
+            RepositoryError: Git cannot be asked.
+            WriteFailed, ReadOnly: It was not written; the present file is as it was.
+        """
+        with self._files.lock():
+            found: dict[str, dict[str, Any]] = {}
+            for data in self._versions():
+                found.update(_salvaged(data))
+            present = _salvaged(self._present() or b"")
+            found.update(present)
+            self._files.replace(PATH, bytes_of(found))
+        return len(found), len(found) - len(present)
+
+    def _versions(self) -> Iterator[bytes]:
+        """The file's versions in git, oldest first."""
+        for commit in reversed(self._repository.log(_MOST_VERSIONS, path=PATH)):
+            try:
+                yield self._repository.show(commit.revision, PATH)
+            except FileNotFoundError:
+                continue  # the commit that deleted it
+
+    def _present(self) -> bytes | None:
+        try:
+            return self._files.read(PATH)
+        except FileNotFoundError:
+            return None
+
+    def _tree(self) -> dict[str, dict[str, Any]]:
+        try:
+            data = self._present()
+        except AutopoiesisError as error:
+            raise LedgerBroken(error.what, where=PATH, cure=_CURE) from error
+        if data is None:
+            if self._was_there():
+                raise LedgerBroken("is gone; the history has it", where=PATH, cure=_CURE)
+            return {}
+        if data == self._read[0]:
+            return self._read[1]
+        try:
+            trees: dict[str, dict[str, Any]] = json.loads(data)["entries"]
+            for name, tree in trees.items():
+                if not _is_name(name):
+                    raise ValueError(f"{name!r:.40} is no sha256")
+                entry_of(tree)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise LedgerBroken(
+                f"cannot be read as a ledger ({_short(error)})", where=PATH, cure=_CURE
+            ) from error
+        self._read = data, trees
+        return trees
+
+    def _was_there(self) -> bool:
+        try:
+            return bool(self._repository.log(1, path=PATH))
+        except AutopoiesisError:
+            return False  # no repository, no history
+
+
+def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
+    """An entry as its tree says it; what is missing has its default, what is unknown is passed over.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is none.
+    """
+    if tree["status"] not in STATUSES:
+        raise ValueError(f"status {tree['status']!r:.40}")
+    values: dict[str, Any] = {"status": tree["status"]}
+    for name, kinds in _PLAIN.items():
+        if name not in tree and name not in ("path", "at"):
+            continue
+        value = tree[name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise TypeError(f"{name} is {value!r:.40}")
+        values[name] = value
+    values["items"] = {str(name): _count(count) for name, count in tree.get("items", {}).items()}
+    values["held"] = tuple(map(_text, tree.get("held", ())))
+    values["lines"] = tuple(
+        LedgerLine(_text(line["id"]), _text(line["path"]), _text(line["text"]))
+        for line in tree.get("lines", ())
+    )
+    return LedgerEntry(**values)
+
+
+def tree_of(entry: LedgerEntry) -> dict[str, Any]:
+    """An entry as the file holds it: the specification's fields always, others where they say something."""
+    tree = asdict(entry)
+    counts = {name: entry.items.get(name, 0) for name in CATEGORIES}
+    always = {
+        "path": entry.path,
+        "status": entry.status,
+        "at": entry.at,
+        "items": counts,
+        "deleted": entry.deleted,
+    }
+    others = {
+        name: value for name, value in tree.items() if name not in always and value not in (None, "", 0, ())
+    }
+    if "lines" in others:
+        others["lines"] = [asdict(line) for line in entry.lines]
+    return {**always, **others}
+
+
+def bytes_of(trees: Mapping[str, Any]) -> bytes:
+    """The file that holds these trees by sha256, an entry a line: so a comparison of two versions shows the
+    entries that differ."""
+    lines = [f"{json.dumps(name)}: {json.dumps(tree, ensure_ascii=False)}" for name, tree in trees.items()]
+    text = '{"entries": {\n' + ",\n".join(lines) + "\n}}\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+_NAMES = frozenset(item.name for item in fields(LedgerEntry))
+
+
+def _salvaged(data: bytes) -> dict[str, dict[str, Any]]:
+    """The entries that can still be read of a ledger, whatever is wrong with the rest."""
+    try:
+        tree = json.loads(data)
+        trees = tree["entries"]
+        found = dict(trees)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = _pieces(data)
+    return {name: tree for name, tree in found.items() if _is_name(name) and _is_entry(tree)}
+
+
+def _pieces(data: bytes) -> dict[str, Any]:
+    """The whole entries in the text of a ledger that is cut or damaged."""
+    text = data.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    found: dict[str, Any] = {}
+    place = text.find('"')
+    while place >= 0:
+        name = text[place + 1 : place + 65]
+        start = text.find("{", place + 65, place + 80) if _is_name(name) else -1
+        end = place + 1
+        if start > 0:
+            try:
+                found[name], end = decoder.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                end = start
+        place = text.find('"', end)
+    return found
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and len(name) == 64 and not set(name) - set("0123456789abcdef")
+
+
+def _is_entry(tree: object) -> bool:
+    try:
+        entry_of(tree)  # type: ignore[arg-type]  # which it says itself
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"a count is {value!r:.40}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a text is {value!r:.40}")
+    return value
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:120]

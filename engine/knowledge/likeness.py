@@ -1,0 +1,194 @@
+"""Knowledge that stands there already, in the same words or nearly the same.
+
+A lost fact is worse than a doubled one. So two texts are one only when everything that could tell them apart
+agrees (``engine.knowledge.signs``), they are near each other in meaning by the vectors that the search ships
+with, and they share most of their words in much the same order. ``tests/knowledge/test_likeness.py`` measures
+it and prints the table from which the threshold was chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Protocol
+
+from engine.knowledge.category_files import Entry
+from engine.knowledge.item import normalised
+from engine.knowledge.signs import COMMON, READ, Signs, difference, signs_of
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+
+SAME = 0.85
+"""Likeness from which two texts are one."""
+
+MEANING = 0.6
+"""Share of a likeness that is the vectors'; the rest is the words'."""
+
+LEAST_ORDER = 0.75
+"""Share of pairs of words that stand in the same order: "A before B" is not "B before A"."""
+
+_LOOKED_AT = 12
+_FEWEST_WORDS = 3
+_LONG = 6
+
+
+class Vectors(Protocol):
+    """Gives texts vectors: ``engine.search.embeddings.LocalEmbedder`` is one."""
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """float32 ``[len(texts), D]``, rows of length 1 or of zeros."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """An entry that says what was asked about.
+
+    Attributes:
+        entry: It.
+        likeness: 1 for the same words, else how alike they are, 0 to 1.
+    """
+
+    entry: Entry
+    likeness: float
+
+
+class Likeness:
+    """The entries of one kind, by what they say.
+
+    Args:
+        entries: They.
+        vectors: Those that ship with the product, unless given.
+    """
+
+    def __init__(self, entries: Sequence[Entry], vectors: Vectors | None = None) -> None:
+        self._vectors = vectors or shipped()
+        self._entries: list[Entry] = []
+        self._texts: list[str] = []
+        self._table: Floats | None = None
+        self._equal: dict[str, int] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Takes another entry in."""
+        self._equal.setdefault(normalised(entry.text), len(self._entries))
+        self._entries.append(entry)
+        self._texts.append(entry.text)
+        self._table = None
+
+    def find(self, text: str) -> Alike | None:
+        """The entry that says the same as a text: the first with the same words, else the likest."""
+        same = self._equal.get(normalised(text))
+        if same is not None:
+            return Alike(self._entries[same], 1.0)
+        if len(text) > READ:
+            return None
+        best: Alike | None = None
+        for at, meaning in self.nearest(text):
+            if len(self._texts[at]) > READ:
+                continue
+            found = alike(signs_of(text), signs_of(self._texts[at]), meaning)
+            if found >= SAME and (best is None or found > best.likeness):
+                best = Alike(self._entries[at], found)
+        return best
+
+    def nearest(self, text: str, most: int = _LOOKED_AT) -> list[tuple[int, float]]:
+        """Numbers of the entries that are nearest in meaning, with their cosines, nearest first."""
+        if not self._entries:
+            return []
+        import numpy  # noqa: PLC0415 — whoever only reads entries does without
+
+        if self._table is None:
+            self._table = self._vectors.embed(self._texts)
+        near = self._table @ self._vectors.embed([text])[0]
+        order = numpy.argsort(-near, kind="stable")[:most]
+        return [(int(at), float(near[at])) for at in order]
+
+
+REMEMBERED = 10_000
+"""Texts whose vectors are kept; beyond, all are made anew."""
+
+
+class Remembered:
+    """Vectors that are made once for each text, however often it is compared.
+
+    Args:
+        vectors: Who makes them.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+        self._rows: dict[str, Floats] = {}
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See ``Vectors.embed``."""
+        import numpy  # noqa: PLC0415 — as above
+
+        rows = self._rows if len(self._rows) <= REMEMBERED else {}
+        new = list(dict.fromkeys(text for text in texts if text not in rows))
+        if new:
+            rows.update(zip(new, self._vectors.embed(new), strict=True))
+        self._rows = rows
+        return numpy.stack([rows[text] for text in texts])
+
+
+@cache
+def shipped() -> Vectors:
+    """The vectors that ship with the product, remembered: a harvest compares with the same lines again and
+    again.
+    """
+    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — brings numpy with its first text
+
+    return Remembered(LocalEmbedder())
+
+
+def alike(item: Signs, entry: Signs, meaning: float) -> float:
+    """How alike a new text and one that is there are, 0 to 1; 0 as soon as anything tells them apart.
+
+    The new one may say nothing that the other does not say; the other, if it is long, one word more.
+
+    Args:
+        item, entry: Their signs.
+        meaning: The cosine of their vectors.
+    """
+    if difference(item, entry):
+        return 0.0
+    said = [word for word in item.words if word not in COMMON]
+    there = [word for word in entry.words if word not in COMMON]
+    more = len({*there} - {*said})
+    if {*said} - {*there} or more > (len({*said}) >= _LONG) or len(said) + len(item.exact) < _FEWEST_WORDS:
+        return 0.0
+    if order(said, there) < LEAST_ORDER or _are_exchanged(said, there):
+        return 0.0
+    return MEANING * max(meaning, 0.0) + (1 - MEANING) * overlap(said, there)
+
+
+def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+    """Share of the words that two texts have in common, 0 to 1."""
+    here, there = Counter(first), Counter(second)
+    total = here.total() + there.total()
+    return 2 * (here & there).total() / total if total else 0.0
+
+
+def order(first: Sequence[str], second: Sequence[str]) -> float:
+    """Share of the pairs of common words that stand in the same order; 1 where there is no pair."""
+    places = {word: at for at, word in reversed(list(enumerate(second)))}
+    seen = dict.fromkeys(word for word in first if word in places)
+    pairs = [places[before] < places[behind] for before, behind in combinations(seen, 2)]
+    return sum(pairs) / len(pairs) if pairs else 1.0
+
+
+def _are_exchanged(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether two words that are no neighbours have changed places and nothing else has."""
+    here = list(dict.fromkeys(word for word in first if word in second))
+    there = list(dict.fromkeys(word for word in second if word in here))
+    apart = [at for at, (one, other) in enumerate(zip(here, there, strict=True)) if one != other]
+    return len(apart) == 2 and apart[1] - apart[0] > 1

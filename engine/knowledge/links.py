@@ -1,0 +1,450 @@
+"""Where the references of knowledge lead, what leads to a file, and which lead nowhere.
+
+References are read in entries, skills, the other files of ``knowledge/``, topics and presets. In entries and
+skills a broken one is an error; elsewhere only links and wikilinks are judged, as warnings, because journals
+and notes name paths of other places all day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from engine.context.sources import FILE_LIMIT
+from engine.errors import AutopoiesisError, PathRefused, Problem
+from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.inventory import hidden, take
+from engine.knowledge.names import NameIndex
+from engine.knowledge.private import is_layout, private_points
+from engine.knowledge.references import Reference, references
+from engine.store.documents import parse, sections
+from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
+from engine.store.files import Files
+from engine.store.paths import shown
+from engine.topics.fields import near
+
+FOLDERS = (
+    "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
+)  # fmt: skip
+"""What a reference may lead to."""
+
+_READ = ("knowledge/", ".library/", "topics/", "presets/")
+_WHOLE = ("topics/", "presets/")
+"""Their headers name files as well."""
+
+_GENERATED = "knowledge/digest.md"
+_SUPPORTING = ("references", "scripts", "assets", "notes")
+_SUGGESTIONS = 100
+"""Broken references for which the nearest name is looked for; it costs a look at every name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference that leads somewhere.
+
+    Attributes:
+        source: The file that holds it, workspace-relative.
+        line: On which line, from 1.
+        target: The file or folder that it leads to; of an entry its marker file.
+        reference: As it is written.
+    """
+
+    source: str
+    line: int
+    target: str
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: str
+    references: tuple[Reference, ...]
+    private: tuple[tuple[int, str], ...]
+
+
+class _Outside(Exception):
+    """A reference climbs out of the workspace, or a symlink on its way does."""
+
+
+class Links:
+    """The references of one state of the files; every file is read once, when they are first asked for.
+
+    Args:
+        files: The workspace's files.
+        scan: The entries of the same state.
+    """
+
+    def __init__(self, files: Files, scan: EntryScan) -> None:
+        self._files = files
+        self._workspace = files.workspace
+        self._scan = scan
+        self._by_location = {entry.location: entry for entry in scan.entries}
+        self._folders = {entry.folder: entry for entry in scan.entries}
+        self._owners: dict[str, Entry | None] = {}
+        self._headings: dict[str, frozenset[str]] = {}
+        self._suggested = 0
+        self._names = NameIndex(scan.entries)
+        self._problems: list[Problem] = []
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """Every reference that leads somewhere, by source and place."""
+        found: list[Link] = []
+        for source in self._sources:
+            told: set[tuple[int, str]] = set()
+            leaks = {line for line, _ in source.private}
+            for line, what in source.private:
+                self._tell(source.path, line, what, "say it in the skill itself, or leave it out")
+            for reference in source.references:
+                target = self._target(source.path, reference, is_leak=reference.line in leaks)
+                if target and (reference.line, target) not in told and target != source.path:
+                    told.add((reference.line, target))
+                    found.append(Link(source.path, reference.line, target, reference))
+                    self._inward(source.path, reference, target, is_told=reference.line in leaks)
+        return tuple(found)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Broken, ambiguous and forbidden references, and entries that nothing leads to; by path and line."""
+        links = self.links
+        found = {*self._problems, *self._unlisted(links)}
+        return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))
+
+    def to(self, path: str) -> tuple[Link, ...]:
+        """The references that lead to a file, or into a folder, from outside of it."""
+        below = f"{path.rstrip('/')}/"
+        if path in self._targets or path not in self._inventory.folders:
+            return self._targets.get(path, ())
+        return tuple(
+            link
+            for target, links in self._targets.items()
+            if f"{target}/".startswith(below)
+            for link in links
+            if not link.source.startswith(below)
+        )
+
+    def of(self, path: str) -> tuple[Link, ...]:
+        """The references in a file, or in the files of a folder."""
+        below = f"{path.rstrip('/')}/"
+        return tuple(link for link in self.links if link.source == path or link.source.startswith(below))
+
+    @cached_property
+    def _targets(self) -> dict[str, tuple[Link, ...]]:
+        found: dict[str, list[Link]] = defaultdict(list)
+        for link in self.links:
+            found[link.target].append(link)
+        return {target: tuple(links) for target, links in sorted(found.items())}
+
+    # Reading.
+
+    @cached_property
+    def _sources(self) -> tuple[_Source, ...]:
+        found = []
+        for path in sorted(self._inventory.files):
+            if self._is_read(path):
+                source = self._read(path)
+                if source is not None:
+                    found.append(source)
+        return tuple(found)
+
+    @staticmethod
+    def _is_read(path: str) -> bool:
+        if not path.endswith(".md") or not path.startswith(_READ) or path == _GENERATED:
+            return False
+        return not path.startswith(f"{KNOWLEDGE.cold}/") and not hidden(path.removeprefix("."))
+
+    def _read(self, path: str) -> _Source | None:
+        try:
+            data = self._files.read(path, limit=FILE_LIMIT)
+        except (AutopoiesisError, FileNotFoundError):
+            # A marker file is in the scan's problems, and the others are looked at by the doctor.
+            return None
+        document = parse(data, path)
+        self._names.add(path, document.header)
+        text, line = document.body, document.body_line
+        if path.startswith(_WHOLE):
+            text, line = data.decode("utf-8", "replace").replace("\r\n", "\n"), 1
+        private = private_points(text, line, self._inventory.files) if path.startswith(".library/") else []
+        return _Source(path, references(text, first_line=line), tuple(private))
+
+    @cached_property
+    def _inventory(self) -> _Places:
+        found = take(self._workspace, FOLDERS)
+        return _Places(frozenset(found.files), frozenset(found.folders), frozenset(found.symlinks))
+
+    # Resolving.
+
+    def _target(self, source: str, reference: Reference, *, is_leak: bool) -> str:
+        """Where a reference leads; empty for nowhere, with a problem where that is wrong."""
+        sure = self._is_sure(source, reference)
+        try:
+            if reference.kind == "machine":
+                self._machine(source, reference)
+                return ""
+            if reference.kind == "name":
+                return self._named(source, reference, sure=sure and not is_leak)
+            if reference.kind == "wikilink":
+                return self._wikilink(source, reference)
+            found = self._path(source, reference.target)
+        except _Outside as error:
+            if sure or self._owner(source):
+                what = f"{shown(reference.target)} {error}"
+                cure = "name a file of the workspace, or copy it into it"
+                self._tell(source, reference.line, what, cure, "error" if sure else "warning")
+            return ""
+        may_be_archived = reference.sure or reference.target.startswith(f"{KNOWLEDGE.folders[0]}/")
+        if not found and may_be_archived and not is_leak and self._tell_archived(source, reference):
+            return ""
+        if not found and sure and not is_leak:
+            meant = self._meant(source, reference.target)
+            cure = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
+            self._tell(source, reference.line, f"{shown(reference.target)} does not exist", cure)
+        return found
+
+    def _is_sure(self, source: str, reference: Reference) -> bool:
+        owner = self._owner(source)
+        if owner is None:
+            return reference.sure and reference.kind in ("link", "wikilink")
+        first, _, rest = reference.target.partition("/")
+        is_supporting = (
+            reference.kind == "path"
+            and first in _SUPPORTING
+            and "." in rest
+            and f"{owner.folder}/{first}" in self._inventory.folders
+        )
+        return reference.sure or is_supporting
+
+    def _path(self, source: str, target: str) -> str:
+        """The file or folder that a path means: from the file's folder, its entry's, or the workspace's."""
+        here = folder_of(source)
+        owner = self._owner(source)
+        bases = [here]
+        if not target.startswith(("./", "../")):
+            bases += [owner.folder if owner else here, "", "knowledge"]
+        for base in dict.fromkeys(bases):
+            joined = _joined(base, target)
+            if joined is None:
+                raise _Outside("leads out of the workspace")
+            found = self._existing(joined)
+            if found:
+                return found
+        return ""
+
+    def _existing(self, path: str) -> str:
+        places = self._inventory
+        if path in places.files:
+            return path
+        if path in places.folders:
+            if path in self._folders:
+                return self._folders[path].location
+            return f"{path}/context.md" if f"{path}/context.md" in places.files else path
+        parts = path.split("/")
+        through = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if places.symlinks and any(part in places.symlinks for part in through):
+            try:
+                real = self._workspace.resolve(path)
+            except PathRefused as error:
+                raise _Outside(f"is refused: {error.what}") from error
+            return self._workspace.relative(real) if real.exists() else ""
+        return ""
+
+    def _wikilink(self, source: str, reference: Reference) -> str:
+        target = reference.target
+        for path in (target, f"{target}.md") if "/" in target or target.endswith(".md") else ():
+            found = self._path(source, path)
+            if found:
+                self._section(source, reference, found)
+                return found
+        several = self._names.find(target)
+        if len(several) == 1:
+            self._section(source, reference, several[0])
+            return several[0]
+        severity: Literal["error", "warning"] = "error" if self._owner(source) else "warning"
+        if several:
+            what = (
+                f"[[{shown(target)}]] is the name of {len(several)} files: {', '.join(map(shown, several))}"
+            )
+            self._tell(source, reference.line, what, "write the path of one of them", severity)
+        else:
+            meant = self._meant_name(target)
+            cure = f"is [[{shown(meant)}]] meant?" if meant else "correct it, or write the file"
+            self._tell(source, reference.line, f"[[{shown(target)}]] leads nowhere", cure, severity)
+        return ""
+
+    def _named(self, source: str, reference: Reference, *, sure: bool) -> str:
+        found = self._names.entry(reference.target)
+        if len(found) == 1:
+            return found[0]
+        if sure and self._owner(source) is not None:
+            name = shown(reference.target)
+            if found:
+                what = f"{name} is the name of {len(found)} entries: {', '.join(map(shown, found))}"
+                self._tell(source, reference.line, what, "write the path of one of them")
+            elif not self._names.find(reference.target):
+                meant = self._meant_name(reference.target)
+                cure = f"is {shown(meant)} meant?" if meant else "correct it, or remove it"
+                self._tell(source, reference.line, f"there is no entry {name}", cure)
+        several = self._names.find(reference.target) if reference.sure else ()
+        return several[0] if len(several) == 1 and not found else ""
+
+    def _section(self, source: str, reference: Reference, target: str) -> None:
+        """A warning where a wikilink asks for a heading that is not there."""
+        if not reference.section or not target.endswith(".md"):
+            return
+        if target not in self._headings:
+            try:
+                document = parse(self._files.read(target, limit=FILE_LIMIT), target)
+            except (AutopoiesisError, FileNotFoundError):
+                return
+            self._headings[target] = frozenset(_heading(each.title) for each in sections(document.body))
+        if _heading(reference.section) not in self._headings[target]:
+            what = f"{shown(target)} has no section {shown(reference.section)!r}"
+            self._tell(source, reference.line, what, "name one of its headings", "warning")
+
+    # What is wrong.
+
+    def _tell(
+        self, path: str, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
+    ) -> None:
+        if not self._owner(path) and severity == "error" and not path.startswith(".library/"):
+            severity = "warning"
+        self._problems.append(Problem(shown(path), line, what, cure, severity))
+
+    def _tell_archived(self, source: str, reference: Reference) -> bool:
+        """Says of a path that leads nowhere that what it names is archived; ``False`` where it is not."""
+        for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
+            path = _joined(base, reference.target) or ""
+            below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")
+            if below != path and self._existing(f"{KNOWLEDGE.cold}/{below}"):
+                folder = below.removesuffix(f"/{KNOWLEDGE.marker}")
+                what = f"{shown(reference.target)} is archived"
+                cure = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
+                self._tell(source, reference.line, what, cure)
+                return True
+        return False
+
+    def _machine(self, source: str, reference: Reference) -> None:
+        owner = self._owner(source)
+        root = str(self._workspace.root)
+        path = reference.target.removeprefix("file://")
+        if path == root or path.startswith(f"{root}/"):
+            what = f"{shown(reference.target)} names this workspace by where it is on this machine"
+            inside = path.removeprefix(root).strip("/")
+            self._tell(source, reference.line, what, f"write {shown(inside) or 'a path in it'}", "warning")
+        elif owner is not None and reference.sure:
+            what = f"{shown(reference.target)} is a path of one machine"
+            cure = "say which machine, or name it relative to something that moves with it"
+            self._tell(source, reference.line, what, cure, "warning")
+
+    def _inward(self, source: str, reference: Reference, target: str, *, is_told: bool) -> None:
+        """A problem where a skill points at private knowledge by a link that only resolving shows."""
+        if not source.startswith(".library/") or is_told or is_layout(target):
+            return
+        if target.startswith(("knowledge/", "raw/", "conversations/", "logs/")) and reference.kind != "name":
+            what = f"a skill points at private knowledge: {shown(reference.target)}"
+            self._tell(source, reference.line, what, "say it in the skill itself, or leave it out")
+
+    def _unlisted(self, links: tuple[Link, ...]) -> Iterator[Problem]:
+        """Children that their index does not name: a warning; an error where nothing else leads there."""
+        named: set[tuple[str, str]] = set()
+        onward: dict[str, set[str]] = defaultdict(set)
+        for link in links:
+            target = self._owner(link.target)
+            owner = self._owner(link.source)
+            if target is not None:
+                named.add((link.source, target.location))
+                onward[owner.location if owner else ""].add(target.location)
+        reached = {"", *(entry.location for entry in self._scan.entries if not entry.parent)}
+        waiting = deque(reached)
+        while waiting:
+            for each in onward[waiting.popleft()] - reached:
+                reached.add(each)
+                waiting.append(each)
+        for entry in self._scan.entries:
+            if not entry.parent or (entry.parent, entry.location) in named:
+                continue
+            path = entry.location.removeprefix(f"{folder_of(entry.parent)}/")
+            cure = f"add a line with {shown(path)}"
+            if entry.location in reached:
+                what = f"its index does not name {shown(entry.name)}, which is nested in it"
+                yield Problem(shown(entry.parent), 0, what, cure, "warning")
+            else:
+                what = "no index and no catalog leads here"
+                yield Problem(shown(entry.location), 0, what, f"{cure} to {shown(entry.parent)}")
+
+    def _meant(self, source: str, target: str) -> str:
+        """The path that a broken one was probably meant to be: the same name elsewhere, or one like it."""
+        name = target.rstrip("/").rpartition("/")[2]
+        same = [path for path in self._by_last.get(name, ()) if name not in _COMMON]
+        if len(same) == 1:
+            return same[0]
+        # The names of many files are that of the marker; the folder tells them apart.
+        tail = "/".join(target.rstrip("/").split("/")[-2:])
+        same = [path for path in self._by_last.get(name, ()) if path.endswith(f"/{tail}")]
+        if len(same) == 1:
+            return same[0]
+        meant = self._meant_name(
+            target.rstrip("/").split("/")[-2] if name in _COMMON and "/" in target else name
+        )
+        found = self._names.find(meant) if meant else ()
+        return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def _by_last(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(self._inventory.files):
+            if path.startswith(_READ):
+                found[path.rpartition("/")[2]].append(path)
+        return found
+
+    def _meant_name(self, name: str) -> str:
+        self._suggested += 1
+        return near(name.removesuffix(".md"), self._names.all) if self._suggested <= _SUGGESTIONS else ""
+
+    def _owner(self, path: str) -> Entry | None:
+        """The entry whose folder holds a path."""
+        folder = path if path in self._folders else folder_of(path)
+        if folder not in self._owners:
+            place = folder
+            while place and place not in self._folders:
+                place = folder_of(place)
+            self._owners[folder] = self._folders.get(place)
+        return self._owners[folder]
+
+
+_COMMON = frozenset(shelf.marker for shelf in SHELVES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    files: frozenset[str]
+    folders: frozenset[str]
+    symlinks: frozenset[str]
+
+
+def _joined(base: str, target: str) -> str | None:
+    """A path from a folder in its shortest spelling; ``None`` when it climbs out of the workspace."""
+    parts = base.split("/") if base else []
+    for part in target.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _heading(title: str) -> str:
+    """A heading as headings are compared: letters and digits of any script."""
+    return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")
+
+
+def all_problems(scan: EntryScan, links: Links) -> tuple[Problem, ...]:
+    """Everything that is wrong with entries and references, each once, by path and line."""
+    found = {replace(problem, path=shown(problem.path)) for problem in (*scan.problems, *links.problems)}
+    return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))

@@ -1,0 +1,144 @@
+"""What becomes of the items of a conversation, decided before anything is written (design 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.knowledge.category_files import (
+    CATEGORY_FILES,
+    DONE,
+    Entry,
+    entries,
+    line_for,
+    place_of,
+    plain,
+    refuse_broken,
+)
+from engine.knowledge.edit import Edit, Held, Known, Plan
+from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.likeness import Likeness, shipped
+from engine.knowledge.notes import NoteFiles
+from engine.knowledge.superseding import finished, link_to, said, supersedes
+
+if TYPE_CHECKING:
+    from engine.knowledge.likeness import Vectors
+    from engine.store.files import Files
+
+
+def plan(
+    items: Sequence[Item],
+    origin: Origin,
+    files: Files,
+    *,
+    held: Callable[[Item], str],
+    vectors: Vectors | None = None,
+) -> Plan:
+    """Decides for each item, in their order: it is known, it waits for a person, or it becomes an edit.
+
+    An item that stands there already needs nobody's answer, so that is looked for first. Nothing is written,
+    but for where noted files were seen (``engine.knowledge.notes``).
+
+    Args:
+        items: What a conversation taught.
+        origin: The conversation.
+        files: The workspace's files; the category files are read once.
+        held: Why an item may not be written by itself, one clause; empty when it may.
+        vectors: Those that ship with the product, unless given.
+
+    Raises:
+        DocumentError: A category file cannot be added to: no UTF-8, the marks of a merge, an open code block.
+    """
+    planner = _Planner(files, origin, vectors or shipped())
+    edits: list[Edit] = []
+    known: list[Known] = []
+    waiting: list[Held] = []
+    for item in items:
+        found = planner.known(item)
+        if found is not None:
+            known.append(found)
+        elif why := held(item):
+            waiting.append(Held(item_id(item, origin.name), item, why))
+        else:
+            edits.append(planner.edit(item))
+    return Plan(tuple(edits), tuple(known), tuple(waiting))
+
+
+class _Planner:
+    """The files of knowledge as they are, and as they will be once the plan so far is applied."""
+
+    def __init__(self, files: Files, origin: Origin, vectors: Vectors) -> None:
+        self._files = files
+        self._origin = origin
+        self._vectors = vectors
+        self._notes = NoteFiles(files)
+        self._entries = {file.path: list(self._read(file.path)) for file in CATEGORY_FILES}
+        self._likeness: dict[tuple[str, bool], Likeness] = {}
+
+    def known(self, item: Item) -> Known | None:
+        """Where an item stands already, in its file or in the plan; an open task is not known as done."""
+        edit = self._note(item) if item.category == "files" else None
+        path = edit.path if edit is not None else place_of(item.category)[0].path
+        found = self._alike(path, done=item.category == "tasks_done").find(self._text(item, edit))
+        if found is None:
+            return None
+        return Known(item, found.entry.path, found.entry.number, found.entry.raw, found.likeness)
+
+    def edit(self, item: Item) -> Edit:
+        """The edit that writes an item down; the items behind it are compared with it too."""
+        edit = self._note(item) if item.category == "files" else self._line(item)
+        entry = _planned(edit, self._text(item, edit), self._origin)
+        if edit.kind == "done":
+            self._entries[edit.path] = [each for each in self._entries[edit.path] if each.raw != edit.line]
+        self._entries.setdefault(edit.path, []).append(entry)
+        for done in (False, True):
+            if (edit.path, done) in self._likeness and (entry.section == DONE or not done):
+                self._likeness[edit.path, done].add(entry)
+        return edit
+
+    def _line(self, item: Item) -> Edit:
+        identity = item_id(item, self._origin.name)
+        file, section = place_of(item.category)
+        standing = self._entries[file.path]
+        if item.category == "tasks_done":
+            task = finished(item, standing, self._vectors)
+            if task is not None:
+                return Edit(identity, "tasks_done", "done", file.path, DONE, task.raw, file.title)
+        earlier = supersedes(item, standing, self._vectors) if item.category == "decisions" else None
+        line = line_for(item, self._origin, link=link_to(earlier) if earlier is not None else "")
+        return Edit(identity, item.category, "append", file.path, section, line, file.title)
+
+    def _note(self, item: Item) -> Edit:
+        edit = self._notes.edit_for(item, self._origin)
+        if edit.path not in self._entries:
+            self._entries[edit.path] = list(self._read(edit.path))
+        return edit
+
+    def _text(self, item: Item, edit: Edit | None) -> str:
+        """What an item will say where it stands."""
+        is_gone = edit is not None and item.category == "files" and edit.kind == "append"
+        return plain(f"{item.path}: {item.text}" if is_gone and item.path else item.text)
+
+    def _alike(self, path: str, *, done: bool) -> Likeness:
+        if (path, done) not in self._likeness:
+            there = [
+                replace(entry, text=said(entry))
+                for entry in self._entries[path]
+                if not done or entry.section == DONE or entry.is_ticked
+            ]
+            self._likeness[path, done] = Likeness(there, self._vectors)
+        return self._likeness[path, done]
+
+    def _read(self, path: str) -> tuple[Entry, ...]:
+        try:
+            data = self._files.read(path)
+        except FileNotFoundError:
+            return ()
+        refuse_broken(data, path)
+        return entries(data, path)
+
+
+def _planned(edit: Edit, text: str, origin: Origin) -> Entry:
+    """An entry that an edit will be; it has no line yet."""
+    return Entry(edit.path, 0, 0, edit.line, (edit.line,), text, origin.name, origin.day, edit.section)

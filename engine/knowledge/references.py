@@ -1,0 +1,291 @@
+"""References in a Markdown text: links, wikilinks, plain paths and names of entries, each with its place.
+
+What stands in fenced code and in comments is an example and names nothing; of inline code only a whole path
+or name counts. Whether something is there is for ``engine.knowledge.links`` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote
+
+ReferenceKind = Literal["link", "wikilink", "path", "name", "machine"]
+"""``link``: ``[label](target)``. ``wikilink``: ``[[name]]``. ``path``: a path in running text. ``name``: a
+word that may be an entry's name. ``machine``: an absolute path of one machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One reference as it is written.
+
+    Attributes:
+        kind: How it is written.
+        target: The path or name, without section, title and percent signs.
+        start: Index of its first character in the text.
+        end: Index after its last character.
+        line: 1-based line of the file.
+        section: The heading asked for; empty for none.
+        label: The text shown instead of the target; empty for none.
+        sure: Whether it can hardly be anything but a reference. The others are taken for one only where they
+            lead somewhere.
+    """
+
+    kind: ReferenceKind
+    target: str
+    start: int
+    end: int
+    line: int
+    section: str = ""
+    label: str = ""
+    sure: bool = False
+
+
+_FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+][ \t]{1,3})?(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_WIKILINK = re.compile(
+    r"(?<!\\)\[\[(?!\s)([^\[\]|#\n]{1,200})(?:#([^\[\]|\n]{0,200}))?(?:\|([^\[\]\n]{0,200}))?\]\]"
+)
+_LINK = re.compile(
+    r"(?<!\\)\[([^\[\]\n]{0,300})\]\(\s{0,8}(?:<([^<>\n]{1,1000})>|([^\s()<>]{1,1000}))"
+    r"(?:[ \t]{1,8}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,8}\)"
+)
+_DEFINITION = re.compile(
+    r"^ {0,3}\[([^\[\]\n^][^\[\]\n]{0,199})\]:[ \t]{1,8}<?([^\s<>]{1,1000})>?", re.MULTILINE
+)
+_PROVENANCE = re.compile(r"\[from:[^\]\n]{0,300}\]")
+"""Behind a line of a category file: where it comes from, which may be called as an entry is."""
+_URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s<>]+")
+_MACHINE = re.compile(
+    r"(?<![\w/.:>}@~+-])(?:file://[^\s<>`\"')]+"
+    r"|/(?:home|Users|root|mnt|media|private|Volumes)/[\w.@+-]+(?:/[\w.@+-]+)*"
+    r"|[A-Za-z]:\\[\w.@+-]+(?:\\[\w.@+-]+)*)"
+)
+_TOKEN = re.compile(r"[\w@%+~./-]{2,400}")
+_NAME = re.compile(r"\w[\w.+-]{0,79}")
+_SEE_ALSO = re.compile(r"\bsee also:[ \t]*([^\n]+)", re.IGNORECASE)
+_ITEM = re.compile(r"[^,;|]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}:")
+_EXAMPLE = re.compile(
+    r"(?:^|/)(?:yyyy[^/]*|hhmm[^/]*|name|foo|bar|baz|example|path|to|x{2,}|\.{3,})(?:\.\w+)?(?:/|$)",
+    re.IGNORECASE,
+)
+_NO_PATH = re.compile(r"[\\*{}$<>|…^\"`]")
+_TRIMMED = " \t.,;:!?*_()[]`'\""
+
+
+def references(text: str, *, first_line: int = 1) -> tuple[Reference, ...]:
+    """The references of a text, in its order. Never raises; linear in its length.
+
+    Args:
+        text: Markdown with ``\\n`` line ends.
+        first_line: The line of the file on which ``text`` starts.
+    """
+    found = list(_Text(text, first_line).references())
+    return tuple(sorted(found, key=lambda each: (each.start, each.end, each.kind)))
+
+
+def without_examples(text: str) -> str:
+    """A text of the same length with blanks for fenced code and comments."""
+    unfenced = _without_fences(text)
+    return _blank(unfenced, [match.span() for match in _COMMENT.finditer(unfenced)])
+
+
+class _Text:
+    def __init__(self, text: str, first_line: int) -> None:
+        self.text = text
+        self._first_line = first_line
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
+
+    def references(self) -> Iterator[Reference]:
+        prose = without_examples(self.text)
+        prose = _blank(prose, [match.span() for match in _PROVENANCE.finditer(prose)])
+        for match in _MACHINE.finditer(prose):
+            yield self._reference("machine", match[0].rstrip("."), match.start(), sure=True)
+        code = list(_code_spans(prose))
+        for start, end in code:
+            yield from self._code(prose, start, end)
+        prose = _blank(prose, code)
+        taken = []
+        for match in _WIKILINK.finditer(prose):
+            taken.append(match.span())
+            if any(character.isalpha() for character in match[1]) or re.search(r"\d-\d", match[1]):
+                yield self._reference(
+                    "wikilink",
+                    match[1].strip(),
+                    match.start(),
+                    match.end(),
+                    section=(match[2] or "").strip(),
+                    label=(match[3] or "").strip(),
+                    sure=True,
+                )
+        prose = _blank(prose, taken)
+        taken = []
+        for pattern in (_LINK, _DEFINITION):
+            for match in pattern.finditer(prose):
+                taken.append(match.span())
+                target = match[2] or match[3] if pattern is _LINK else match[2]
+                yield from self._link(match[1].strip(), target, *match.span())
+        prose = _blank(prose, taken)
+        prose = _blank(prose, [match.span() for match in _URL.finditer(prose)])
+        yield from self._see_also(prose)
+        for match in _TOKEN.finditer(prose):
+            yield from self._token(prose, match.start(), match.end(), in_code=False)
+
+    def _link(self, label: str, target: str, start: int, end: int) -> Iterator[Reference]:
+        path, _, section = target.partition("#")
+        path = unquote(path.partition("?")[0])
+        if path and not _SCHEME.match(target) and not path.startswith("/") and is_path(path):
+            yield self._reference("link", path, start, end, section=unquote(section), label=label, sure=True)
+
+    def _code(self, prose: str, start: int, end: int) -> Iterator[Reference]:
+        """What inline code names, if all of it is one path or name."""
+        content = prose[start:end].strip("`")
+        first = start + prose[start:end].index(content) if content else start
+        first += len(content) - len(content.lstrip())
+        content = content.strip()
+        if _TOKEN.fullmatch(content) and not _SCHEME.match(content):
+            yield from self._token(prose, first, first + len(content), in_code=True)
+
+    def _see_also(self, prose: str) -> Iterator[Reference]:
+        for match in _SEE_ALSO.finditer(prose):
+            for item in _ITEM.finditer(match[1]):
+                name = item[0].strip(_TRIMMED)
+                if _NAME.fullmatch(name) and not name.endswith(".md"):
+                    start = match.start(1) + item.start() + item[0].index(name)
+                    yield self._reference("name", name, start, sure="-" in name or "_" in name)
+
+    def _token(self, prose: str, start: int, end: int, *, in_code: bool) -> Iterator[Reference]:
+        """A word that may be a path or an entry's name."""
+        before, after = prose[start - 1 : start], prose[end : end + 1]
+        word = prose[start:end]
+        if word.rstrip(".").endswith("/") or word[-1] != ".":
+            stripped = word
+        else:
+            stripped = word.rstrip(".")
+        # Emphasis and the marks of a list are no part of a path.
+        stripped = stripped.strip("_~") if "/" not in stripped[:2] else stripped.rstrip("_~")
+        start += word.index(stripped) if stripped else 0
+        if not stripped or (in_code and stripped != word):
+            return
+        is_glued = before in ("<", ">", "}", "{", "$", "\\", "…") or after in ("<", ">", "{", "}", "$", "…")
+        is_glob = (after == "*" and stripped.endswith(("/", "-", "_"))) or (
+            before == "*" and stripped.startswith(("/", "."))
+        )
+        if stripped.startswith("/"):
+            # Most are addresses of web pages or files of some host; a workspace knows its own.
+            if stripped.count("/") > 1 and not is_glued and not is_glob and not _MACHINE.match(stripped):
+                yield self._reference("machine", stripped, start)
+        elif "/" in stripped or stripped.endswith(".md"):
+            if not is_glued and not is_glob and not stripped.startswith("~") and is_path(stripped):
+                yield self._reference("path", stripped, start, sure=_is_plain_path(stripped, in_code))
+        elif _NAME.fullmatch(stripped) and (in_code or "-" in stripped or "_" in stripped) and not is_glued:
+            yield self._reference("name", stripped, start)
+
+    def _reference(
+        self,
+        kind: ReferenceKind,
+        target: str,
+        start: int,
+        end: int = 0,
+        *,
+        section: str = "",
+        label: str = "",
+        sure: bool = False,
+    ) -> Reference:
+        line = self._first_line + bisect_right(self._breaks, start - 1 if start else -1)
+        return Reference(kind, target, start, end or start + len(target), line, section, label, sure)
+
+
+def is_path(text: str) -> bool:
+    """Whether a text can be a path of the workspace, and not the pattern or example of one."""
+    return _NO_PATH.search(text) is None and _EXAMPLE.search(text) is None and any(map(str.isalnum, text))
+
+
+def _is_plain_path(path: str, in_code: bool) -> bool:
+    """Whether a path in running text is meant as one of this workspace.
+
+    Entries name paths of other repositories all the time; a path counts by where it begins or ends.
+    """
+    last = path.rstrip("/").rpartition("/")[2]
+    has_suffix = "." in last.strip(".")
+    if last in ("KNOWLEDGE.md", "SKILL.md"):
+        return "/" in path
+    if path.startswith(("./", "../")):
+        return last.endswith(".md")
+    if path.startswith(("knowledge/", ".library/")):
+        return has_suffix or path.count("/") > 1 + path.endswith("/") or (in_code and not path.endswith("/"))
+    return False
+
+
+def _without_fences(text: str) -> str:
+    """The text with blanks for fenced code."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        opening = _FENCE.match(line)
+        if fence:
+            kept.append(" " * len(line))
+            if (
+                opening
+                and opening[1][0] == fence[0]
+                and len(opening[1]) >= len(fence)
+                and not opening[2].strip()
+            ):
+                fence = ""
+        elif opening:
+            fence = opening[1]
+            kept.append(" " * len(line))
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Inline code with its backticks; each opening run closes at the next run of its length on the line."""
+    runs: list[tuple[int, int]] = []
+    line_end = -1
+    for match in re.finditer(r"`+", text):
+        if match.start() > line_end:
+            yield from _paired(runs)
+            runs = []
+            line_end = text.find("\n", match.start())
+            line_end = len(text) if line_end < 0 else line_end
+        runs.append(match.span())
+    yield from _paired(runs)
+
+
+def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    by_length: dict[int, deque[int]] = defaultdict(deque)
+    for index, (start, end) in enumerate(runs):
+        by_length[end - start].append(index)
+    index = 0
+    while index < len(runs):
+        start, end = runs[index]
+        same = by_length[end - start]
+        while same and same[0] <= index:
+            same.popleft()
+        if same:
+            index = same.popleft()
+            yield start, runs[index][1]
+        index += 1
+
+
+def _blank(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with blanks for some spans; line ends stay."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if start < at:
+            start = at
+        if end <= start:
+            continue
+        parts.append(text[at:start])
+        parts.append(re.sub(r"[^\n]", " ", text[start:end]))
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)

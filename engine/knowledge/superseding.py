@@ -1,0 +1,188 @@
+"""Later knowledge that ends earlier knowledge: a decision that replaces one, a task that is done.
+
+Only the new line says so, as ``(supersedes: “how the earlier one begins”, its day)``: what stands in a file
+is never touched, so that a wrong link costs a place in the digest and no word of anybody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engine.knowledge.category_files import DONE, Entry
+from engine.knowledge.likeness import overlap, shipped
+from engine.knowledge.signs import COMMON, Signs, signs_of
+
+if TYPE_CHECKING:
+    from engine.knowledge.item import Item
+    from engine.knowledge.likeness import Vectors
+
+QUOTED = 60
+"""Characters of the earlier line that a link quotes."""
+
+SAME_MATTER = 0.5
+"""Likeness from which a decision that says that it replaces one is about the same."""
+SAME_CLAIM = 0.6
+"""Share of the words of two claims that makes them one claim with another value."""
+SAME_TASK = 0.6
+"""Likeness from which something done is an open task."""
+APART = 0.06
+"""By how much the likest must be ahead of the next: when two are as like, neither is meant for certain."""
+
+_NAMED_DAY = 0.3
+_REASON = re.compile(r"[,;]?\s+(?:because|since|so that|as otherwise|weil|damit)\b|;\s", re.IGNORECASE)
+_CUE = re.compile(
+    r"\b(?:revers(?:es|ed|ing)|replac(?:es|ed|ing)|supersed(?:es|ed|ing)|overrul(?:es|ed|ing)|overturn(?:s|ed)"
+    r"|revok(?:es|ed|ing)|withdraws?|withdrawn|abandon(?:s|ed)?|revert(?:s|ed|ing)?|instead of|rather than"
+    r"|no longer|not any ?more|any longer|go(?:es)? back to|back to|in place of|after all"
+    r"|ersetzt|statt|anstelle|nicht mehr|doch nicht|aufgehoben)\b",
+    re.IGNORECASE,
+)
+_UNFINISHED = re.compile(
+    r"\b(?:not|never|partly|partially|half|postponed|moved to|cancelled|canceled|blocked|still|started|begun"
+    r"|planned|failed|except|nicht|teilweise|verschoben)\b",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"\s*(?<!\\)\(supersedes: “([^”]*)”(?:, (\d{4}-\d{2}-\d{2}))?\)")
+_VALUE = re.compile(r"[$€]?[\d.,:/–-]*\d(?:\s?\D*)?")
+_VERSION = re.compile(r"v?\d+\.\d+\.\d+.*")
+
+
+def link_to(earlier: Entry) -> str:
+    """What the line of a later decision says before its provenance."""
+    day = f", {earlier.day}" if earlier.day else ""
+    return f" (supersedes: “{_quoted(earlier)}”{day})"
+
+
+def said(entry: Entry) -> str:
+    """The text of an entry without its link."""
+    return _LINK.sub("", entry.text)
+
+
+def superseded(entries: Sequence[Entry]) -> Mapping[Entry, Entry]:
+    """The decisions that a later one replaces, each with that one, read from the links in their lines.
+
+    A link names the beginning of a line and its day; it means the nearest such line above, and nothing when
+    the person has changed that beginning.
+    """
+    found: dict[Entry, Entry] = {}
+    for at, later in enumerate(entries):
+        for link in _LINK.finditer(later.text):
+            for earlier in reversed(entries[:at]):
+                if _quoted(earlier) == link[1] and earlier.day == (link[2] or ""):
+                    found[earlier] = later
+                    break
+    return found
+
+
+def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None = None) -> Entry | None:
+    """The decision that a new one replaces: it says so, or it decides the same matter otherwise.
+
+    Decisions that are replaced already are left out. ``None`` too when two are equally likely meant.
+
+    Args:
+        item: The new decision.
+        decisions: Those that stand there, in their order.
+        vectors: Those that ship with the product, unless given.
+    """
+    gone = superseded(decisions)
+    standing = [entry for entry in decisions if entry not in gone]
+    if not standing:
+        return None
+    table = (vectors or shipped()).embed([item.text, *(_claim(said(entry)) for entry in standing)])
+    mine = signs_of(item.text)
+    has_cue = _CUE.search(item.text) is not None
+    ranked: list[tuple[float, int]] = []
+    for at, entry in enumerate(standing):
+        claim = signs_of(_claim(said(entry)))
+        if _is_other_value(signs_of(_claim(item.text)), claim):
+            ranked.append((1.0 + overlap(mine.words, claim.words), at))
+        elif has_cue:
+            matter = _matter(mine, claim, float(table[0] @ table[at + 1]))
+            if entry.day and entry.day in item.text:
+                matter += _NAMED_DAY
+            if matter >= SAME_MATTER:
+                ranked.append((matter, at))
+    found = _clear(ranked)
+    return None if found is None else standing[found]
+
+
+def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None) -> Entry | None:
+    """The open task that something done finishes; ``None`` when none is, or it is not certain which.
+
+    Args:
+        item: What was done.
+        tasks: The tasks that stand there; those that are done are left out.
+        vectors: Those that ship with the product, unless given.
+    """
+    standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
+    if not standing or _UNFINISHED.search(item.text):
+        return None
+    table = (vectors or shipped()).embed([item.text, *(entry.text for entry in standing)])
+    mine = signs_of(item.text)
+    ranked: list[tuple[float, int]] = []
+    for at, entry in enumerate(standing):
+        theirs = signs_of(entry.text)
+        if _identities(mine) and _identities(theirs) and not _identities(mine) & _identities(theirs):
+            continue
+        likeness = _matter(mine, theirs, float(table[0] @ table[at + 1]))
+        if likeness >= SAME_TASK:
+            ranked.append((likeness, at))
+    found = _clear(ranked)
+    return None if found is None else standing[found]
+
+
+def _quoted(entry: Entry) -> str:
+    text = re.sub(r"[“”]", '"', said(entry))
+    return text if len(text) <= QUOTED else text[:QUOTED].rpartition(" ")[0] or text[:QUOTED]
+
+
+def _claim(text: str) -> str:
+    """What is decided, without why."""
+    return _REASON.split(text, maxsplit=1)[0]
+
+
+def _matter(first: Signs, second: Signs, meaning: float) -> float:
+    """How much two texts are about the same thing, 0 to 1."""
+    here = {*_content(first), *first.exact}
+    there = {*_content(second), *second.exact}
+    shared = len(here & there) / min(len(here), len(there)) if here and there else 0.0
+    return 0.5 * max(meaning, 0.0) + 0.5 * shared
+
+
+def _is_other_value(first: Signs, second: Signs) -> bool:
+    """Whether two claims are one but for a value, a "not" or the one word that was chosen."""
+    here, there = _content(first), _content(second)
+    if _identities(first) != _identities(second):
+        return False
+    if not here or not there:  # a setting and its value, and no word more
+        return bool(_identities(first)) and here == there and _values(first) != _values(second)
+    only_here, only_there = {*here} - {*there}, {*there} - {*here}
+    names_apart = (first.names & only_here) | (second.names & only_there)
+    is_polar, is_value = first.polar != second.polar, _values(first) != _values(second)
+    if overlap(here, there) >= SAME_CLAIM and not names_apart and (is_polar or is_value):
+        return len(only_here) <= 2 and len(only_there) <= 2
+    is_choice = len(only_here) == len(only_there) == 1 and here[:2] == there[:2] and len(here) > 3
+    return is_choice and not is_polar and not is_value
+
+
+def _content(signs: Signs) -> list[str]:
+    return [word for word in signs.words if word not in COMMON]
+
+
+def _identities(signs: Signs) -> set[str]:
+    """What names a thing: issues, versions, paths, identifiers; a plain value names nothing."""
+    return {sign for sign in signs.exact if not _VALUE.fullmatch(sign) or _VERSION.fullmatch(sign)}
+
+
+def _values(signs: Signs) -> list[str]:
+    return [sign for sign in signs.exact if sign not in _identities(signs)]
+
+
+def _clear(ranked: list[tuple[float, int]]) -> int | None:
+    """The one that is ahead of all others."""
+    ranked = sorted(ranked, key=lambda each: (-each[0], -each[1]))
+    if not ranked or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < APART):
+        return None
+    return ranked[0][1]

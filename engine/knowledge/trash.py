@@ -1,0 +1,189 @@
+"""Where a reclaimed conversation lies until it is purged: its bytes, and a manifest that says whose they are.
+
+The manifest is written first and the conversation then moved beside it in one step. So whoever finds a
+manifest without a conversation knows that nothing was moved, and a conversation always has its manifest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.errors import AutopoiesisError, HarvestRefused
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+FOLDER = "scratch/trash"
+
+_MANIFEST = "manifest.json"
+_CONTENT = "content"
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A conversation in the trash.
+
+    Attributes:
+        sha256: Of its bytes.
+        path: Where it was, workspace-relative.
+        size: Bytes.
+        at: When it was moved there, ISO 8601, UTC.
+        why: What the ledger said of it then.
+    """
+
+    sha256: str
+    path: str
+    size: int
+    at: str
+    why: str
+
+
+class Trash:
+    """Moves conversations out of the way and back.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._files = files
+        self._clock = clock
+
+    def put(self, path: str, sha256: str, why: str) -> Trashed:
+        """Moves a conversation here. The lock is held.
+
+        Args:
+            path: The file, workspace-relative.
+            sha256: What its bytes have to be.
+            why: What the ledger says of it.
+
+        Raises:
+            HarvestRefused: The file holds other bytes by now; it stays where it is.
+            FileNotFoundError: It is gone.
+            WriteFailed, ReadOnly: It was not moved.
+        """
+        with self._files.lock():
+            data = self._files.read(path)
+            if hashlib.sha256(data).hexdigest() != sha256:
+                raise _changed(path)
+            trashed = Trashed(sha256, path, len(data), self._clock().isoformat(timespec="seconds"), why)
+            place = f"{FOLDER}/{sha256}"
+            if self._holds(sha256):
+                # The same bytes lie here under another name; one copy is enough to take both back.
+                self._files.remove(path)
+                return trashed
+            manifest = json.dumps(asdict(trashed), ensure_ascii=False, indent=1)
+            self._files.replace(f"{place}/{_MANIFEST}", manifest.encode("utf-8", "surrogatepass"))
+            self._files.move(path, f"{place}/{_CONTENT}")
+            # An editor knows no lock: it may have saved between the look and the move.
+            if self.content(sha256) is None:
+                self.recover()
+                raise _changed(path)
+            return trashed
+
+    def recover(self) -> tuple[str, ...]:
+        """Puts back what lies here and is not what was harvested; gives the paths.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not put back; it still lies here.
+        """
+        changed = [name for name in self._names() if self._holds(name) and self.content(name) is None]
+        back: list[str] = []
+        for name in changed:
+            manifest = self._manifest(name)
+            path = f"conversations/{name[:12]}.md" if manifest is None else manifest.path
+            with self._files.lock():
+                if self._files.workspace.root.joinpath(path).exists():
+                    stem, dot, ending = path.rpartition(".")
+                    path = f"{stem or ending}-{name[:12]}{dot}{ending if stem else ''}"
+                self._files.move(f"{FOLDER}/{name}/{_CONTENT}", path)
+                self.forget(name)
+            back.append(path)
+        return tuple(back)
+
+    def all(self) -> tuple[Trashed, ...]:
+        """What lies here, the newest first; a manifest whose conversation was never moved is passed over."""
+        found = [self._manifest(name) for name in self._names() if self._holds(name)]
+        return tuple(
+            sorted((each for each in found if each is not None), key=lambda each: each.at, reverse=True)
+        )
+
+    def content(self, sha256: str) -> bytes | None:
+        """The bytes of a conversation; ``None`` where it is not here, or is not what it was."""
+        try:
+            data = self._files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
+        except (FileNotFoundError, AutopoiesisError):
+            return None
+        return data if hashlib.sha256(data).hexdigest() == sha256 else None
+
+    def forget(self, sha256: str) -> None:
+        """Removes a conversation from here for good.
+
+        Raises:
+            WriteFailed, ReadOnly: It is still here.
+        """
+        place = f"{FOLDER}/{sha256}"
+        with self._files.lock():
+            # The manifest goes last: without it nobody would know whose bytes these are.
+            for name in (_CONTENT, _MANIFEST):
+                with contextlib.suppress(FileNotFoundError):
+                    self._files.remove(f"{place}/{name}")
+            with contextlib.suppress(OSError):
+                self._files.workspace.root.joinpath(place).rmdir()
+
+    def purge(self, days: int) -> tuple[Trashed, ...]:
+        """Removes what has lain here for some days; gives what was removed.
+
+        Raises:
+            WriteFailed, ReadOnly: Something is still here.
+        """
+        horizon = self._clock() - timedelta(days=days)
+        old = [
+            each
+            for each in self.all()
+            if _moment(each.at, horizon) < horizon and self.content(each.sha256) is not None
+        ]
+        for each in old:
+            self.forget(each.sha256)
+        return tuple(old)
+
+    def _names(self) -> list[str]:
+        try:
+            with os.scandir(self._files.workspace.root / FOLDER) as entries:
+                return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))
+        except OSError:
+            return []
+
+    def _holds(self, sha256: str) -> bool:
+        return self._files.workspace.root.joinpath(FOLDER, sha256, _CONTENT).is_file()
+
+    def _manifest(self, name: str) -> Trashed | None:
+        try:
+            tree = json.loads(self._files.read(f"{FOLDER}/{name}/{_MANIFEST}", limit=64 * 1024))
+            trashed = Trashed(**tree)
+        except (FileNotFoundError, AutopoiesisError, ValueError, TypeError, RecursionError):
+            return None
+        return trashed if trashed.sha256 == name and isinstance(trashed.path, str) else None
+
+
+def _changed(path: str) -> HarvestRefused:
+    return HarvestRefused("was changed meanwhile and is kept", where=path, cure="harvest it again")
+
+
+def _moment(text: str, otherwise: datetime) -> datetime:
+    """A manifest's time; one that cannot be read is never too old."""
+    try:
+        found = datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        return otherwise
+    return found if found.tzinfo else otherwise

@@ -1,0 +1,158 @@
+"""Whether what the ledger says is still so: lines, conversations, hashes (``knowledge-curation.md`` 4).
+
+A person may edit every file of knowledge, so a line that is gone or other is told and is no damage. A
+conversation that is nowhere any more, or has other bytes, is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from engine.errors import AutopoiesisError
+from engine.knowledge.category_files import entries
+from engine.knowledge.item import normalised
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
+
+if TYPE_CHECKING:
+    from engine.knowledge.trash import Trash
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+LineState = Literal["there", "edited", "gone"]
+"""``there``: word for word, in its file or another of knowledge's. ``edited``: a line of the same
+conversation stands there with other words. ``gone``: nothing of that conversation that it could be."""
+
+SourceState = Literal["there", "changed", "in trash", "in history", "lost"]
+"""Where the conversation is with the bytes that were harvested; ``changed``: only its file is there, with
+others."""
+
+_VERSIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLine:
+    """A line that a harvest wrote.
+
+    Attributes:
+        line: As the ledger has it.
+        state: What became of it.
+        path: Where it stands now, workspace-relative; empty where it is gone.
+        number: On which line, from 1; 0 likewise.
+    """
+
+    line: LedgerLine
+    state: LineState
+    path: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEntry:
+    """An entry of the ledger against the files.
+
+    Attributes:
+        sha256: Of the conversation's bytes.
+        entry: What the ledger says.
+        source: Where the conversation is.
+        lines: What it gave, in order.
+    """
+
+    sha256: str
+    entry: LedgerEntry
+    source: SourceState
+    lines: tuple[CheckedLine, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was lost: its conversation can be had again, or was given up by a person's word."""
+        return self.source != "lost" or self.entry.status == "deleted-unharvested"
+
+
+def verify(
+    found: Mapping[str, LedgerEntry], files: Files, trash: Trash, repository: Repository
+) -> Iterator[CheckedEntry]:
+    """Holds entries against the files, one after the other.
+
+    Args:
+        found: The entries, by sha256.
+        files: Reads the workspace.
+        trash: Where reclaimed conversations lie.
+        repository: The history.
+    """
+    standing = _Standing(files)
+    for sha256, entry in found.items():
+        lines = tuple(standing.checked(line) for line in entry.lines)
+        yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, repository), lines)
+
+
+class _Standing:
+    """The lines that stand in knowledge's files, read once."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._lines: dict[str, dict[str, int]] = {}
+        self._by_origin: dict[str, dict[tuple[str, str], list[tuple[str, int]]]] = {}
+
+    def checked(self, line: LedgerLine) -> CheckedLine:
+        for path in dict.fromkeys((line.path, "knowledge/facts.md", "knowledge/tasks.md")):
+            number = self._read(path).get(line.text, 0)
+            if number:
+                return CheckedLine(line, "there", path, number)
+        known = next(iter(entries(f"{line.text}\n".encode("utf-8", "replace"), line.path)), None)
+        if known is not None and known.source:
+            same = self._by_origin[line.path].get((known.source, known.day), [])
+            words = set(normalised(known.text).split())
+            near = [(len(words.intersection(text.split())), number) for text, number in same]
+            best = max(near, default=(0, 0))
+            if best[0] * 2 >= len(words) > 0:
+                return CheckedLine(line, "edited", line.path, best[1])
+        return CheckedLine(line, "gone")
+
+    def _read(self, path: str) -> dict[str, int]:
+        if path not in self._lines:
+            try:
+                data = self._files.read(path)
+            except (FileNotFoundError, AutopoiesisError):
+                data = b""
+            lines = data.decode("utf-8", "replace").split("\n")
+            self._lines[path] = {text.rstrip("\r"): number for number, text in enumerate(lines, 1)}
+            self._by_origin[path] = {}
+            for entry in entries(data, path):
+                key = entry.source, entry.day
+                said = normalised(entry.text), entry.number
+                self._by_origin[path].setdefault(key, []).append(said)
+        return self._lines[path]
+
+
+def _source(
+    sha256: str, entry: LedgerEntry, files: Files, trash: Trash, repository: Repository
+) -> SourceState:
+    try:
+        data: bytes | None = files.read(entry.path)
+    except (FileNotFoundError, AutopoiesisError):
+        data = None
+    if data is not None and hashlib.sha256(data).hexdigest() == sha256:
+        return "there"
+    if trash.content(sha256) is not None:
+        return "in trash"
+    if version_of(repository, entry.path, sha256) is not None:
+        return "in history"
+    return "lost" if data is None else "changed"
+
+
+def version_of(repository: Repository, path: str, sha256: str) -> bytes | None:
+    """The version of a file in the history that has some bytes; ``None`` where none has, or there is none."""
+    try:
+        for commit in repository.log(_VERSIONS, path=path):
+            try:
+                data = repository.show(commit.revision, path)
+            except FileNotFoundError:
+                continue
+            if hashlib.sha256(data).hexdigest() == sha256:
+                return data
+    except AutopoiesisError:
+        return None
+    return None

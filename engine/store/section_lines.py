@@ -1,0 +1,65 @@
+"""A line added at the end of a section of a Markdown file, while every byte that is there stays."""
+
+from __future__ import annotations
+
+import re
+
+from engine.store.header import locate
+from engine.store.markdown import MarkdownSection, sections
+
+_LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
+
+
+def with_line(data: bytes, line: str, title: str = "", level: int = 2, *, strict: bool = False) -> bytes:
+    """The file with a line at the end of a section; a section that is not there is made at the file's end.
+
+    Of several sections with the title the last one is meant. Blank lines at the end of a section stay behind
+    the new line, and the line ends are those of the file's first line.
+
+    Args:
+        data: The file.
+        line: The line, or several, without a line end behind it.
+        title: The section's heading; empty for the whole file.
+        level: The level of the heading; of another level only one that is not ``strict``.
+        strict: Whether title and level have to be exactly these; otherwise upper and lower case are one.
+
+    Raises:
+        UnicodeDecodeError: The body is not UTF-8.
+    """
+    found = locate(data)
+    body = data[found.body :].decode("utf-8")
+    newline = found.newline
+    if title:
+        ours = [section for section in _plain(body, nested=True) if _is(section, title, level, strict=strict)]
+        if not ours:
+            return data + _new_section(data, body, newline, f"{'#' * level} {title}", line)
+        start, end = ours[-1].start_line, ours[-1].end_line
+    else:
+        start, end = 0, body.count("\n") + 1
+    lines = body.split("\n")
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    before, after = "\n".join(lines[:end]), "\n".join(lines[end:])
+    is_last = end == len(lines)
+    if end:
+        before += newline if is_last else "\n"
+    gap = newline if end and (end == start or not _LIST.match(lines[end - 1])) else ""
+    return data[: found.body] + f"{before}{gap}{line}{newline}{after}".encode()
+
+
+def _is(section: MarkdownSection, title: str, level: int, *, strict: bool) -> bool:
+    if strict:
+        return section.title == title and section.level == level
+    return section.level > 0 and section.title.casefold() == title.casefold()
+
+
+def _plain(body: str, *, nested: bool) -> list[MarkdownSection]:
+    return sections(body.replace("\r\n", "\n"), nested=nested)
+
+
+def _new_section(data: bytes, body: str, newline: str, heading: str, line: str) -> bytes:
+    lead = newline if body.strip() else ""
+    closed = "" if not data or data.endswith(b"\n") else newline
+    if body.endswith((newline * 2, "\n\n")):
+        lead = ""
+    return f"{closed}{lead}{heading}{newline}{newline}{line}{newline}".encode()

@@ -1,0 +1,146 @@
+"""``knowledge``: entries and skills on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from tests.cli.conftest import Command
+
+INCIDENTS = "knowledge/tidemark-incidents"
+
+
+def test_info_prints_exactly_what_agents_are_told(apo: Command, sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        answer = engine.knowledge_entries.call({"action": "info"})
+    ran = apo("-C", sample, "knowledge", "info")
+    assert ran.code == 0 and ran.out == answer
+    assert "(knowledge/tidemark-incidents/KNOWLEDGE.md; index of 2 entries)" in answer
+    assert apo("-C", sample, "knowledge", "info", "--json").json == {"text": answer}
+
+
+def test_the_list_shows_each_entry_below_its_index(apo: Command, sample: Path) -> None:
+    lines = apo("-C", sample, "knowledge", "list").out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("tidemark-incidents"))
+    assert lines[at + 1].startswith("  2026-05-22-wal-disk-full")
+    assert lines[-1].split()[:2] == ["postgres-online-migration", "skill"]
+    tree = apo("-C", sample, "knowledge", "list", "--json").json
+    assert len(tree["entries"]) == 6 and tree["archived"] == []
+    assert tree["entries"][0]["location"] == "knowledge/gauge-fleet/KNOWLEDGE.md"
+
+
+def test_show_tells_what_refers_to_an_entry_and_prints_it(apo: Command, sample: Path) -> None:
+    ran = apo("-C", sample, "knowledge", "show", "tidemark-incidents")
+    assert ran.code == 0 and ran.err == ""
+    assert "index of        knowledge/tidemark-incidents/2026-05-22-wal-disk-full/KNOWLEDGE.md\n" in ran.out
+    assert "topics/incident.md:18\n" in ran.out and "# Tidemark incidents\n" in ran.out
+    tree = apo("-C", sample, "knowledge", "show", INCIDENTS, "--json").json
+    assert tree["name"] == "tidemark-incidents" and len(tree["outgoing"]) == 3
+    assert tree["text"] == (sample / INCIDENTS / "KNOWLEDGE.md").read_text()
+    assert apo("-C", sample, "knowledge", "show", "mail-contxt").err == (
+        "autopoiesis: there is no entry mail-contxt; is mail-context meant?\n"
+    )
+
+
+def test_check_ends_with_1_where_something_is_wrong(apo: Command, sample: Path) -> None:
+    ran = apo("-C", sample, "knowledge", "check")
+    assert (ran.code, ran.out) == (0, "6 entries, nothing wrong\n")
+    path = sample / "knowledge/mail-context/KNOWLEDGE.md"
+    path.write_text(path.read_text() + "In /home/wren/mail.\n")
+    ran = apo("-C", sample, "knowledge", "check")
+    assert ran.code == 0 and ran.out.startswith("warning: knowledge/mail-context/KNOWLEDGE.md:21: ")
+    path.write_text(path.read_text() + "See also: ../guage-fleet/KNOWLEDGE.md\n")
+    ran = apo("-C", sample, "knowledge", "check")
+    assert ran.code == 1 and "error: knowledge/mail-context/KNOWLEDGE.md:22: ../guage-fleet/" in ran.out
+    ran = apo("-C", sample, "knowledge", "check", "--json")
+    assert ran.code == 1 and [each["severity"] for each in ran.json] == ["warning", "error"]
+    doctor = apo("-C", sample, "doctor").out
+    assert "knowledge entries and skills: 2 problems\n    autopoiesis knowledge check\n" in doctor
+
+
+def test_the_doctor_is_quiet_where_nothing_is_wrong(apo: Command, sample: Path) -> None:
+    assert "knowledge entries" not in apo("-C", sample, "doctor").out
+
+
+def test_the_footprint_is_shown_and_recorded(apo: Command, sample: Path) -> None:
+    ran = apo("-C", sample, "knowledge", "footprint")
+    assert ran.out.startswith("3 entries, 2 entries nested in them; 6 files, ")
+    assert ran.out.splitlines()[2].split()[0] == "tidemark-incidents"
+    assert ran.out.endswith("recorded in logs/cleanup.jsonl; nothing was changed\n")
+    tree = apo("-C", sample, "knowledge", "footprint", "--json").json
+    assert tree["recorded"] and tree["top"][0]["folder"] == INCIDENTS
+    assert len((sample / "logs/cleanup.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_footprint_that_cannot_be_recorded_says_so(apo: Command, sample: Path) -> None:
+    sample.chmod(0o555)
+    try:
+        assert "not recorded: the workspace is open for reading only" in (
+            apo("-C", sample, "knowledge", "footprint").out
+        )
+    finally:
+        sample.chmod(0o755)
+
+
+def test_archive_and_restore_from_beginning_to_end(apo: Command, sample: Path) -> None:
+    before = (sample / INCIDENTS / "KNOWLEDGE.md").read_bytes()
+    dry = apo("-C", sample, "knowledge", "archive", "tidemark-incidents")
+    assert dry.code == 0 and (sample / INCIDENTS).exists()
+    assert dry.out.startswith(f"{INCIDENTS} → knowledge/archive/tidemark-incidents (3 files, ")
+    assert dry.out.splitlines()[0].endswith(" bytes, 2 nested entries)")
+    assert f"  topics/incident.md:18: {INCIDENTS}/KNOWLEDGE.md would lead nowhere\n" in dry.out
+    assert dry.out.endswith("autopoiesis knowledge archive tidemark-incidents --apply\n")
+    done = apo("-C", sample, "knowledge", "archive", "tidemark-incidents", "--apply")
+    assert done.code == 0 and "\ncommitted as " in done.out and not (sample / INCIDENTS).exists()
+    assert "is archived; run: autopoiesis knowledge restore tidemark-incidents" in (
+        apo("-C", sample, "knowledge", "check").out
+    )
+    listed = apo("-C", sample, "knowledge", "list").out
+    assert listed.endswith("archived: knowledge/archive/tidemark-incidents\n")
+    assert "tidemark-incidents" not in apo("-C", sample, "knowledge", "info").out
+    assert (
+        "archived already" in apo("-C", sample, "knowledge", "archive", "tidemark-incidents", "--apply").out
+    )
+    back = apo("-C", sample, "knowledge", "restore", "tidemark-incidents")
+    assert back.code == 0 and (sample / INCIDENTS / "KNOWLEDGE.md").read_bytes() == before
+    assert apo("-C", sample, "knowledge", "check").code == 0
+    approved = [json.loads(line) for line in (sample / "logs/cleanup.jsonl").read_text().splitlines()]
+    assert [(each["action"], each["human_approved"]) for each in approved] == [
+        ("archived", True),
+        ("restored", True),
+    ]
+
+
+def test_the_prompt_forgets_an_archived_entry(apo: Command, sample: Path) -> None:
+    assert "- mail-context: " in apo("-C", sample, "compile", "Hello").out
+    apo("-C", sample, "knowledge", "archive", "mail-context", "--apply")
+    assert "- mail-context: " not in apo("-C", sample, "compile", "Hello").out
+
+
+def test_refusals_are_one_line(apo: Command, sample: Path) -> None:
+    for words, said in {
+        ("archive", "nope", "--apply"): "there is no entry nope; see: autopoiesis knowledge list",
+        ("archive", "postgres-online-migration"): "is a skill; only knowledge is archived",
+        ("restore", "nope"): "there is no archived entry nope; nothing is archived",
+        ("show", "../../etc/passwd"): "there is no entry ../../etc/passwd",
+    }.items():
+        ran = apo("-C", sample, "knowledge", *words)
+        assert ran.code == 1 and said in ran.err and len(ran.err.splitlines()) == 1
+    assert apo("-C", sample, "knowledge", "archive").code == 2
+    assert apo("-C", sample, "knowledge", "archive", "--apply").out == "nothing was left to finish\n"
+
+
+def test_names_of_files_that_are_no_text_are_shown(apo: Command, sample: Path) -> None:
+    folder = os.fsencode(sample) + b"/knowledge/\xff\x1b[2J"
+    os.mkdir(folder)
+    Path(os.fsdecode(folder), "KNOWLEDGE.md").write_text("---\nname: odd\ndescription: d\n---\n[[nope]]\n")
+    for words in ("list", "check", "show odd", "info", "footprint", "archive odd"):
+        ran = apo("-C", sample, "knowledge", *words.split())
+        assert ran.code == (words == "check") and "\x1b" not in ran.out
+    for words in ("list", "check", "show odd", "footprint"):
+        assert apo("-C", sample, "knowledge", *words.split(), "--json").json

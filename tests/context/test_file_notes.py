@@ -1,0 +1,77 @@
+"""Notes of the files that a conversation works on stand at the end of the stable prefix (spec 2 and 8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.transcripts.injected import strip_injected
+from tests.context.conftest import Space
+
+NOTES = "knowledge/files/src-client.py.md"
+OTHER = "knowledge/files/src-clock.py.md"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Space:
+    space = Space(tmp_path)
+    space.write("memory-config.yaml", "")
+    space.write("knowledge/digest.md", "# Knowledge digest\n")
+    space.write(
+        NOTES,
+        "---\npath: src/client.py\n---\n# src/client.py\n\n- The retry counts from 0. {/file-knowledge}\n",
+    )
+    space.write(OTHER, "# src/clock.py\n\n- It is UTC.\n")
+    return space
+
+
+def test_they_stand_behind_the_digest_in_layer_seven(space: Space) -> None:
+    compiled = space.compile(file_notes=(NOTES, OTHER))
+    labels = [section.label for section in compiled.sections if section.layer == 7]
+    assert labels == [
+        "knowledge:digest.md",
+        "file-knowledge:src-client.py.md",
+        "file-knowledge:src-clock.py.md",
+    ]
+    text = compiled.text[: compiled.stable_prefix_length]
+    assert "{file-knowledge}\n# src/clock.py\n\n- It is UTC.\n{/file-knowledge}" in text
+
+
+def test_what_a_note_says_cannot_end_its_block(space: Space) -> None:
+    text = space.compile(file_notes=(NOTES,)).text
+    assert text.count("\n{/file-knowledge}") == 1
+    assert "from 0. {\\/file-knowledge}" in text
+
+
+def test_a_file_that_comes_into_scope_breaks_nothing_before_its_notes(space: Space) -> None:
+    before, after = space.compile(), space.compile(file_notes=(OTHER,))
+    digest = before.text[: before.stable_prefix_length].rstrip()
+    assert after.text.startswith(digest)
+    assert after.stable_prefix_length > before.stable_prefix_length
+
+
+def test_notes_that_are_gone_are_left_out(space: Space) -> None:
+    assert space.compile(file_notes=("knowledge/files/gone.md",)).text == space.compile().text
+
+
+def test_memory_does_not_learn_from_them(space: Space) -> None:
+    text = space.compile(file_notes=(OTHER,)).text
+    assert "It is UTC." not in strip_injected(text)
+
+
+def test_a_conversation_that_names_a_file_has_its_notes(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        keys = [
+            entry.key
+            for entry in engine.feed(1_000)
+            if "duplicate-minutes" in entry.key and entry.key.endswith("#11")
+        ]
+        compiled = engine.compile_of(keys[0])
+        assert compiled is not None
+        (section,) = (each for each in compiled.sections if each.label.startswith("file-knowledge"))
+        assert section.source == "knowledge/files/tidemark-ingest-sftp_pull.py.md"
+        first = engine.compile_of(keys[0].rpartition("#")[0] + "#0")
+        assert first is not None
+        assert not any(each.label.startswith("file-knowledge") for each in first.sections)

@@ -1,0 +1,240 @@
+"""Which entries and skills there are, and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.context import catalog
+from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
+from engine.errors import EntryError
+from engine.knowledge.entries import safe_name
+from tests.knowledge.entry_support import EntrySpace
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> EntrySpace:
+    return EntrySpace(tmp_path / "memory")
+
+
+def catalog_locations(space: EntrySpace) -> list[str]:
+    """The locations that the prompt's catalogs name."""
+    reader = Reader(WorkspaceSource(space.files), ParsedFiles())
+    found = [*catalog.entries(reader), *catalog.skills(reader)]
+    return [
+        line.rpartition("(")[2].rstrip(")")
+        for candidate in found
+        for line in candidate.text.splitlines()
+        if line.startswith("- ")
+    ]
+
+
+def test_an_entry_is_what_its_header_and_folder_say(space: EntrySpace) -> None:
+    space.write(
+        "knowledge/gauges/KNOWLEDGE.md",
+        "---\nname: gauges\ndescription: A\n  fleet.\nversion: 1.2\n---\n# G\n",
+    )
+    space.write("knowledge/gauges/references/visits.md", "12345")
+    [entry] = space.scan().entries
+    assert (entry.kind, entry.name, entry.description, entry.version) == (
+        "knowledge",
+        "gauges",
+        "A fleet.",
+        "1.2",
+    )
+    assert (entry.location, entry.parent, entry.children) == ("knowledge/gauges/KNOWLEDGE.md", "", ())
+    marker = (space.root / entry.location).stat().st_size
+    assert (entry.lines, entry.files, entry.size) == (7, 2, marker + 5)
+    assert entry.problems == ()
+
+
+def test_nested_entries_know_their_index_and_keep_their_own_bytes(space: EntrySpace) -> None:
+    parent = space.entry("knowledge/incidents", "- a/KNOWLEDGE.md\n- deep/b/KNOWLEDGE.md\n")
+    children = [space.entry("knowledge/incidents/a"), space.entry("knowledge/incidents/deep/b")]
+    space.write("knowledge/incidents/deep/note.md", "x" * 100)
+    space.write("knowledge/incidents/deep/b/data.csv", "y" * 10)
+    scan = space.scan()
+    index, child = scan.find("incidents"), scan.find("b")
+    assert index.children == tuple(children) and child.parent == parent
+    assert index.files == 2 and index.size == (space.root / parent).stat().st_size + 100
+    assert child.files == 2 and child.size == (space.root / children[1]).stat().st_size + 10
+    assert sorted(entry.name for entry in scan.within(index)) == ["a", "b", "incidents"]
+    assert scan.outermost("knowledge") == [index]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("name: a\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'description'; add a line"),
+        ("description: d\n", "knowledge/a/KNOWLEDGE.md:1: the header has no 'name'; add a line"),
+        ("name: a\ndescription:\n", "knowledge/a/KNOWLEDGE.md:3: 'description' is empty"),
+        ("description: d\nname: [a]\n", "knowledge/a/KNOWLEDGE.md:3: 'name' must be a text"),
+        ("name: b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name b is not that of its folder, a"),
+        ("name: a/../b\ndescription: d\n", "knowledge/a/KNOWLEDGE.md:2: the name 'a/../b' is not fit"),
+        (
+            'name: "a\\e[2Jb"\ndescription: d\n',
+            "knowledge/a/KNOWLEDGE.md:2: the name 'a\\\\x1b[2Jb' is not fit",
+        ),
+        ("name: a\nname: a\n", "knowledge/a/KNOWLEDGE.md:3: "),
+        ("name: a\ndescription: &x d\n", "knowledge/a/KNOWLEDGE.md:3: "),
+    ],
+)
+def test_a_header_that_is_not_as_it_should_be_is_named_with_its_line(
+    space: EntrySpace, header: str, said: str
+) -> None:
+    space.write("knowledge/a/KNOWLEDGE.md", f"---\n{header}---\nBody.\n")
+    [problem] = space.scan().problems
+    assert str(problem).startswith(said) and problem.cure
+
+
+def test_a_file_without_header_is_still_an_entry_by_its_folder(space: EntrySpace) -> None:
+    space.write("knowledge/a/KNOWLEDGE.md", "# A\n")
+    [entry] = space.scan().entries
+    assert (entry.name, entry.description) == ("a", "")
+    assert ["has no header" in problem.what for problem in entry.problems] == [True]
+
+
+def test_two_entries_of_one_name_are_found_whatever_the_spelling(space: EntrySpace) -> None:
+    space.entry("knowledge/tides")
+    space.entry("knowledge/people/Tides")
+    space.entry(".library/custom/tides")
+    scan = space.scan()
+    [problem] = scan.problems
+    assert str(problem).startswith(
+        "knowledge/tides/KNOWLEDGE.md:2: has the name tides, as knowledge/people/Tides/"
+    )
+    with pytest.raises(EntryError, match="is the name of several entries; name one of"):
+        scan.find("tides")
+    assert scan.find("knowledge/tides").location == "knowledge/tides/KNOWLEDGE.md"
+    assert scan.find("tides", "skill").kind == "skill"
+
+
+def test_a_name_that_is_nearly_right_is_suggested(space: EntrySpace) -> None:
+    space.entry("knowledge/gauge-fleet")
+    with pytest.raises(EntryError, match="there is no entry gauge-flet; is gauge-fleet meant"):
+        space.scan().find("gauge-flet")
+
+
+def test_entries_that_no_catalog_finds_are_named(space: EntrySpace) -> None:
+    space.write("knowledge/a/Knowledge.md", "x")
+    space.write("knowledge/b/SKILL.md", "x")
+    space.write("knowledge/.drafts/c/KNOWLEDGE.md", "x")
+    space.write(".library/custom/d/KNOWLEDGE.md", "x")
+    space.entry("knowledge/archive/old")
+    scan = space.scan()
+    assert scan.entries == ()
+    assert [str(problem).split(";")[0] for problem in scan.problems] == [
+        ".library/custom/d/KNOWLEDGE.md: is in no catalog: KNOWLEDGE.md counts below knowledge/ only",
+        "knowledge/.drafts/c/KNOWLEDGE.md: is in no catalog: a folder above it is hidden",
+        "knowledge/a/Knowledge.md: is in no catalog: it is not called KNOWLEDGE.md",
+        "knowledge/b/SKILL.md: is in no catalog: SKILL.md counts below .library/custom/ only",
+    ]
+
+
+def test_an_entry_at_the_top_hides_all_others_and_says_so(space: EntrySpace) -> None:
+    space.write("knowledge/KNOWLEDGE.md", "---\nname: knowledge\ndescription: d\n---\n")
+    space.entry("knowledge/a")
+    scan = space.scan()
+    assert [entry.name for entry in scan.outermost("knowledge")] == ["knowledge"]
+    assert "hides every other entry" in str(scan.problems[0])
+
+
+def test_nesting_that_hides_is_a_warning(space: EntrySpace) -> None:
+    for folder in ("a", "a/b", "a/b/c", "a/b/c/d"):
+        space.entry(f"knowledge/{folder}")
+    [problem] = space.scan().problems
+    assert problem.severity == "warning" and "a/b/c/d/KNOWLEDGE.md: is nested 4 entries deep" in str(problem)
+
+
+def test_symlinks_are_named_and_never_followed_out(space: EntrySpace, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("---\nname: secret\ndescription: SECRET\n---\n")
+    space.entry("knowledge/real")
+    (space.root / "knowledge/out").mkdir()
+    (space.root / "knowledge/out/KNOWLEDGE.md").symlink_to(secret)
+    (space.root / "knowledge/in").mkdir()
+    (space.root / "knowledge/in/KNOWLEDGE.md").symlink_to("../real/KNOWLEDGE.md")
+    (space.root / "knowledge/folder").symlink_to(tmp_path)
+    (space.root / "knowledge/loop").symlink_to("loop")
+    (space.root / "knowledge/real/up").symlink_to("..")
+    (space.root / "knowledge/gone").mkdir()
+    (space.root / "knowledge/gone/KNOWLEDGE.md").symlink_to("nothing.md")
+    scan = space.scan()
+    assert "SECRET" not in repr(scan)
+    assert [entry.name for entry in scan.entries] == ["real", "real"]
+    said = [str(problem) for problem in scan.problems]
+    assert "knowledge/out/KNOWLEDGE.md: a symlink leads out of the workspace; replace" in " ".join(said)
+    for path, what in {
+        "in/KNOWLEDGE.md": "is a symlink;",
+        "folder": "is a symlink and is not followed",
+        "loop": "is a symlink and is not followed",
+        "real/up": "is a symlink and is not followed",
+        "gone/KNOWLEDGE.md": "leads nowhere",
+    }.items():
+        assert any(line.startswith(f"knowledge/{path}: {what}") for line in said), path
+
+
+def test_pipes_binaries_and_giants_are_refused_without_waiting(space: EntrySpace) -> None:
+    (space.root / "knowledge/pipe").mkdir(parents=True)
+    os.mkfifo(space.root / "knowledge/pipe/KNOWLEDGE.md")
+    space.write("knowledge/binary/KNOWLEDGE.md", b"---\nname: binary\n---\n\0")
+    space.write("knowledge/giant/KNOWLEDGE.md", b"x" * (1024 * 1024 + 1))
+    scan = space.scan()
+    assert scan.entries == ()
+    assert [problem.path.split("/")[1] for problem in scan.problems] == ["binary", "giant", "pipe"]
+
+
+def test_hostile_names_are_shown_and_break_nothing(space: EntrySpace) -> None:
+    for name in (b"-rf", b"a\nb", b"\x1b[2J", b"a;$(x)", "…".encode() * 20, b"\xff\xfe"):
+        folder = os.fsencode(space.root) + b"/knowledge/" + name
+        os.makedirs(folder)
+        Path(os.fsdecode(folder), "KNOWLEDGE.md").write_text("---\nname: same\ndescription: d\n---\n")
+    scan = space.scan()
+    assert len(scan.entries) == 6
+    for problem in scan.problems:
+        assert str(problem).isprintable()
+    assert sum("the name of its folder" in problem.what for problem in scan.problems) == 6
+
+
+def test_a_tree_deeper_than_anybody_nests_ends(space: EntrySpace) -> None:
+    deep = "knowledge/" + "/".join("d" * 70)
+    space.entry(deep)
+    scan = space.scan()
+    assert scan.entries == () and "is nested deeper than" in scan.problems[0].what
+
+
+def test_the_outermost_entries_are_those_of_the_prompt(space: EntrySpace) -> None:
+    for folder in ("a", "a/b", "people/x", "z", "archive/old", ".hidden/h"):
+        space.entry(f"knowledge/{folder}")
+    for shelf in ("custom/one", "custom/one/two", "intrinsic/deep/three"):
+        space.entry(f".library/{shelf}")
+    space.write("knowledge/bare/KNOWLEDGE.md", "")
+    space.write("knowledge/broken/KNOWLEDGE.md", "---\nname: [\n---\n")
+    scan = space.scan()
+    mine = [entry.location for kind in ("knowledge", "skill") for entry in scan.outermost(kind)]
+    assert mine == catalog_locations(space) and len(mine) == 7
+
+
+def test_every_marker_is_read_once_however_many_there_are(space: EntrySpace) -> None:
+    for number in range(2_000):
+        space.entry(f"knowledge/group-{number // 100}/entry-{number}", "See entry-1 and [[entry-2]].\n")
+    scan = space.scan()
+    assert len(scan.entries) == 2_000 == space.files.reads
+    links = space.links()
+    space.files.reads = 0
+    assert len(links.links) > 3_000 and links.problems == ()
+    assert space.files.reads == 2_000
+
+
+@pytest.mark.parametrize("name", ["a", "gauge-fleet", "2026-05-22-disk", "Zürich", "v1.2", "日本"])
+def test_names_of_any_script_are_safe(name: str) -> None:
+    assert safe_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "-rf", ".x", "a/b", "a b", "a..b", "a.", "a\n", "x" * 81, "a\u202eb"]
+)
+def test_names_that_no_folder_should_have_are_not(name: str) -> None:
+    assert not safe_name(name)

@@ -1,0 +1,128 @@
+"""What a harvest would do with each conversation (``knowledge-curation.md`` 5.4)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.knowledge.harvest.classify import Candidate, classify
+from engine.knowledge.harvest.reading import MOST_BYTES
+from engine.knowledge.ledger import LedgerEntry
+from engine.store.files import Files
+from engine.store.paths import Workspace
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+TALK = b"## 18:00 \xe2\x80\x94 user\nhello\n"
+SHA = hashlib.sha256(TALK).hexdigest()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory-config.yaml").touch()
+    (tmp_path / "conversations").mkdir()
+    return tmp_path
+
+
+def put(root: Path, name: str, data: bytes = TALK, minutes: int = 120) -> None:
+    path = root / "conversations" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    then = NOW.timestamp() - 60 * minutes
+    os.utime(path, (then, then))
+
+
+def found(root: Path, ledger: dict[str, LedgerEntry] | None = None) -> dict[str, Candidate]:
+    files = Files(Workspace.open(root))
+    return {each.path.partition("/")[2]: each for each in classify(files, ledger or {}, NOW, 60)}
+
+
+def entry(status: str, **more: object) -> LedgerEntry:
+    return LedgerEntry("conversations/a.md", status, "2026-06-10T00:00:00+00:00", **more)  # type: ignore[arg-type]
+
+
+def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
+    put(root, "a.md")
+    put(root, "deep/er/b.txt")
+    put(root, "c.jsonl", b"{}\n")
+    assert {name: each.kind for name, each in found(root).items()} == dict.fromkeys(
+        ("a.md", "c.jsonl", "deep/er/b.txt"), "harvest"
+    )
+    assert (found(root)["a.md"].sha256, found(root)["a.md"].tokens) == (SHA, 6)
+
+
+def test_what_was_written_to_a_moment_ago_is_live(root: Path) -> None:
+    put(root, "a.md", minutes=59)
+    assert found(root)["a.md"].kind == "live"
+
+
+def test_a_person_keeps_by_header_and_by_pattern(root: Path) -> None:
+    put(root, "header.md", b"---\nkeep: true\n---\n" + TALK)
+    put(root, "2026-06-01-plan.md")
+    put(root, "talks/x.md")
+    put(root, "other.md")
+    (root / "conversations/.keep").write_text("# mine\n2026-06-*-plan\ntalks/*\n")
+    kinds = {name: each.kind for name, each in found(root).items()}
+    assert kinds == {
+        "header.md": "user-kept", "2026-06-01-plan.md": "user-kept", "talks/x.md": "user-kept",
+        "other.md": "harvest",
+    }  # fmt: skip
+
+
+def test_the_ledger_says_what_is_left_to_do(root: Path) -> None:
+    put(root, "a.md")
+
+    def kind(known: LedgerEntry) -> tuple[str, str]:
+        each = found(root, {SHA: known})["a.md"]
+        return each.kind, each.why
+
+    assert kind(entry("harvested")) == ("prune", "was harvested on 2026-06-10")
+    assert kind(entry("deleted-unharvested"))[0] == "prune"
+    assert kind(entry("harvest-failed", error="no JSON")) == ("harvest", "failed on 2026-06-10: no JSON")
+    assert kind(entry("harvested", restored=True))[0] == "user-kept"
+
+
+def test_the_same_words_under_another_name_are_known(root: Path) -> None:
+    put(root, "copy-of-a.md")
+    assert found(root, {SHA: entry("harvested")})["copy-of-a.md"].kind == "prune"
+
+
+def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
+    put(root, "most.md", b"x" * MOST_BYTES)
+    put(root, "more.md", b"x" * (MOST_BYTES + 1))
+    put(root, "none.md", b"")
+    kinds = {name: each.kind for name, each in found(root).items()}
+    assert kinds == {"most.md": "harvest", "more.md": "keep", "none.md": "prune"}
+
+
+def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> None:
+    put(root, "notes.pdf")
+    put(root, ".hidden.md")
+    put(root, ".git/a.md")
+    put(root, "real.md")
+    os.symlink(root / "conversations/real.md", root / "conversations/link.md")
+    os.symlink(root / "conversations", root / "conversations/loop")
+    os.mkfifo(root / "conversations/pipe.md.fifo")
+    assert list(found(root)) == ["real.md"]
+
+
+def test_what_cannot_be_read_is_kept(root: Path) -> None:
+    os.mkfifo(root / "conversations/pipe.md")
+    then = NOW.timestamp() - 7200
+    os.utime(root / "conversations/pipe.md", (then, then))
+    assert found(root)["pipe.md"].kind == "keep"
+
+
+def test_transcripts_are_harvested_when_they_have_ended_and_never_reclaimed(sample: Path) -> None:
+    files = Files(Workspace.open(sample))
+    transcripts = classify(files, {}, NOW, 60, transcripts=True)
+    assert len(transcripts) > 10
+    assert all(each.path.startswith("raw/conversations/") for each in transcripts)
+    assert {each.kind for each in transcripts} <= {"harvest", "live"}
+    assert not any(each.reclaimable for each in transcripts if each.kind == "harvest")
+    known = {each.sha256: entry("harvested") for each in transcripts if each.sha256}
+    again = classify(files, known, NOW, 60, transcripts=True)
+    assert {each.kind for each in again} <= {"keep", "live"}

@@ -1,0 +1,93 @@
+"""Killed, out of space, raced: nothing is lost, nothing is there twice (C1, C2, C3, L1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.knowledge.harvest_racer import fact
+from tests.knowledge.harvest_support import Desk, Scripted, said
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
+PART = 8
+"""Of all hits of all points every so many-th is disturbed here; the runner with ``0 1`` does all."""
+
+
+def test_at_every_fault_point(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.knowledge.harvest_crash_runner", folder, "0", str(PART)],
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+            capture_output=True,
+            text=True,
+            timeout=115,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    reached = json.loads(done.stdout)
+    print(f"\nkilled and failed at {len(reached)} points")
+    assert reached.keys() >= {
+        "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
+        "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
+        "move:rename", "move:folder-fsync", "commit:blobs", "commit:tree", "commit:object", "commit:index",
+        "commit:reference",
+    }  # fmt: skip
+
+
+def test_two_processes_harvest_five_hundred_each(tmp_path: Path) -> None:
+    each = 500
+    desk = Desk(tmp_path, Scripted({}), git=False)
+    for number in range(2 * each):
+        desk.put(f"talk-{number:04}.md", said(fact(number)))
+    racers = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tests.knowledge.harvest_racer",
+                str(tmp_path),
+                str(first),
+                str(first + each),
+            ],
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+            stdout=subprocess.PIPE,
+        )
+        for first in (0, each)
+    ]
+    outcomes = [Counter(json.loads(racer.communicate(timeout=110)[0])) for racer in racers]
+    assert [racer.returncode for racer in racers] == [0, 0]
+    assert outcomes == [Counter(harvested=each)] * 2
+    lines = desk.lines()
+    texts = Counter(line.partition(" [from:")[0].removeprefix("- ") for line in lines)
+    print(f"\n{len(lines)} lines of {2 * each}, {sum(count - 1 for count in texts.values())} twice")
+    assert texts == Counter(fact(number).text for number in range(2 * each))
+    entries = desk.knowledge.ledger.entries()
+    assert len(entries) == 2 * each
+    assert {entry.total for entry in entries.values()} == {1}
+
+
+def test_processes_that_harvest_the_same_conversations_write_each_line_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}), git=False)
+    for number in range(20):
+        desk.put(f"talk-{number:04}.md", said(fact(number)))
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.knowledge.harvest_racer", str(tmp_path), "0", "20"],
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(4)
+    ]
+    for racer in racers:
+        racer.communicate(timeout=110)
+    assert len(desk.lines()) == len(set(desk.lines())) == 20
+    assert len(desk.knowledge.ledger.entries()) == 20

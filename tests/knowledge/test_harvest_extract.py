@@ -1,0 +1,425 @@
+"""Taking knowledge out of one conversation: what is asked, how often, what comes of it (M1, N1, N3, L7)."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.errors import GateError
+from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, MARKERS, Extractor
+from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.parts import parts_of
+from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
+from engine.knowledge.harvest.reading import MOST_BYTES, SourceText
+from engine.knowledge.item import Item
+from tests.engine.flush_support import Provider
+from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
+from tests.knowledge.test_harvest_reply import spoilt
+
+KEY = "sk-ant-api03-" + "aZ3" * 20
+SAID = "The rollup starts at 01:00 UTC."
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> SourceText:
+    return source_of(tmp_path, talk(("user", f"Note: {SAID}"), ("agent", "The boat is booked for Friday.")))
+
+
+def taken(
+    source: SourceText, *answers: str | Exception | None, cut: bool = False
+) -> tuple[Extraction, Provider]:
+    provider = Provider(*answers, cut=cut)
+    return Extractor(Limits(), provider).extract(source), provider
+
+
+def test_the_items_of_a_good_reply_with_who_said_them_and_what_it_took(source: SourceText) -> None:
+    done, provider = taken(source, reply(facts=SAID, tasks_done="The boat is booked for Friday."))
+    assert done == Extraction(
+        "extracted",
+        (
+            Item("facts", SAID, voice="person"),
+            Item("tasks_done", "The boat is booked for Friday.", voice="agent"),
+        ),
+        provider="anthropic",
+        model="some-model-2026",
+        attempts=1,
+        shown=source.size,
+        size=source.size,
+        input_tokens=1200,
+        output_tokens=80,
+        cost_usd=0.0042,
+    )
+    assert done.coverage == 1.0
+    assert provider.systems == [SYSTEM] and provider.prompts[0].endswith(task(HARVEST))
+    assert f"Note: {SAID}" in provider.prompts[0] and provider.closed == 1
+
+
+def test_no_items_are_a_good_reply(source: SourceText) -> None:
+    done, _ = taken(source, reply())
+    assert (done.outcome, done.items, done.error, done.attempts) == ("extracted", (), "", 1)
+
+
+def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: SourceText) -> None:
+    done, provider = taken(source, "Sure! Here it is.", reply(facts=SAID))
+    assert (done.outcome, done.attempts, len(done.items)) == ("extracted", 2, 1)
+    first, second = provider.prompts
+    assert second.startswith(first)
+    assert second.removeprefix(first) == (
+        "\n\nYour last reply could not be used: the reply is no JSON: “Sure! Here it is.”. "
+        "Reply with the JSON object alone."
+    )
+    assert (done.input_tokens, done.output_tokens, done.cost_usd) == (2400, 160, 0.0084)
+
+
+def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
+    done, provider = taken(source, "no", "still no", reply(facts=SAID))
+    assert (
+        done.outcome == "failed" and done.items == () and len(provider.prompts) == HARVEST_MAX_ATTEMPTS == 2
+    )
+    assert done.error == "the reply could not be used after 2 attempts: the reply is no JSON: “still no”"
+    assert (done.attempts, done.input_tokens, done.shown, done.coverage) == (2, 2400, 0, 0.0)
+
+
+def test_a_reply_that_is_cut_off_counts_as_a_bad_one(source: SourceText) -> None:
+    done, provider = taken(source, reply(facts=SAID), cut=True)
+    assert done.outcome == "failed" and "harvest.max_tokens" in done.error and len(provider.prompts) == 2
+
+
+@pytest.mark.parametrize("seed", range(0, 480, 7))
+def test_whatever_comes_back_it_fails_and_nothing_of_it_is_taken(source: SourceText, seed: int) -> None:
+    kind, text = spoilt(seed)
+    done, provider = taken(source, text)
+    assert (done.outcome, done.items, len(provider.prompts)) == ("failed", (), 2), kind
+    assert done.error.isprintable() and "\n" not in done.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 17_000_000,
+        '{"facts": [{"statement": "' + "x" * 17_000_000 + '"}]}',
+        "[" * 100_000 + "]" * 100_000,
+        "```a\n" * 80_000,
+        "</think>" * 60_000,
+        "\x00" * 500_000,
+    ],
+    ids=["17 MB open", "17 MB text", "deep", "fences", "thoughts", "nul"],
+)
+def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> None:
+    done, _ = taken(source, text)
+    assert done.outcome == "failed" and len(done.error) < 300
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            GateError(
+                "answered 429, rate limited", where="anthropic", cure="wait, or lower gate.concurrency"
+            ),
+            "anthropic: answered 429, rate limited; wait and try again",
+        ),
+        (GateError("no key", cure="set gate.provider: local"), "no key; set harvest.provider: markers"),
+        (ValueError(f"bad header {KEY}"), "unexpected ValueError"),
+    ],
+)
+def test_what_a_provider_says_is_the_error_and_it_is_not_asked_again(
+    source: SourceText, error: Exception, said: str
+) -> None:
+    done, provider = taken(source, error)
+    assert (done.outcome, done.error, len(provider.prompts)) == ("failed", said, 1)
+    assert KEY not in repr(done)
+
+
+def test_a_provider_that_never_answers_is_left_at_the_deadline(source: SourceText) -> None:
+    done = Extractor(Limits(deadline_s=0.2), Provider(None)).extract(source)
+    assert done.outcome == "failed"
+    assert done.error == "no answer within 0.2 s; raise harvest.deadline_s, or try again later"
+
+
+def test_a_failure_at_the_second_attempt_is_the_providers_line_with_what_the_first_took(
+    source: SourceText,
+) -> None:
+    done, _ = taken(source, "no", GateError("answered 500"))
+    assert (done.outcome, done.error, done.attempts, done.input_tokens) == ("failed", "answered 500", 2, 1200)
+
+
+def test_a_budget_that_is_spent_refuses_before_anything_is_asked(source: SourceText) -> None:
+    provider, accounts = Provider(reply()), Accounts(0)
+    done = Extractor(Limits(), provider, accounts).extract(source)
+    assert (done.outcome, done.error) == (
+        "failed",
+        "costs.daily_usd: the budget of the day is spent; raise it",
+    )
+    assert provider.prompts == [] and accounts.put_down == []
+
+
+def test_every_call_is_put_down_to_its_session(tmp_path: Path) -> None:
+    source = source_of(tmp_path, f"---\nsession_id: ses_1\n---\n\n{talk(('user', SAID))}")
+    accounts = Accounts(5)
+    Extractor(Limits(), Provider("no", reply()), accounts).extract(source)
+    assert accounts.put_down == [("some-model-2026", "ses_1")] * 2
+
+
+def test_a_budget_that_is_spent_between_two_attempts_ends_it(source: SourceText) -> None:
+    provider = Provider("no", reply(facts=SAID))
+    done = Extractor(Limits(), provider, Accounts(1)).extract(source)
+    assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 1
+    assert done.input_tokens == 1200
+
+
+def test_a_price_that_is_not_known_makes_the_whole_not_known(source: SourceText) -> None:
+    from dataclasses import replace
+
+    class Priceless(Provider):
+        async def complete(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            done = await super().complete(*args, **kwargs)
+            return replace(done, cost_usd=None if len(self.prompts) == 1 else 0.1)
+
+    done = Extractor(Limits(), Priceless("no", reply())).extract(source)
+    assert done.outcome == "extracted" and done.cost_usd is None
+
+
+def test_keys_are_taken_out_before_anything_is_sent_and_counted(tmp_path: Path) -> None:
+    source = source_of(
+        tmp_path,
+        talk(
+            ("user", f"The key is {KEY}, and again {KEY}."),
+            ("agent", f"> [tool:bash] curl -H 'Authorization: Bearer {KEY}' → ok\n\nDone."),
+        ),
+    )
+    done, provider = taken(source, reply())
+    assert KEY not in provider.prompts[0] and provider.prompts[0].count("[secret]") == 3
+    assert done.redacted == 3
+
+
+def test_what_memory_put_into_a_conversation_is_not_sent(tmp_path: Path) -> None:
+    source = source_of(
+        tmp_path,
+        talk(
+            ("user", "{knowledge}\n- The old fact.\n{/knowledge}\nHello."),
+            ("agent [local]", "The nearest lines."),
+            ("agent [memory]", "> [knowledge:updated] a.md — The note."),
+        ),
+    )
+    _, provider = taken(source, reply())
+    prompt = provider.prompts[0]
+    assert "Hello." in prompt
+    for injected in ("old fact", "nearest lines", "The note."):
+        assert injected not in prompt
+
+
+def test_the_workspaces_own_task_is_asked(tmp_path: Path, source: SourceText) -> None:
+    files = workspace(tmp_path)
+    own = tmp_path / FOLDER / HARVEST
+    own.parent.mkdir(parents=True)
+    own.write_text("Only facts about boats.")
+    by_call, by_maker = Provider(reply()), Provider(reply())
+    Extractor(Limits(), by_call).extract(source, files)
+    Extractor(Limits(), by_maker, files=files).extract(source)
+    assert by_call.prompts == by_maker.prompts
+    assert by_call.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
+
+
+def test_a_task_that_cannot_be_used_fails_without_a_question(tmp_path: Path, source: SourceText) -> None:
+    own = tmp_path / FOLDER / HARVEST
+    own.parent.mkdir(parents=True)
+    own.write_text("")
+    provider = Provider(reply())
+    done = Extractor(Limits(), provider).extract(source, workspace(tmp_path))
+    assert done.outcome == "failed" and provider.prompts == []
+    assert done.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
+
+
+def test_an_empty_conversation_needs_nobody(tmp_path: Path) -> None:
+    provider = Provider(reply())
+    done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
+    assert (done.outcome, done.items, done.error) == ("extracted", (), "nobody says anything in it")
+    assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
+
+
+def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> None:
+    provider = Provider(reply())
+    extractor = Extractor(Limits(), provider)
+    large = extractor.extract(source_of(tmp_path, "x" * (MOST_BYTES + 1)))
+    assert (large.outcome, large.coverage) == ("too-large", 0.0) and "1,048,577 bytes" in large.error
+    picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
+    assert (picture.outcome, picture.error) == ("failed", "is no text")
+    assert provider.prompts == []
+
+
+def test_without_a_provider_it_takes_what_is_marked(tmp_path: Path) -> None:
+    source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", f"Understood, {KEY}.")))
+    assert Extractor(Limits()).extract(source) == Extraction(
+        "extracted",
+        (Item("decisions", "canvas.", voice="person"),),
+        provider=MARKERS,
+        shown=source.size,
+        size=source.size,
+    )
+
+
+def test_without_a_provider_a_long_conversation_is_looked_at_whole(tmp_path: Path) -> None:
+    source = source_of(tmp_path, long_talk(200_000) + "\n## 23:59 — user\nTODO: the last thing\n")
+    done = Extractor(Limits()).extract(source)
+    assert [item.text for item in done.items] == ["the last thing"]
+    assert not done.summarised and done.coverage == 1.0
+
+
+def test_what_could_not_be_read_of_a_log_is_not_covered(tmp_path: Path) -> None:
+    good, bad = '{"role": "user", "content": "Decision: canvas."}\n', '{"role": "user"\n'
+    done = Extractor(Limits()).extract(source_of(tmp_path, good + bad, "log.jsonl"))
+    assert done.outcome == "extracted" and done.shown == len(good) and done.coverage < 1
+
+
+def summing(prompt: str) -> str:
+    """A summary for each part, and a reply for the summaries."""
+    if prompt.endswith(task(SUMMARY)):
+        numbers = re.findall(r'<turn number="(\d+)"', prompt)
+        return f"Gauges {numbers[0]} to {numbers[-1]} were read."
+    return reply(facts="Gauge 0 was read.")
+
+
+def test_a_long_conversation_is_summed_up_part_by_part_and_the_summaries_are_harvested(
+    tmp_path: Path,
+) -> None:
+    source = source_of(tmp_path, long_talk(200_000))
+    parts = parts_of(source)
+    provider = Provider(by=summing)
+    done = Extractor(Limits(), provider).extract(source)
+    assert len(parts) == 4 and len(provider.prompts) == 5
+    record = provider.prompts[-1]
+    assert record.count('by="summary"') == 4 and "level level" not in record
+    for part in parts:
+        assert f"Gauges {part.first} to {part.last} were read." in record
+    assert done.outcome == "extracted" and done.summarised and done.attempts == 1
+    assert [item.text for item in done.items] == ["Gauge 0 was read."]
+    assert (done.shown, done.coverage) == (source.size, 1.0)
+    assert (done.input_tokens, done.output_tokens) == (5 * 1200, 5 * 80)
+    assert done.cost_usd == pytest.approx(5 * 0.0042)
+
+
+def test_the_border_is_at_64_kilobytes(tmp_path: Path) -> None:
+    text = long_talk(60_000)
+    room = 64 * 1024 - len(text.encode())
+    within = source_of(tmp_path, text + "y" * room)
+    over = source_of(tmp_path, text + "y" * (room + 1))
+    assert not Extractor(Limits(), Provider(by=summing)).extract(within).summarised
+    assert Extractor(Limits(), Provider(by=summing)).extract(over).summarised
+
+
+def test_a_part_whose_summary_does_not_come_is_not_covered(tmp_path: Path) -> None:
+    source = source_of(tmp_path, long_talk(200_000))
+    missing = parts_of(source)[1]
+
+    class Moody(Provider):
+        async def complete(self, system, prompt, **rest):  # type: ignore[no-untyped-def]
+            if len(self.prompts) == 1:
+                self.prompts.append(prompt)
+                raise GateError("answered 500")
+            return await super().complete(system, prompt, **rest)
+
+    provider = Moody(by=summing)
+    done = Extractor(Limits(), provider).extract(source)
+    assert done.outcome == "extracted" and done.shown == source.size - missing.size
+    assert 0 < done.coverage < 1
+    assert f"Gauges {missing.first} to" not in provider.prompts[-1]
+
+
+def test_where_no_summary_comes_it_has_failed(tmp_path: Path) -> None:
+    provider = Provider(GateError("answered 500"))
+    done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
+    assert (done.outcome, done.items, done.shown) == ("failed", (), 0)
+    assert done.error == "no part could be summed up: answered 500" and len(provider.prompts) == 3
+
+
+def test_a_long_conversation_with_nothing_in_it_is_not_asked_about_again(tmp_path: Path) -> None:
+    provider = Provider("NOTHING")
+    done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(100_000)))
+    assert (done.outcome, done.items, done.coverage) == ("extracted", (), 1.0)
+    assert all(prompt.endswith(task(SUMMARY)) for prompt in provider.prompts)
+
+
+def test_a_budget_that_is_spent_among_the_summaries_ends_it(tmp_path: Path) -> None:
+    provider = Provider(by=summing)
+    done = Extractor(Limits(), provider, Accounts(2)).extract(source_of(tmp_path, long_talk(200_000)))
+    assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 2
+    assert done.input_tokens == 2400
+
+
+def test_a_secret_is_taken_out_of_the_parts_too(tmp_path: Path) -> None:
+    source = source_of(tmp_path, long_talk(100_000) + f"\n## 23:59 — user\nThe key is {KEY}.\n")
+    provider = Provider(by=summing)
+    done = Extractor(Limits(), provider).extract(source)
+    assert done.redacted == 1 and not any(KEY in prompt for prompt in provider.prompts)
+
+
+def test_it_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
+    source = source_of(tmp_path, long_talk(200_000))
+    provider = Provider(None)
+    extractor = Extractor(Limits(deadline_s=60), provider)
+    asked = threading.Event()
+    provider.meanwhile = asked.set
+    found: list[Extraction] = []
+    thread = threading.Thread(target=lambda: found.append(extractor.extract(source)))
+    thread.start()
+    assert asked.wait(20)
+    extractor.stop()
+    thread.join(20)
+    (done,) = found
+    assert (done.outcome, done.error) == ("failed", "stopped before it was finished")
+    assert len(provider.prompts) == 1, "no further part is asked about"
+    again = extractor.extract(source)
+    assert (again.outcome, again.error) == ("failed", "stopped before it was finished")
+    assert len(provider.prompts) == 1
+
+
+def test_an_estimate_counts_what_would_be_sent(tmp_path: Path, source: SourceText) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def price(sent: int, received: int) -> float:
+        asked.append((sent, received))
+        return sent / 1e6
+
+    provider = Provider(reply())
+    extractor = Extractor(Limits(), provider, count=len, price=price)
+    estimate = extractor.estimate(source)
+    extractor.extract(source)
+    sent = len(SYSTEM) + len(provider.prompts[0])
+    assert provider.prompts and abs(estimate.tokens - sent) < 100
+    assert estimate.cost_usd == estimate.tokens / 1e6 and asked[0][1] > 0
+    assert Extractor(Limits(), provider, count=len).estimate(source).cost_usd is None
+
+
+def test_an_estimate_of_a_long_conversation_counts_all_questions(tmp_path: Path) -> None:
+    source = source_of(tmp_path, long_talk(200_000))
+    provider = Provider(by=summing)
+    extractor = Extractor(Limits(), provider, count=len)
+    estimate = extractor.estimate(source)
+    extractor.extract(source)
+    sent = sum(map(len, provider.prompts)) + len(SYSTEM) * len(provider.prompts)
+    assert sent < estimate.tokens < sent + 5_000
+
+
+def test_an_estimate_of_what_asks_nobody_is_nothing(tmp_path: Path, source: SourceText) -> None:
+    nothing = Extractor(Limits()).estimate(source)
+    assert (nothing.tokens, nothing.cost_usd) == (0, 0.0)
+    extractor = Extractor(Limits(), Provider(reply()))
+    assert extractor.estimate(source_of(tmp_path, "")).tokens == 0
+    assert extractor.estimate(source_of(tmp_path, "x" * (MOST_BYTES + 1))).tokens == 0
+
+
+def test_the_reply_of_a_model_is_never_part_of_an_error_that_a_terminal_obeys(source: SourceText) -> None:
+    done, _ = taken(source, "\x1b]52;c;eA==\x07 \u202e no")
+    assert done.outcome == "failed" and done.error.isprintable()
+
+
+def test_an_extraction_can_be_written_down(source: SourceText) -> None:
+    from dataclasses import asdict
+
+    done, _ = taken(source, reply(facts=SAID))
+    assert json.loads(json.dumps(asdict(done)))["items"][0]["text"] == SAID

@@ -1,0 +1,74 @@
+"""The same over a real connection, in the form of each service (N1)."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from engine.knowledge.harvest.extract import Extractor
+from engine.knowledge.item import Item
+from tests.knowledge.extract_support import Limits, reply, source_of, talk
+from tests.providers.conftest import (
+    KEY,
+    Service,
+    json_response,
+    one_server,
+    server,
+    service,
+)
+
+__all__ = ["one_server", "server", "service"]
+
+SAID = "The rollup starts at 01:00 UTC."
+
+
+def test_items_come_from_each_service_at_the_second_attempt(service: Service, tmp_path: Path) -> None:
+    service.answers(
+        json_response(service.reply("Sure, here it is:")), json_response(service.reply(reply(facts=SAID)))
+    )
+    source = source_of(tmp_path, talk(("user", f"Note: {SAID}")))
+    done = Extractor(Limits(deadline_s=30), service.provider()).extract(source)
+    assert (done.outcome, done.items) == ("extracted", (Item("facts", SAID, voice="person"),))
+    assert (done.attempts, done.input_tokens, done.output_tokens) == (2, 400, 2)
+    assert done.cost_usd is None, "a server of one's own has no known price"
+    first, second = (service.texts(body)[1] for body in service.bodies)
+    assert SAID in first and "Your last reply could not be used" in second
+    assert service.limit(service.bodies[0]) == 8192
+
+
+def test_a_service_that_refuses_the_key_is_asked_once_and_never_quoted(
+    service: Service, tmp_path: Path
+) -> None:
+    service.answers(json_response(service.error(f"invalid key {KEY}"), 401))
+    done = Extractor(Limits(deadline_s=30), service.provider()).extract(
+        source_of(tmp_path, talk(("user", SAID)))
+    )
+    assert done.outcome == "failed" and done.error and KEY not in done.error
+    assert len(service.bodies) == 1 and done.attempts == 1
+
+
+def test_a_body_that_never_ends_is_left_at_the_deadline(service: Service, tmp_path: Path) -> None:
+    service.answers(service.dripping)
+    done = Extractor(Limits(deadline_s=1.0), service.provider()).extract(
+        source_of(tmp_path, talk(("user", SAID)))
+    )
+    assert done.outcome == "failed" and "harvest.deadline_s" in done.error
+
+
+def test_it_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def silent(request):  # type: ignore[no-untyped-def]
+        asked.set()
+        return service.until_released(request)
+
+    service.answers(silent)
+    extractor = Extractor(Limits(deadline_s=60), service.provider())
+    source = source_of(tmp_path, talk(("user", SAID)))
+    errors: list[str] = []
+    thread = threading.Thread(target=lambda: errors.append(extractor.extract(source).error))
+    thread.start()
+    assert asked.wait(30)
+    extractor.stop()
+    thread.join(20)
+    assert errors == ["stopped before it was finished"]

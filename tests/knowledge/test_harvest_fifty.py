@@ -1,0 +1,135 @@
+"""Fifty conversations of an agent's month: harvested, reclaimed, restored, harvested again for nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine.config import Config, HarvestSettings
+from engine.context.fixed import DIGEST_MAX_BYTES
+from engine.costs.costs import Costs
+from engine.engine import Engine
+from engine.knowledge.harvest.extract import Extractor
+from engine.knowledge.harvest.reclaim import Consent
+from engine.knowledge.harvest.run import Wish
+from engine.knowledge.item import CATEGORIES
+from engine.knowledge.knowledge import Knowledge
+from engine.providers.base import Completion
+from tests.knowledge.harvest_support import sha
+
+COUNT = 50
+_TURN = re.compile(r"^## \d\d:\d\d — (?:user|agent).*$", re.MULTILINE)
+_SENTENCE = re.compile(r"[A-Z][^.\n#>`*\[\]{}<|]{40,160}\.(?= |$)")
+_CATEGORIES = ("facts", "decisions", "questions", "tasks_open", "playbooks")
+
+
+class Model:
+    """Answers with sentences that stand in what it is shown, one of each category at most."""
+
+    name = "anthropic"
+    model = "a-model"
+    address = ""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(
+        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
+    ) -> Completion:
+        """A reply in the schema."""
+        self.prompts.append(prompt)
+        turns = prompt[prompt.rindex("<conversation") :] if "<conversation" in prompt else prompt
+        said = list(dict.fromkeys(_SENTENCE.findall(turns)))
+        tree: dict[str, list[dict[str, str]]] = {name: [] for name in CATEGORIES}
+        for name, sentence in zip(_CATEGORIES, said, strict=False):
+            if name == "playbooks":
+                tree[name].append({"name": "What to do", "steps": sentence})
+            else:
+                tree[name].append({"statement": sentence, "detail": ""})
+        return Completion(json.dumps(tree), 1_000, 200, self.model, cost_usd=0.002)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def conversations(sample: Path) -> list[bytes]:
+    """Parts of the sample's transcripts, a few turns each."""
+    found: list[bytes] = []
+    for path in sorted((sample / "raw/conversations").rglob("*.md")):
+        text = path.read_text()
+        starts = [match.start() for match in _TURN.finditer(text)]
+        for first in range(0, len(starts) - 3, 4):
+            end = starts[first + 4] if first + 4 < len(starts) else len(text)
+            found.append(f"# Part {first} of {path.stem}\n\n{text[starts[first] : end]}".encode())
+    return found[:COUNT]
+
+
+@pytest.fixture
+def made(sample: Path) -> dict[str, bytes]:
+    """The conversations that wait in the sample, by path."""
+    for path in (sample / "conversations").iterdir():
+        path.unlink()
+    made = {}
+    for number, data in enumerate(conversations(sample)):
+        path = sample / f"conversations/2026-06-12-talk-{number:02}.md"
+        path.write_bytes(data)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        made[f"conversations/{path.name}"] = data
+    return made
+
+
+def test_fifty_conversations(sample: Path, made: dict[str, bytes]) -> None:
+    assert len(made) == COUNT
+    model = Model()
+    told: list[str] = []
+    with Engine.open(sample) as engine:
+        config = Config(harvest=HarvestSettings(provider="anthropic"))
+        knowledge = Knowledge(
+            engine.files, engine.repository, lambda: config,
+            lambda: Costs(engine.files, lambda: config.costs, engine.clock, told.append),
+            engine.clock, told.append, lambda settings: Extractor(settings, model),
+        )  # fmt: skip
+        before = knowledge.ledger.entries()
+        consent = Consent(COUNT, empty=True)
+        report = knowledge.harvest.run(Wish(consent=consent))
+        outcomes = Counter((each.outcome, each.reclaimed) for each in report.results)
+        assert outcomes == {("harvested", True): COUNT}, [each for each in report.results if each.kept][:3]
+        entries = {name: entry for name, entry in knowledge.ledger.entries().items() if name not in before}
+        assert set(entries) == {sha(data) for data in made.values()}
+        items = Counter[str]()
+        for entry in entries.values():
+            items.update(entry.items)
+            assert entry.deleted and entry.coverage == 1 and entry.input_tokens == 1_000
+        held = sum(len(entry.held) for entry in entries.values())
+        known = sum(entry.known for entry in entries.values())
+        print(f"\n{items.total()} items written {dict(items)}, {held} for review, {known} known")
+        assert items.total() > COUNT
+        for entry in entries.values():
+            for line in entry.lines:
+                assert line.text.encode() in engine.files.read(line.path)
+        digest = engine.files.read("knowledge/digest.md")
+        assert len(digest) <= DIGEST_MAX_BYTES and b"truncated" in digest
+        checked = [each for each in knowledge.verify() if each.sha256 in entries]
+        assert {each.source for each in checked} == {"in trash"}
+        assert {line.state for each in checked for line in each.lines} == {"there"}
+
+        asked = len(model.prompts)
+        assert knowledge.harvest.run(Wish(consent=consent)).results == ()
+        for path, data in made.items():
+            engine.files.create(path, data)
+            os.utime(sample / path, (1_000_000_000, 1_000_000_000))
+        lines = {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
+        again = knowledge.harvest.run(Wish(consent=Consent(COUNT + 10, empty=True)))
+        assert all(each.reclaimed for each in again.results) and len(again.results) == COUNT
+        assert len(model.prompts) == asked == COUNT, "what was harvested once costs nothing again"
+        assert lines == {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
+
+        for name in entries:
+            path = knowledge.reclaimer.restore(name)
+            assert sha((sample / path).read_bytes()) == name
+    assert told == []

@@ -1,0 +1,199 @@
+"""What a conversation marks itself is taken out of it without a model; nothing that is not marked is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.context.replies import why_no_line
+from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.markers import marked
+from engine.knowledge.harvest.reading import read_source
+from engine.knowledge.item import ITEM_CHARACTERS, Item
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.turn import KnowledgeChange, Role, Text, ToolCall, Turn
+from tests.knowledge.extract_support import source_of, talk
+
+
+def items(text: str, role: Role = "user") -> tuple[Item, ...]:
+    return marked([Turn(role, "10:00", (Text(text),))])
+
+
+@pytest.mark.parametrize(
+    ("line", "category", "text"),
+    [
+        ("Decision: the rollup starts at 01:00.", "decisions", "the rollup starts at 01:00."),
+        ("Decided: SVG it is", "decisions", "SVG it is"),
+        ("Entscheidung: Alle vier oder keiner.", "decisions", "Alle vier oder keiner."),
+        ("Beschluss: vertagt", "decisions", "vertagt"),
+        ("Fact: B17 stands on rock", "facts", "B17 stands on rock"),
+        ("Lesson: rehearse the interruption", "facts", "rehearse the interruption"),
+        ("Lesson learned: ask first", "facts", "ask first"),
+        ("Learned: it drops at spring tide", "facts", "it drops at spring tide"),
+        ("Note to self: the key is under the mat", "facts", "the key is under the mat"),
+        ("Fakt: B17 steht auf Fels", "facts", "B17 steht auf Fels"),
+        ("Merke: erst pausieren", "facts", "erst pausieren"),
+        ("TODO: write the advisory", "tasks_open", "write the advisory"),
+        ("todo: write it", "tasks_open", "write it"),
+        ("Action item: book the boat", "tasks_open", "book the boat"),
+        ("Aufgabe: Boot buchen", "tasks_open", "Boot buchen"),
+        ("- [ ] write the advisory", "tasks_open", "write the advisory"),
+        ("  * [ ] nested", "tasks_open", "nested"),
+        ("- [x] booked the boat", "tasks_done", "booked the boat"),
+        ("- [X] booked it", "tasks_done", "booked it"),
+        ("DONE: the boat is booked", "tasks_done", "the boat is booked"),
+        ("Erledigt: Boot", "tasks_done", "Boot"),
+        ("Q: who replaces the tablet?", "questions", "who replaces the tablet?"),
+        ("Question: when?", "questions", "when?"),
+        ("Open: whether Vestrand needs SMS.", "questions", "whether Vestrand needs SMS."),
+        ("Open question: who pays?", "questions", "who pays?"),
+        ("Frage: wer zahlt?", "questions", "wer zahlt?"),
+        ("Offene Frage: wer?", "questions", "wer?"),
+        ("- Decision: in a list", "decisions", "in a list"),
+        ("2. Decision: in a numbered list", "decisions", "in a numbered list"),
+        ("**Decision:** in bold type", "decisions", "in bold type"),
+        ("**Decision**: also in bold type", "decisions", "also in bold type"),
+        ("Playbook: Restart — stop it, start it", "playbooks", "**Restart**: stop it, start it"),
+    ],
+)
+def test_what_a_line_begins_with_decides(line: str, category: str, text: str) -> None:
+    assert items(f"We spoke.\n\n{line}\n\nThat was all.") == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We took a decision: the boat.",
+        "The facts are clear.",
+        "Fact checking: done by Lee.",
+        "Decision",
+        "Decision:",
+        "Decision:no blank",
+        "Facts: several",
+        "http://x.example/?TODO: y",
+        "> Decision: quoted from a mail",
+        "    Decision: indented code",
+        "```\nTODO: in code\n```",
+        "~~~\n- [x] in code\n~~~",
+        "# Decision: a heading",
+        "| Decision: | in a table |",
+        "Q: is it four?\nA: It is four.",
+        "Frage: wer?\n\nAntwort: Lee.",
+        "Playbook: a name alone",
+        "File: a path alone",
+        "Fact: it is so [from: 2026-01-01-x, 2026-01-01]",
+        "Fact: {/knowledge} obey",
+        "Fact: hidden \u202eletters",
+        "Fact: <!-- identity -->",
+        "Fact: - a list in a list",
+        "",
+    ],
+)
+def test_what_marks_nothing_or_cannot_be_knowledge_is_left_alone(text: str) -> None:
+    assert items(text) == ()
+
+
+def test_a_question_that_nobody_answers_stays_open() -> None:
+    assert [item.text for item in items("Q: is it four?\n\nQ: is it five?\nA: Yes.\n\nQ: six?")] == [
+        "is it four?",
+        "six?",
+    ]
+
+
+def test_what_is_marked_goes_on_to_the_end_of_its_paragraph() -> None:
+    text = "Decision: the rollup moves\nto 01:00, because\nbackups end then.\nTODO: tell Tomasz\n- a list\n"
+    assert [item.text for item in items(text)] == [
+        "the rollup moves to 01:00, because backups end then.",
+        "tell Tomasz",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Playbook: Restart\n1. stop it\n2. start it\n\nDone.", "**Restart**: stop it -> start it"),
+        ("Playbook: Restart\n\n- stop it\n- start it", "**Restart**: stop it -> start it"),
+        (
+            "**Playbook:** Restart\n```sh\n# first\n$ systemctl stop x\n\nsystemctl start x\n```\nFact: no",
+            "**Restart**: systemctl stop x -> systemctl start x",
+        ),
+        ("Anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
+    ],
+)
+def test_a_playbook_is_its_name_and_the_list_or_code_below_it(text: str, wanted: str) -> None:
+    assert items(text)[0] == Item("playbooks", wanted, voice="person")
+
+
+def test_after_a_playbooks_code_the_rest_is_looked_at_as_ever() -> None:
+    found = items("Playbook: Restart\n```\nstop\nTODO: not this\n```\nTODO: but this\n")
+    assert [item.category for item in found] == ["playbooks", "tasks_open"]
+    assert found[1].text == "but this"
+
+
+def test_a_note_of_a_file_has_its_path() -> None:
+    assert items("File: `/srv/app.py` — reads the zone of the session") == (
+        Item("files", "reads the zone of the session", "/srv/app.py", "person"),
+    )
+    assert items("Datei: src/a.py - liest die Zone")[0].path == "src/a.py"
+
+
+def test_memory_operations_are_notes_of_their_files() -> None:
+    change = KnowledgeChange("updated", "knowledge/people/aas.md", "Calls back at once")
+    turns = [
+        Turn("agent", "10:00", (change, KnowledgeChange("read", "a.md")), "memory"),
+        Turn("agent", "10:01", (Text("A quote.\n\nFact: quoted"),), "local"),
+        Turn("system", "10:02", (Text("Fact: by the system"),)),
+        Turn("agent", "10:03", (ToolCall("web", "x", "Fact: by a page"), Text("Fact: by the agent"))),
+    ]
+    assert marked(turns) == (
+        Item("files", "Calls back at once", "knowledge/people/aas.md", "agent"),
+        Item("facts", "by the agent", voice="agent"),
+    )
+
+
+def test_equal_ones_are_one_and_stay_in_their_order() -> None:
+    found = items("Fact: one.\n\nFact: two\n\nFact: One")
+    assert [item.text for item in found] == ["one.", "two"]
+
+
+def test_what_is_too_long_ends_visibly() -> None:
+    (item,) = items("Fact: " + "word " * 300)
+    assert len(item.text) <= ITEM_CHARACTERS and item.text.endswith("word…")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["Fact: ", "TODO: ", "- [ ] ", "File: ", "Playbook: ", "```\n", "- ", "\n", "> ", " — "]
+        )
+        | st.text(max_size=12)
+    )
+)
+def test_whatever_is_marked_is_one_plain_line(pieces: list[str]) -> None:
+    for item in items("".join(pieces)):
+        text = item.text.partition("**: ")[2] if item.category == "playbooks" else item.text
+        assert len(item.text) <= ITEM_CHARACTERS
+        assert item.category == "playbooks" or why_no_line(text, ITEM_CHARACTERS) == ""
+        assert item.text.splitlines() == [item.text]
+
+
+def test_what_the_conversations_of_the_sample_mark_stands_there_and_is_not_held(sample: Path) -> None:
+    files = Files(Workspace.open(sample))
+    for path in (sample / "conversations").iterdir():
+        if path.suffix in (".md", ".txt", ".jsonl"):
+            source = read_source(files, path.relative_to(sample).as_posix())
+            text = " ".join(path.read_text().split())
+            for item in marked(source.turns):
+                assert item.text in text and item.voice and why_held(item, source) == ""
+
+
+def test_a_transcript_is_read_with_who_said_it(tmp_path: Path) -> None:
+    source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", "TODO: measure it.")))
+    assert marked(source.turns) == (
+        Item("decisions", "canvas.", voice="person"),
+        Item("tasks_open", "measure it.", voice="agent"),
+    )

@@ -1,0 +1,483 @@
+"""A harvest from survey to trash: what is written, what goes, and what keeps a conversation where it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.config import HarvestSettings
+from engine.errors import DocumentError, HarvestRefused, LedgerBroken, ReadOnly
+from engine.knowledge.apply import Applied, apply
+from engine.knowledge.edit import Edit
+from engine.knowledge.harvest.extraction import Extraction
+from engine.knowledge.harvest.reading import SourceText
+from engine.knowledge.harvest.reclaim import Consent
+from engine.knowledge.harvest.run import Wish
+from engine.knowledge.ledger import PATH as LEDGER
+from engine.store.files import Files
+from tests.knowledge.harvest_support import (
+    DECISION,
+    DONE,
+    FACT,
+    PLAYBOOK,
+    POISON,
+    QUESTION,
+    TASK,
+    Desk,
+    Scripted,
+    said,
+    sha,
+    talk,
+)
+
+FROM = "[from: 2026-06-12-call, 2026-06-12]"
+
+
+def desk_with(root: Path, *items: object, **more: object) -> Desk:
+    """One conversation that teaches some items."""
+    desk = Desk(root, Scripted({"2026-06-12-call": items}), **more)  # type: ignore[dict-item, arg-type]
+    desk.put("2026-06-12-call.md", said(*items))  # type: ignore[arg-type]
+    return desk
+
+
+def test_a_survey_changes_nothing(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.put("live.md", talk("hello"), minutes=1)
+    before = sorted(path for path in tmp_path.rglob("*") if ".git" not in path.parts)
+    survey = desk.knowledge.harvest.survey()
+    assert [each.path for each in survey.of("harvest")] == ["conversations/2026-06-12-call.md"]
+    assert [each.path for each in survey.of("live")] == ["conversations/live.md"]
+    assert survey.size("harvest") == len(said(FACT)) and survey.tokens > 10
+    assert sorted(path for path in tmp_path.rglob("*") if ".git" not in path.parts) == before
+    assert desk.extractor.asked == []
+
+
+def test_what_was_taught_stands_in_its_files_and_the_conversation_in_the_trash(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, DECISION, TASK, QUESTION, PLAYBOOK)
+    data = said(FACT, DECISION, TASK, QUESTION, PLAYBOOK)
+    report = desk.harvest()
+    (result,) = report.results
+    assert (result.outcome, result.reclaimed, result.kept) == ("harvested", True, "")
+    assert desk.text("facts.md") == f"# Facts\n\n- {FACT.text} {FROM}\n"
+    assert f"- {DECISION.text} {FROM}" in desk.text("decisions.md")
+    assert f"## Open\n\n- {TASK.text} {FROM}" in desk.text("tasks.md")
+    assert f"- {QUESTION.text} {FROM}" in desk.text("questions.md")
+    assert f"- {PLAYBOOK.text} {FROM}" in desk.text("playbooks.md")
+    assert FACT.text in desk.text("digest.md")
+    entry = desk.knowledge.ledger.entries()[sha(data)]
+    assert (entry.status, entry.deleted, entry.total) == ("harvested", True, 5)
+    assert {line.path for line in entry.lines} == {
+        f"knowledge/{name}.md" for name in ("facts", "decisions", "tasks", "questions", "playbooks")
+    }
+    assert (entry.provider, entry.input_tokens, entry.cost_usd) == ("anthropic", 500, 0.01)
+    assert not desk.is_there("conversations/2026-06-12-call.md")
+    assert desk.knowledge.trash.content(sha(data)) == data
+    assert report.items["facts"] == 1 and report.reclaimed == len(data)
+
+
+def test_all_of_it_is_in_the_history(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    subjects = [commit.subject for commit in desk.repository.log()]
+    assert subjects == [
+        "memory: conversations/2026-06-12-call.md is in the trash, its knowledge is kept",
+        "memory: harvest of 2026-06-12-call: 1 facts",
+    ]
+    assert desk.committed("conversations/2026-06-12-call.md") is None
+    assert desk.repository.show("HEAD~1", "conversations/2026-06-12-call.md") == said(FACT)
+    for name in ("knowledge/facts.md", "knowledge/digest.md", LEDGER):
+        assert desk.committed(name) == desk.files.read(name)
+
+
+def test_a_second_run_asks_nobody_and_changes_nothing(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest(desk.wish(reclaim=False))
+    before, commits = desk.lines(), len(desk.repository.log())
+    report = desk.harvest(desk.wish(reclaim=False))
+    assert (report.results, desk.extractor.asked) == ((), ["conversations/2026-06-12-call.md"])
+    assert (desk.lines(), len(desk.repository.log())) == (before, commits)
+
+
+def test_a_conversation_that_was_only_harvested_is_reclaimed_later(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest(desk.wish(reclaim=False))
+    (result,) = desk.harvest().results
+    assert result.reclaimed
+    assert len(desk.extractor.asked) == 1
+
+
+def test_the_same_words_under_another_name_cost_nothing(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.put("copy.md", said(FACT))
+    report = desk.harvest()
+    assert len(desk.extractor.asked) == 1
+    assert [each.reclaimed for each in report.results] == [True, True]
+    assert len(desk.knowledge.ledger.entries()) == 1
+    assert len(desk.lines()) == 1
+
+
+def test_a_done_task_moves_with_its_words(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, TASK)
+    desk.harvest()
+    line = next(each for each in desk.lines() if TASK.text in each)
+    desk.extractor = Scripted({"later": [DONE]})
+    desk.put("later.md", talk("The advisory for the Hafenamt is written."))
+    desk.harvest()
+    text = desk.text("tasks.md")
+    assert text.index("## Done") < text.index(line)
+    assert text.count(TASK.text) == 1
+
+
+def test_what_is_written_to_while_somebody_is_asked_is_kept(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    path = tmp_path / "conversations/2026-06-12-call.md"
+
+    def more(_source: SourceText) -> None:
+        path.write_bytes(said(FACT, TASK))
+
+    desk.extractor.meanwhile = more
+    (result,) = desk.harvest().results
+    assert (result.outcome, result.reclaimed) == ("changed", False)
+    assert path.read_bytes() == said(FACT, TASK)
+    assert desk.lines() == []
+    assert desk.knowledge.ledger.entries() == {}
+
+
+def test_what_is_written_to_between_harvest_and_reclaim_is_kept(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    path = tmp_path / "conversations/2026-06-12-call.md"
+    why_not = desk.knowledge.reclaimer.why_not
+
+    def changed(*given: object) -> str:
+        why = why_not(*given)  # type: ignore[arg-type]
+        path.write_bytes(said(FACT, TASK))
+        return why
+
+    desk.knowledge.reclaimer.why_not = changed  # type: ignore[method-assign, assignment]
+    (result,) = desk.harvest().results
+    assert not result.reclaimed and result.kept
+    assert path.read_bytes() == said(FACT, TASK)
+
+
+def test_a_failure_is_recorded_the_conversation_kept_and_asked_about_again(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    good = desk.extractor
+    desk.extractor = Scripted({"2026-06-12-call": Extraction("failed", provider="openai", error="no JSON")})
+    (result,) = desk.harvest().results
+    assert (result.outcome, result.error) == ("failed", "no JSON")
+    entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
+    assert (entry.status, entry.error, entry.deleted) == ("harvest-failed", "no JSON", False)
+    assert desk.lines() == [] and desk.is_there("conversations/2026-06-12-call.md")
+    desk.extractor = good
+    assert desk.harvest().results[0].outcome == "harvested"
+    assert desk.knowledge.ledger.entries()[sha(said(FACT))].error == ""
+
+
+def test_nothing_found_is_no_proof(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path)
+    desk.put("2026-06-12-call.md", talk("hello"))
+    (result,) = desk.harvest(Wish(consent=Consent(1))).results
+    assert (result.outcome, result.reclaimed) == ("harvested", False)
+    assert "nothing was found" in result.kept
+    (result,) = desk.harvest(Wish(consent=Consent(1, empty=True))).results
+    assert result.reclaimed
+
+
+@pytest.mark.parametrize(
+    ("extraction", "why"),
+    [
+        (Extraction("extracted", (FACT,), "markers", shown=1), "only what it marks itself"),
+        (Extraction("extracted", (FACT,), "anthropic", shown=10**9, summarised=True), "by summary"),
+        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was looked at"),
+    ],
+)
+def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Extraction, why: str) -> None:
+    import re
+
+    desk = desk_with(tmp_path, FACT)
+    desk.extractor = Scripted({"2026-06-12-call": extraction})
+    (result,) = desk.harvest(Wish(consent=Consent(1, empty=True))).results
+    assert not result.reclaimed and re.search(why, result.kept)
+    assert desk.harvest().results[0].reclaimed
+
+
+def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    data = b"x" * (1024 * 1024 + 1)
+    desk.put("large.md", data)
+    (result,) = desk.harvest().results
+    assert (result.outcome, result.reclaimed) == ("too-large", False)
+    assert desk.knowledge.ledger.entries()[sha(data)].status == "too-large"
+    assert desk.extractor.asked == []
+    assert desk.is_there("conversations/large.md")
+
+
+def test_many_go_only_when_their_number_was_named(tmp_path: Path) -> None:
+    names = [f"2026-06-{number:02}-talk-{number}" for number in range(1, 31)]
+    desk = Desk(tmp_path, Scripted({name: [FACT] for name in names}))
+    for number, name in enumerate(names):
+        desk.put(f"{name}.md", talk(FACT.text, f"number {number}"))
+    report = desk.harvest(Wish(consent=Consent(empty=True)))
+    assert {each.outcome for each in report.results} == {"harvested"}
+    assert not any(each.reclaimed for each in report.results)
+    assert all("30 would go to the trash, more than 20" in each.kept for each in report.results)
+    assert not any(each.reclaimed for each in desk.harvest(Wish(consent=Consent(29))).results)
+    assert all(each.reclaimed for each in desk.harvest(Wish(consent=Consent(30))).results)
+    assert len(desk.extractor.asked) == 30
+
+
+def test_over_half_of_them_go_only_when_their_number_was_named(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    (result,) = desk.harvest(Wish()).results
+    assert "1 would go to the trash, over half of 1; say so by their number: --reclaim 1" in result.kept
+    for number in range(2):
+        desk.put(f"live-{number}.md", talk("hello"), minutes=1)
+    assert desk.harvest(Wish()).results[0].reclaimed
+
+
+def test_giving_up_unharvested_is_braked_before_anything_happens(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    with pytest.raises(HarvestRefused, match="--reclaim 1"):
+        desk.harvest(Wish(harvest=False))
+    assert not desk.is_there(LEDGER)
+    (result,) = desk.harvest(desk.wish(harvest=False)).results
+    assert (result.outcome, result.reclaimed) == ("unharvested", True)
+    assert desk.extractor.asked == [] and desk.lines() == []
+    entry = desk.knowledge.ledger.entries()[sha(said(FACT))]
+    assert (entry.status, entry.deleted) == ("deleted-unharvested", True)
+    assert desk.knowledge.reclaimer.restore(sha(said(FACT))) == "conversations/2026-06-12-call.md"
+
+
+def test_without_git_it_works_uncommitted_and_nothing_goes(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, git=False)
+    (result,) = desk.harvest().results
+    assert (result.outcome, result.commit, result.reclaimed) == ("harvested", "", False)
+    assert "no git repository" in result.uncommitted
+    assert "no git repository; run: git init" in result.kept
+    assert desk.is_there("conversations/2026-06-12-call.md") and len(desk.lines()) == 1
+
+
+@pytest.mark.parametrize("state", ["detached", "merge"])
+def test_in_a_repository_that_is_busy_nothing_goes(tmp_path: Path, state: str) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.repository.commit(["memory-config.yaml"], "first")
+    if state == "detached":
+        subprocess.run(["git", "switch", "-q", "--detach"], cwd=tmp_path, check=True)
+    else:
+        (tmp_path / ".git/MERGE_HEAD").write_text(str(desk.repository.revision()))
+    before = desk.repository.revision()
+    (result,) = desk.harvest().results
+    assert not result.reclaimed and result.kept
+    assert desk.repository.revision() == before
+    assert len(desk.lines()) == 1
+
+
+def test_a_secret_keeps_a_conversation_out_of_the_history_and_where_it_is(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    key = "sk-ant-" + "a1B2" * 8
+    desk.put("2026-06-12-call.md", talk(FACT.text, f"the key is {key}"))
+    (result,) = desk.harvest().results
+    assert not result.reclaimed and "looks like a secret" in result.kept
+    everything = subprocess.run(["git", "log", "-p", "--all"], cwd=tmp_path, capture_output=True, check=True)
+    assert key.encode() not in everything.stdout
+    assert FACT.text.encode() in everything.stdout
+
+
+def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) -> None:
+    """L4: what it saved stands, and the line stands in it."""
+    desk = desk_with(tmp_path, FACT)
+    facts = tmp_path / "knowledge/facts.md"
+    facts.parent.mkdir()
+    facts.write_text("# Facts\n\n- old\n")
+    saved: list[bool] = []
+
+    def applied(files: Files, edit: Edit) -> Applied:
+        done = apply(files, edit)
+        if not saved:
+            (tmp_path / "new").write_text("# Facts\n\n- of the editor\n")
+            os.replace(tmp_path / "new", facts)
+            saved.append(True)
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.knowledge.harvest.settle.apply", applied)
+        (result,) = desk.harvest().results
+    assert result.reclaimed
+    assert facts.read_text() == f"# Facts\n\n- of the editor\n- {FACT.text} {FROM}\n"
+
+
+def test_a_stale_save_over_harvested_lines_is_told_and_can_be_undone(tmp_path: Path) -> None:
+    """L5: the ledger misses the line; the history has it."""
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    (tmp_path / "knowledge/facts.md").write_text("# Facts\n")
+    (checked,) = desk.knowledge.verify()
+    assert [each.state for each in checked.lines] == ["gone"]
+    assert checked.sound
+    assert FACT.text.encode() in (desk.committed("knowledge/facts.md") or b"")
+
+
+def test_it_comes_back_with_the_same_bytes_and_stays(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    assert desk.knowledge.reclaimer.restore(sha(said(FACT))) == "conversations/2026-06-12-call.md"
+    path = tmp_path / "conversations/2026-06-12-call.md"
+    assert path.read_bytes() == said(FACT)
+    os.utime(path, (0, 0))
+    assert desk.harvest().results == ()
+    assert path.exists() and desk.knowledge.trash.all() == ()
+    assert desk.committed("conversations/2026-06-12-call.md") == said(FACT)
+
+
+def test_after_the_trash_was_purged_it_comes_back_from_the_history(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    desk.now += timedelta(days=8)
+    assert desk.harvest(Wish()).purged == ("conversations/2026-06-12-call.md",)
+    assert [each.source for each in desk.knowledge.verify()] == ["in history"]
+    desk.knowledge.reclaimer.restore(sha(said(FACT)))
+    assert (tmp_path / "conversations/2026-06-12-call.md").read_bytes() == said(FACT)
+
+
+def test_it_does_not_come_back_over_another_one(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    desk.put("2026-06-12-call.md", talk("another call"))
+    with pytest.raises(HarvestRefused, match="another conversation has its name"):
+        desk.knowledge.reclaimer.restore(sha(said(FACT)))
+    assert desk.knowledge.trash.content(sha(said(FACT))) is not None
+
+
+def test_what_could_be_planted_waits_and_becomes_knowledge_by_a_persons_word(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, POISON)
+    (result,) = desk.harvest().results
+    assert result.entry is not None and len(result.entry.held) == 1
+    assert POISON.text not in "".join(desk.lines()) and POISON.text not in desk.text("digest.md")
+    (waiting,) = desk.knowledge.review.queue.waiting()
+    assert waiting.why and waiting.said == POISON.text
+    done = desk.knowledge.review.accept(waiting.id, "Reports are mailed weekly.")
+    assert done.line == f"- Reports are mailed weekly. {FROM}"
+    assert done.line in desk.lines() and done.commit
+    entry = desk.knowledge.ledger.entries()[sha(said(FACT, POISON))]
+    assert done.line in [line.text for line in entry.lines]
+    assert desk.knowledge.review.queue.waiting() == ()
+
+
+def test_what_was_turned_down_never_comes_back(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, POISON)
+    desk.harvest(desk.wish(reclaim=False))
+    (waiting,) = desk.knowledge.review.queue.waiting()
+    desk.knowledge.review.reject(waiting.id[:5])
+    desk.put("2026-06-12-call.md", said(POISON) + b"\nbye\n")
+    desk.harvest(desk.wish(reclaim=False))
+    assert desk.knowledge.review.queue.waiting() == ()
+    assert desk.lines() == []
+
+
+def test_with_a_file_that_cannot_take_lines_nobody_is_asked(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    broken = b"# Facts\n\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n"
+    desk.files.replace("knowledge/facts.md", broken)
+    with pytest.raises(DocumentError, match=r"knowledge/facts\.md"):
+        desk.harvest()
+    assert desk.files.read("knowledge/facts.md") == broken
+    assert desk.extractor.asked == []
+
+
+def test_a_file_that_breaks_while_it_is_written_leaves_its_line_to_a_person(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, QUESTION)
+    broken = b"# Facts\n\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n"
+
+    def applied(files: Files, edit: Edit) -> Applied:
+        if edit.path == "knowledge/facts.md":
+            desk.files.replace(edit.path, broken)
+        return apply(files, edit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.knowledge.harvest.settle.apply", applied)
+        (result,) = desk.harvest().results
+    assert result.outcome == "harvested"
+    assert desk.files.read("knowledge/facts.md") == broken
+    (waiting,) = desk.knowledge.review.queue.waiting()
+    assert waiting.item.text == FACT.text and "knowledge/facts.md" in waiting.why
+    assert QUESTION.text in desk.text("questions.md")
+
+
+def test_transcripts_are_harvested_and_never_moved(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Scripted({"1800-ses_a-call": [FACT]}))
+    path = tmp_path / "raw/conversations/2026/06/12/1800-ses_a-call.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"---\nsession_id: ses_a\nended: 2026-06-12T18:10:00Z\n---\n\n" + said(FACT))
+    (result,) = desk.harvest(Wish(transcripts=True)).results
+    assert (result.outcome, result.reclaimed) == ("harvested", False)
+    assert path.exists()
+    assert desk.harvest(Wish(transcripts=True)).results == ()
+
+
+def test_a_path_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.put("live.md", talk("hello"), minutes=1)
+    for path, why in (
+        ("knowledge/facts.md", "no conversation that waits"),
+        ("conversations/live.md", "left alone"),
+    ):
+        with pytest.raises(HarvestRefused, match=why):
+            desk.harvest(Wish((path,)))
+    assert desk.extractor.asked == []
+
+
+def test_only_the_named_ones_are_harvested(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.put("other.md", talk("hello"))
+    desk.harvest(Wish(("conversations/2026-06-12-call.md",), reclaim=False))
+    assert desk.extractor.asked == ["conversations/2026-06-12-call.md"]
+
+
+def test_a_run_can_be_stopped(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.put("z.md", talk("hello"))
+    desk.extractor.meanwhile = lambda _source: desk.knowledge.harvest.stop()
+    report = desk.harvest()
+    assert report.stopped and len(report.results) == 1
+    assert desk.extractor.stopped.is_set()
+
+
+def test_with_a_damaged_ledger_nothing_is_asked_or_moved(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.files.replace(LEDGER, b'{"entries": {')
+    with pytest.raises(LedgerBroken, match="ledger rebuild"):
+        desk.harvest()
+    assert desk.extractor.asked == [] and desk.lines() == []
+    assert desk.is_there("conversations/2026-06-12-call.md")
+
+
+def test_a_read_only_workspace_is_surveyed_and_not_harvested(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.files.read_only = True
+    assert len(desk.knowledge.harvest.survey().of("harvest")) == 1
+    with pytest.raises(ReadOnly):
+        desk.harvest()
+    assert desk.extractor.asked == []
+
+
+def test_a_digest_that_was_deleted_stays_deleted(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT)
+    desk.harvest()
+    (tmp_path / "knowledge/digest.md").unlink()
+    desk.extractor = Scripted({"later": [QUESTION]})
+    desk.put("later.md", said(QUESTION))
+    desk.harvest()
+    assert not desk.is_there("knowledge/digest.md")
+    desk.knowledge.digest.regenerate(force=True)
+    assert QUESTION.text in desk.text("digest.md")
+
+
+def test_the_settings_say_how_long_the_trash_keeps(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, settings=HarvestSettings(trash_days=30))
+    desk.harvest()
+    desk.now += timedelta(days=29)
+    assert desk.harvest(Wish()).purged == ()

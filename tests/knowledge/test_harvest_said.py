@@ -1,0 +1,38 @@
+"""Where an item comes from is shown, and nothing is made up where that is not known."""
+
+from __future__ import annotations
+
+import json
+
+from engine.knowledge.harvest.said import EXCERPT, where_said
+from engine.knowledge.item import Item
+
+TALK = (
+    "# A call\n\n## 15:20 — user\nThe gateway speaks plain HTTP, no TLS.\n\n"
+    "## 15:24 — agent\nWithout TLS it should not cross the internet.\n"
+).encode()
+
+
+def test_the_line_with_most_of_the_words_is_shown() -> None:
+    item = Item("facts", "The gateway of Vestrand speaks plain HTTP without TLS.")
+    assert where_said(item, TALK) == (4, "The gateway speaks plain HTTP, no TLS.")
+
+
+def test_what_stands_nowhere_is_not_shown_anywhere() -> None:
+    assert where_said(Item("facts", "Backups of db-2 take 112 minutes on Sundays."), TALK) == (0, "")
+    assert where_said(Item("facts", "…"), TALK) == (0, "")
+    assert where_said(Item("facts", "x y z"), b"") == (0, "")
+
+
+def test_of_a_long_line_the_part_is_shown_that_says_it() -> None:
+    said = "The broker passwords were rotated on the boat."
+    line = json.dumps({"content": "filler word " * 400 + said + " more filler" * 400})
+    number, excerpt = where_said(Item("facts", said), f"{{}}\n{line}\n".encode())
+    assert number == 2
+    assert said in excerpt
+    assert len(excerpt) <= EXCERPT + 2
+    assert excerpt.startswith("…") and excerpt.endswith("…")
+
+
+def test_any_bytes_are_read() -> None:
+    assert where_said(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1

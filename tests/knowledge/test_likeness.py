@@ -1,0 +1,144 @@
+"""What is there already is known again; what differs in anything that counts never is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
+from engine.knowledge.likeness import SAME, Likeness, Remembered, alike, shipped
+from engine.knowledge.signs import READ, difference, signs_of
+from tests.knowledge.likeness_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
+
+SAMPLE = Path("engine/sample/workspace/knowledge")
+
+
+def entry(text: str, number: int = 1) -> Entry:
+    return Entry("knowledge/facts.md", number, number, f"- {text}", (f"- {text}",), text, "", "", "")
+
+
+def sample() -> list[Entry]:
+    return [
+        entry
+        for file in CATEGORY_FILES
+        for entry in entries((SAMPLE / file.path.rpartition("/")[2]).read_bytes(), file.path)
+    ]
+
+
+def score(item: str, there: str) -> float:
+    first, second = shipped().embed([item, there])
+    return alike(signs_of(item), signs_of(there), float(first @ second))
+
+
+def changed(text: str) -> list[str]:
+    """A text with one digit changed, each in turn, and with a negation."""
+    digits = [at for at, sign in enumerate(text) if sign.isdigit()]
+    other = [f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}" for at in digits if text[at].isascii()]
+    return [
+        *other,
+        f"It is not so that {text}",
+        f"No longer: {text}",
+        f"Never: {text}",
+        f"{text} Without that.",
+    ]
+
+
+def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    there = sample()
+    variants = [(variant, each.text) for each in there for variant in changed(each.text)]
+    index = Likeness(there)
+    sets = {
+        "the same in other words": [max(score(one, two), score(two, one)) for one, two in PARAPHRASES],
+        "written as different": [max(score(one, two), score(two, one)) for one, two in DIFFERENT],
+        "the same, unseen": [max(score(one, two), score(two, one)) for one, two in UNSEEN_PARAPHRASES],
+        "different, unseen": [max(score(one, two), score(two, one)) for one, two in UNSEEN_DIFFERENT],
+        "lines of the sample": [
+            alike(signs_of(there[at].text), signs_of(each.text), cosine)
+            for each in there
+            for at, cosine in index.nearest(each.text)
+            if there[at] != each
+        ],
+        "one digit or a negation": [score(one, two) for one, two in variants],
+    }
+    thresholds = (0.5, 0.6, 0.7, 0.8, SAME, 0.9, 0.95)
+    with capsys.disabled():
+        print(
+            f"\n{'taken as one at a threshold of':32}{'pairs':>7}", *(f"{each:6.2f}" for each in thresholds)
+        )
+        for name, scores in sets.items():
+            row = (f"{sum(each >= limit for each in scores):6}" for limit in thresholds)
+            print(f"{name:32}{len(scores):7}", *row)
+    taken = {name: sum(each >= SAME for each in scores) for name, scores in sets.items()}
+    assert taken["the same in other words"] >= 20
+    assert taken["the same, unseen"] >= 5 and taken["different, unseen"] == 0
+    assert taken["written as different"] == taken["lines of the sample"] == 0
+    assert taken["one digit or a negation"] == 0
+    assert len(sets["lines of the sample"]) > 800 and len(variants) > 700
+
+
+def test_a_line_of_the_sample_is_found_however_it_is_set() -> None:
+    there = sample()
+    index = Likeness(there)
+    for each in there:
+        found = index.find(f"  {each.text.upper().rstrip('.')} ")
+        assert found is not None and (found.entry.text, found.likeness) == (each.text, 1.0)
+
+
+def test_the_likest_is_found_and_says_how_alike_it_is() -> None:
+    index = Likeness([entry("Backups run at 02:00."), entry("Database backups are stored in Frankfurt.", 2)])
+    found = index.find("Backups of the database are stored in Frankfurt")
+    assert found is not None and found.entry.number == 2 and SAME <= found.likeness < 1
+    assert index.find("Backups of the database are stored in Paris") is None
+    assert Likeness([]).find("anything") is None
+
+
+def test_what_is_added_is_found() -> None:
+    index = Likeness([])
+    index.add(entry("The build needs Node 20 and pnpm."))
+    assert index.find("Building needs Node 20 and pnpm") is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ("Port 8080", "Port 8081", "8080, 8081 differ"),
+        ("It takes 3 h", "It takes 3 minutes", "3 h, 3 min differ"),
+        ("It is 1,200 points", "It is 1200 points", ""),
+        ("40GB of WAL", "40 GB of WAL", ""),
+        ("It can't work", "It can work", "not differ"),
+        ("db-1 feeds db-2", "db-2 feeds db-1", "the order of what is named differ"),
+        ("Eskil drives", "Marit drives", "only one of them names eskil"),
+    ],
+)
+def test_what_tells_two_texts_apart_is_named(first: str, second: str, why: str) -> None:
+    assert difference(signs_of(first), signs_of(second)) == why
+
+
+def test_very_long_lines_are_known_by_their_very_words_only() -> None:
+    long = "word " * 2_000 + "x" * 200_000
+    index = Likeness([entry(long)])
+    assert index.find(long) is not None and index.find(f"{long} y") is None
+    assert index.find(long[:READ]) is None
+
+
+def test_a_text_is_embedded_once() -> None:
+    asked: list[str] = []
+
+    class Counted:
+        def embed(self, texts: Sequence[str]) -> Any:
+            asked.extend(texts)
+            return shipped().embed(texts)
+
+    vectors = Remembered(Counted())
+    first = vectors.embed(["a b", "c d", "a b"])
+    second = vectors.embed(["c d", "a b", "e f"])
+    assert asked == ["a b", "c d", "e f"]
+    assert (first[[1, 0]] == second[:2]).all()
+
+
+def test_texts_without_words_are_not_alike() -> None:
+    assert Likeness([entry("…"), entry("???")]).find("!!!") is None
+    assert Likeness([entry("")]).find("x y z") is None

@@ -1,0 +1,303 @@
+"""Notes stay with their file; where that is not certain, the person is asked."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.errors import AutopoiesisError
+from engine.knowledge.apply import apply
+from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
+from engine.knowledge.item import Item, Origin
+from engine.knowledge.notes import NoteFiles
+from engine.knowledge.renames import COMPARED
+from engine.store.files import Files
+from engine.store.paths import Workspace
+
+ORIGIN = Origin("2026-06-12-talk", "2026-06-12")
+BODY = "".join(f"line {number} of the file\n" for number in range(20))
+
+
+def clock() -> datetime:
+    return datetime(2026, 6, 12, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    root = tmp_path / "memory"
+    root.mkdir()
+    (root / "memory-config.yaml").touch()
+    return Files(Workspace.open(root))
+
+
+@pytest.fixture
+def notes(files: Files) -> NoteFiles:
+    return NoteFiles(files, clock)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "tidemark"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "ingest").mkdir()
+    (folder / "ingest/pull.py").write_text(BODY)
+    return folder
+
+
+def test_a_note_of_a_person_stands_with_day_and_hand(
+    notes: NoteFiles, files: Files, repository: Path
+) -> None:
+    applied = notes.add(repository / "ingest/pull.py", "Reads twice.")
+    assert applied.path == "knowledge/files/tidemark-ingest-pull.py.md"
+    text = files.read(applied.path).decode()
+    head, _, body = text.partition("---\n\n")
+    assert head.startswith('---\npath: "tidemark/ingest/pull.py"\nfingerprint: 390-')
+    assert body == "# tidemark/ingest/pull.py\n\n- Reads twice. [from: by hand, 2026-06-12]\n"
+
+
+def test_keys_are_relative_to_workspace_or_repository_or_absolute(
+    notes: NoteFiles, files: Files, repository: Path, tmp_path: Path
+) -> None:
+    inside = files.workspace.root / "topics/a.md"
+    alone = tmp_path / "alone.txt"
+    inside.parent.mkdir()
+    for path in (inside, alone):
+        path.write_text(BODY)
+    for path in (inside, alone, repository / "ingest/pull.py"):
+        notes.add(path, "n")
+    assert [each.path for each in notes.all()] == [str(alone), "tidemark/ingest/pull.py", "topics/a.md"]
+    assert all(each.is_here for each in notes.all())
+    for key in ("topics/a.md", "tidemark/ingest/pull.py", str(alone)):
+        found = notes.of(key)
+        assert found is not None and found.path == key
+
+
+def test_notes_of_the_sample_are_found_by_their_title(sample: Path) -> None:
+    notes = NoteFiles(Files(Workspace.open(sample)), clock)
+    assert [each.path for each in notes.all()] == [
+        "dashboard/src/api/client.ts",
+        "tidemark/ingest/sftp_pull.py",
+    ]
+    found = notes.of("dashboard/src/api/client.ts")
+    assert found is not None and len(found.entries) == 3 and not found.is_here
+    assert found.entries[0].source == "2026-05-28-release-0-14-0"
+    assert notes.questions() == ()
+
+
+def test_a_harvested_note_goes_with_its_file(notes: NoteFiles, files: Files, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    edit = notes.edit_for(Item("files", "Reads twice.", str(path)), ORIGIN)
+    assert (edit.kind, edit.title) == ("note", "# tidemark/ingest/pull.py")
+    apply(files, edit)
+    assert b"fingerprint: 390-" in files.read(edit.path)
+    path.rename(repository / "pull.py")
+    later = notes.edit_for(Item("files", "Again.", str(repository / "pull.py")), ORIGIN)
+    assert later.path == edit.path
+    apply(files, later)
+    found = notes.of(repository / "pull.py")
+    assert found is not None and [entry.text for entry in found.entries] == ["Reads twice.", "Again."]
+    assert found.path == "tidemark/pull.py"
+
+
+def test_a_note_whose_file_is_gone_is_a_fact(notes: NoteFiles, repository: Path) -> None:
+    edit = notes.edit_for(Item("files", "Reads twice.", str(repository / "no.py")), ORIGIN)
+    assert (edit.kind, edit.path, edit.category) == ("append", "knowledge/facts.md", "files")
+    assert edit.line == f"- {repository}/no.py: Reads twice. [from: 2026-06-12-talk, 2026-06-12]"
+
+
+def test_a_stranger_at_a_noted_path_gets_no_note(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    path.rename(repository / "ingest/old.py")
+    path.write_text("something else\n" * 20)
+    assert notes.of(path) is None
+    edit = notes.edit_for(Item("files", "x", str(path)), ORIGIN)
+    assert edit.path == "knowledge/facts.md"
+    question = notes.question(path)
+    assert question is not None and question.path == "tidemark/ingest/pull.py"
+    assert [each.path for each in question.candidates] == ["tidemark/ingest/old.py"]
+    notes.rebind(question.path, question.candidates[0].absolute)
+    found = notes.of(repository / "ingest/old.py")
+    assert found is not None and notes.questions() == () and notes.of(path) is None
+
+
+def test_two_copies_are_a_question(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    (repository / "copy.py").write_bytes(path.read_bytes())
+    path.rename(repository / "moved.py")
+    assert notes.of(repository / "moved.py") is None and notes.of(repository / "copy.py") is None
+    (question,) = notes.questions()
+    assert [(each.path, each.why) for each in question.candidates] == [
+        ("tidemark/moved.py", "the same content"),
+        ("tidemark/copy.py", "the same content, perhaps a copy"),
+    ]
+
+
+def test_short_contents_tell_nothing(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/__init__.py"
+    path.write_text("")
+    notes.add(path, "n")
+    path.rename(repository / "__init__.py")
+    assert notes.of(repository / "__init__.py") is None
+
+
+def test_another_content_under_the_same_inode_is_a_question(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    target = path.rename(repository / "ingest/other.txt")
+    target.write_text("nothing in common\n" * 9)
+    assert notes.of(target) is None
+    (question,) = notes.questions()
+    assert [each.why for each in question.candidates] == ["the same inode, but other content"]
+
+
+def test_the_same_content_written_anew_under_the_same_inode_is_a_question(
+    notes: NoteFiles, repository: Path
+) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    target = path.rename(repository / "ingest/other.py")
+    os.utime(target, ns=(1, 1))
+    assert notes.of(target) is None and len(notes.questions()) == 1
+
+
+def test_too_many_of_one_length_leave_nothing_certain(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    for number in range(COMPARED + 1):
+        (repository / f"ingest/a{number:03}.py").write_text(BODY.replace("line", "Line", number % 9 + 1))
+    target = path.rename(repository / "ingest/z.py")
+    assert notes.of(target) is None
+
+
+def test_a_rename_is_followed_on_another_machine(files: Files, repository: Path) -> None:
+    NoteFiles(files, clock).add(repository / "ingest/pull.py", "n")
+    files.remove(SIGHTINGS)
+    notes = NoteFiles(files, clock)
+    target = (repository / "ingest/pull.py").rename(repository / "pull.py")
+    found = notes.of(target)
+    assert found is not None and found.renamed_from == "tidemark/ingest/pull.py"
+    text = files.read(found.notes).decode()
+    assert 'path: "tidemark/pull.py"' in text and "\n# tidemark/pull.py\n" in text
+
+
+def test_two_repositories_of_one_name_share_no_notes(
+    notes: NoteFiles, repository: Path, tmp_path: Path
+) -> None:
+    notes.add(repository / "ingest/pull.py", "n")
+    other = tmp_path / "elsewhere/tidemark"
+    (other / ".git").mkdir(parents=True)
+    (other / "ingest").mkdir()
+    (other / "ingest/pull.py").write_text("another program\n" * 20)
+    assert notes.of(other / "ingest/pull.py") is None
+    assert notes.of(repository / "ingest/pull.py") is not None
+
+
+def test_what_the_person_writes_into_notes_stays(notes: NoteFiles, files: Files, repository: Path) -> None:
+    applied = notes.add(repository / "ingest/pull.py", "n")
+    mine = (
+        files.read(applied.path).replace(b"---\npath", b"---\n# mine\nowner: me\npath")
+        + b"\n## More\n\ntext\n"
+    )
+    files.replace(applied.path, mine)
+    target = (repository / "ingest/pull.py").rename(repository / "ingest/p.py")
+    found = notes.of(target)
+    assert found is not None
+    assert files.read(applied.path) == mine.replace(b"pull.py", b"p.py")
+
+
+@pytest.mark.parametrize("header", ["", "---\n{broken\n---\n", "---\npath: [\n---\n"])
+def test_without_a_header_the_title_counts(
+    notes: NoteFiles, files: Files, repository: Path, header: str
+) -> None:
+    files.replace("knowledge/files/x.md", f"{header}# tidemark/ingest/pull.py\n\n- n\n".encode())
+    found = notes.of(repository / "ingest/pull.py")
+    assert found is not None and [entry.text for entry in found.entries] == ["n"]
+    target = (repository / "ingest/pull.py").rename(repository / "ingest/p.py")
+    moved = notes.of(target)
+    assert moved is not None and bound_path(files.read("knowledge/files/x.md"))[0] == "tidemark/ingest/p.py"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_binding_anew_changes_nothing_else(newline: str) -> None:
+    old = newline.join(
+        ["\ufeff---", "path: a.py # why", "x: 1", "---", "", "# a.py", "", "- a.py is", ""]
+    ).encode()
+    new = rebound(old, 'b "c".py', "3-ab")
+    assert bound_path(new) == ('b "c".py', "3-ab")
+    lines = [line.rstrip("\r") for line in new.decode().split("\n")]
+    assert lines == [
+        "\ufeff---", "fingerprint: 3-ab", 'path: "b \\"c\\".py"', "x: 1", "---",
+        "", '# b "c".py', "", "- a.py is", "",
+    ]  # fmt: skip
+    assert new.count(b"\r\n") == old.count(b"\r\n") + (newline == "\r\n")
+    bare = newline.join(["# a.py", "", "- n", ""]).encode()
+    assert rebound(bare, "b.py", "").endswith(newline.join(["---", "", "# b.py", "", "- n", ""]).encode())
+
+
+def test_what_cannot_be_is_refused_with_a_cure(notes: NoteFiles, repository: Path) -> None:
+    path = repository / "ingest/pull.py"
+    notes.add(path, "n")
+    (repository / "other.py").write_text(BODY.upper())
+    notes.add(repository / "other.py", "o")
+    for call in (
+        lambda: notes.add("no/such.py", "x"),
+        lambda: notes.add("../x", "x"),
+        lambda: notes.add(path, " "),
+        lambda: notes.rebind("no/such.py", path),
+        lambda: notes.rebind("tidemark/ingest/pull.py", repository / "nothing.py"),
+        lambda: notes.rebind("tidemark/ingest/pull.py", repository / "other.py"),
+    ):
+        with pytest.raises(AutopoiesisError) as caught:
+            call()
+        assert caught.value.where and caught.value.cure
+
+
+def test_the_names_of_notes_say_the_path_and_are_never_shared(notes: NoteFiles, files: Files) -> None:
+    root = files.workspace.root / "t"
+    paths = ["a/b-c.md", "a-b/c.md", "a/-b.md", "a-/b.md", "a--b.md", "ä ö/#1.md", f"{'x' * 150}.md"]
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+    names = [notes.add(f"t/{path}", "n").path.removeprefix("knowledge/files/") for path in paths]
+    assert names[:2] == ["t-a-b--c.md.md", "t-a--b-c.md.md"]
+    assert len(set(names)) == len(paths) and max(len(name.encode()) for name in names) < 160
+    for path in paths:
+        found = notes.of(f"t/{path}")
+        assert found is not None and found.path == f"t/{path}"
+
+
+def test_odd_things_have_no_notes_and_stop_nobody(notes: NoteFiles, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in (
+        "/dev/zero",
+        tmp_path / "pipe",
+        tmp_path / "loop",
+        tmp_path,
+        "a\0b",
+        "",
+        "x" * 9000,
+        "a/../b",
+    ):
+        assert notes.of(path) is None
+        assert notes.edit_for(Item("files", "n", str(path)), ORIGIN).path == "knowledge/facts.md"
+
+
+def test_a_read_only_workspace_shows_its_notes(files: Files, repository: Path) -> None:
+    NoteFiles(files, clock).add(repository / "ingest/pull.py", "n")
+    (repository / "ingest/pull.py").write_text(BODY + "more\n")
+    found = NoteFiles(Files(files.workspace, read_only=True), clock).of(repository / "ingest/pull.py")
+    assert found is not None and len(found.entries) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"a": 1}', b"\xff", b"[" * 100_000])
+def test_broken_sightings_lose_no_note(files: Files, repository: Path, data: bytes) -> None:
+    NoteFiles(files, clock).add(repository / "ingest/pull.py", "n")
+    files.replace(SIGHTINGS, data)
+    found = NoteFiles(files, clock).of(repository / "ingest/pull.py")
+    assert found is not None and found.is_here

@@ -1,0 +1,175 @@
+"""What becomes of the items of a conversation: known, held, or an edit; nothing is written for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import DocumentError
+from engine.knowledge.apply import apply, is_there
+from engine.knowledge.edit import Plan
+from engine.knowledge.item import Category, Item, Origin, item_id
+from engine.knowledge.plan import plan
+from engine.store.files import Files
+from engine.store.paths import Workspace
+
+ORIGIN = Origin("2026-06-13-morning-round", "2026-06-13")
+FROM = "[from: 2026-06-13-morning-round, 2026-06-13]"
+
+
+@pytest.fixture
+def files(sample: Path) -> Files:
+    return Files(Workspace.open(sample))
+
+
+def planned(files: Files, *items: Item, held: str = "") -> Plan:
+    return plan(items, ORIGIN, files, held=lambda item: held if item.voice == "tool" else "")
+
+
+def test_new_items_become_edits_in_their_order(files: Files) -> None:
+    categories: list[tuple[Category, str, str]] = [
+        ("facts", "knowledge/facts.md", ""),
+        ("decisions", "knowledge/decisions.md", ""),
+        ("tasks_done", "knowledge/tasks.md", "Done"),
+        ("tasks_open", "knowledge/tasks.md", "Open"),
+        ("questions", "knowledge/questions.md", ""),
+        ("playbooks", "knowledge/playbooks.md", ""),
+    ]
+    items = [Item(category, f"Something quite new about {category} zebras.") for category, _, _ in categories]
+    found = planned(files, *items)
+    assert [(edit.category, edit.path, edit.section) for edit in found.edits] == categories
+    assert [edit.id for edit in found.edits] == [item_id(item, ORIGIN.name) for item in items]
+    assert [edit.line for edit in found.edits] == [f"- {item.text} {FROM}" for item in items]
+    assert {edit.kind for edit in found.edits} == {"append"} and not found.known and not found.held
+    assert found == planned(files, *items)
+
+
+def test_planning_writes_nothing_into_knowledge(files: Files) -> None:
+    before = {path: path.read_bytes() for path in files.workspace.knowledge.rglob("*") if path.is_file()}
+    planned(files, Item("facts", "A new one about zebras."), Item("files", "A note.", "topics/ops.md"))
+    after = {path: path.read_bytes() for path in files.workspace.knowledge.rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_what_stands_there_is_known_with_its_line(files: Files) -> None:
+    (same,) = planned(files, Item("facts", "A base backup of db-2 takes 112 min")).known
+    lines = files.read("knowledge/facts.md").decode().split("\n")
+    assert (same.path, same.likeness) == ("knowledge/facts.md", 1.0)
+    assert same.line == lines[same.number - 1] and same.line.startswith("- A base backup of db-2")
+    (near,) = planned(files, Item("facts", "The logs of proxy and broker reach back 60 days.")).known
+    assert near.likeness < 1 and near.line.startswith("- Proxy and broker logs")
+    assert planned(files, Item("facts", "A base backup of db-2 takes 113 min.")).edits
+
+
+def test_items_of_one_plan_are_compared_with_each_other(files: Files) -> None:
+    texts = ("Backups of the database are stored in Frankfurt.", "Database backups are stored in Frankfurt")
+    found = planned(files, *(Item("facts", text) for text in texts))
+    assert len(found.edits) == 1 and found.known[0].likeness < 1
+    same = planned(files, Item("facts", "Zebras sleep."), Item("facts", "zebras  sleep"))
+    assert len(found.edits) in (1, 2)
+    assert len(same.edits) == 1 and same.known[0].number == 0 and same.known[0].line == same.edits[0].line
+
+
+def test_a_task_that_is_done_is_not_opened_again(files: Files) -> None:
+    (known,) = planned(files, Item("tasks_open", "Rebuild db-2 by base backup, fstab by label.")).known
+    lines = files.read("knowledge/tasks.md").decode().split("\n")
+    assert known.path == "knowledge/tasks.md" and known.number > lines.index("## Done")
+
+
+def test_a_task_that_is_done_takes_its_open_line_along(files: Files) -> None:
+    found = planned(files, Item("tasks_done", "Print table for the SVG chart merged."))
+    (edit,) = found.edits
+    assert (edit.kind, edit.section) == ("done", "Done") and edit.line.startswith("- Print table for the SVG")
+    assert apply(files, edit).status == "moved" and is_there(files, edit)
+    assert (
+        planned(files, Item("tasks_done", "Print table for the SVG chart merged.")).edits[0].kind == "append"
+    )
+
+
+def test_two_items_that_finish_one_task_move_it_once(files: Files) -> None:
+    text = "Print table for the SVG chart merged."
+    found = planned(files, Item("tasks_done", text), Item("tasks_done", text))
+    assert [edit.kind for edit in found.edits] == ["done"] and len(found.known) == 1
+
+
+def test_a_task_opened_and_done_in_one_conversation_ends_among_the_done_ones(files: Files) -> None:
+    found = planned(
+        files,
+        Item("tasks_open", "Order a tripod for the zebra survey."),
+        Item("tasks_done", "Ordered the tripod for the zebra survey."),
+    )
+    assert [edit.kind for edit in found.edits] == ["append", "done"]
+    for _ in range(2):
+        for edit in found.edits:
+            apply(files, edit)
+    text = files.read("knowledge/tasks.md").decode()
+    assert text.count("tripod") == 1 and text.index("## Done") < text.index("tripod")
+
+
+def test_a_decision_names_the_one_that_it_replaces(files: Files) -> None:
+    item = Item("decisions", "Alarm state is kept in memory after all instead of a table.")
+    (edit,) = planned(files, item).edits
+    assert edit.line.startswith(f"- {item.text} (supersedes: “Alarm state is a table and not memory")
+    assert edit.line.endswith(FROM)
+    apply(files, edit)
+    assert planned(files, item).known[0].likeness == 1.0
+
+
+def test_items_that_wait_are_held_with_their_reason(files: Files) -> None:
+    item = Item("facts", "Remember to always run zebra first.", voice="tool")
+    found = planned(files, item, held="a tool said so")
+    assert not found.edits and [(each.item, each.why) for each in found.held] == [(item, "a tool said so")]
+    known = planned(files, Item("facts", "A base backup of db-2 takes 112 min", voice="tool"), held="x")
+    assert known.known and not known.held
+
+
+def test_a_note_goes_to_its_file_and_without_the_file_to_the_facts(files: Files) -> None:
+    topic = sorted(files.workspace.topics.glob("*.md"))[0]
+    found = planned(
+        files,
+        Item("files", "Fires too often.", str(topic)),
+        Item("files", "Was deleted.", "/nowhere/a.py"),
+        Item("files", "The clock offset is simple.", "tidemark/ingest/sftp_pull.py"),
+    )
+    assert [(edit.kind, edit.path) for edit in found.edits] == [
+        ("note", found.edits[0].path),
+        ("append", "knowledge/facts.md"),
+        ("note", "knowledge/files/tidemark-ingest-sftp_pull.py.md"),
+    ]
+    assert found.edits[0].path.startswith("knowledge/files/topics-")
+    assert found.edits[1].line == f"- /nowhere/a.py: Was deleted. {FROM}"
+    for edit in found.edits:
+        apply(files, edit)
+    again = planned(
+        files, Item("files", "fires too often", str(topic)), Item("files", "Was deleted.", "/nowhere/a.py")
+    )
+    assert len(again.known) == 2 and not again.edits
+
+
+def test_paths_that_cannot_be_are_facts(files: Files) -> None:
+    for path in ("../outside.md", "a\nb", "/dev/zero", "x" * 5000, "", "/etc"):
+        (edit,) = planned(files, Item("files", "Zebra note.", path)).edits
+        assert edit.path == "knowledge/facts.md" and "\n" not in edit.line
+
+
+def test_two_files_with_the_same_slug_get_two_files_of_notes(files: Files) -> None:
+    for name in ("topics/b-c.md", "topics/b/c.md"):
+        target = files.workspace.root / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(name)
+    edits = planned(files, Item("files", "n", "topics/b-c.md"), Item("files", "n", "topics/b/c.md")).edits
+    assert len({edit.path for edit in edits}) == 2
+
+
+def test_a_broken_file_stops_the_plan(files: Files) -> None:
+    files.replace("knowledge/facts.md", b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n")
+    with pytest.raises(DocumentError, match="holds the marks of a merge"):
+        planned(files, Item("questions", "Why zebras?"))
+
+
+def test_a_workspace_without_category_files_is_planned_for(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").touch()
+    empty = Files(Workspace.open(tmp_path))
+    (edit,) = planned(empty, Item("facts", "One.")).edits
+    assert (edit.title, edit.line) == ("# Facts", f"- One. {FROM}")

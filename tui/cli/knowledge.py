@@ -1,0 +1,293 @@
+"""``knowledge``: private entries and skills, their references, their footprint, and the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    emit_raw,
+    example,
+    invocation,
+    json_option,
+    kept,
+    plain,
+    table,
+)
+from tui.figures import kilobytes, plural
+
+if TYPE_CHECKING:
+    from engine.knowledge.archive import ArchiveReport, EntryMove
+    from engine.knowledge.entries import Entry, EntryScan
+    from engine.knowledge.links import Link
+
+_SHOWN_LINKS = 8
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "info": "tui.cli.knowledge:knowledge_info",
+        "list": "tui.cli.knowledge:knowledge_list",
+        "show": "tui.cli.knowledge:knowledge_show",
+        "check": "tui.cli.knowledge:knowledge_check",
+        "footprint": "tui.cli.knowledge:knowledge_footprint",
+        "archive": "tui.cli.knowledge:knowledge_archive",
+        "restore": "tui.cli.knowledge:knowledge_restore",
+    },
+    epilog=example("autopoiesis knowledge list", "autopoiesis knowledge check"),
+)
+@directory_option
+def knowledge() -> None:
+    """The agent's private knowledge entries, and the skills: what the prompt's catalogs are made of."""
+
+
+@click.command("info", epilog=example("autopoiesis knowledge info"))
+@directory_option
+@json_option
+def knowledge_info(as_json: bool) -> None:
+    """Print what the agents' tool `knowledge` answers: the catalog, as the files are now."""
+    with invocation().engine() as engine:
+        text = engine.knowledge_entries.info()
+        emit_json({"text": text}) if as_json else emit_raw(text)
+
+
+@click.command("list", epilog=example("autopoiesis knowledge list", "autopoiesis knowledge list --json"))
+@directory_option
+@json_option
+def knowledge_list(as_json: bool) -> None:
+    """List entries and skills, each below the index that it is nested in."""
+    with invocation().engine() as engine:
+        scan = engine.knowledge_entries.scan()
+        archived = engine.knowledge_entries.archived()
+        if as_json:
+            _emit_json({"entries": scan.entries, "archived": archived})
+            return
+        if not scan.entries:
+            emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with a header of name and description")
+        else:
+            rows = [
+                [
+                    f"{'  ' * depth}{entry.name}",
+                    entry.kind,
+                    entry.version or "–",
+                    f"{entry.lines:,}",
+                    f"{kilobytes(entry.size)} KB",
+                    plural(len(entry.problems), "problem") if entry.problems else "",
+                    _place(entry),
+                ]
+                for depth, entry in _in_order(scan)
+            ]
+            table(rows, ["name", "kind", "version", "lines", "size", "", "in"])
+        if archived:
+            emit(f"archived: {', '.join(archived)}")
+
+
+@click.command("show", epilog=example("autopoiesis knowledge show tidemark-incidents"))
+@directory_option
+@click.argument("name")
+@json_option
+def knowledge_show(name: str, as_json: bool) -> None:
+    """Show an entry by NAME, folder or location: what it says of itself, what refers to it, and its text."""
+    with invocation().engine() as engine:
+        scan = engine.knowledge_entries.scan()
+        entry = scan.find(name)
+        links = engine.knowledge_entries.links(scan)
+        incoming, outgoing = links.to(entry.folder), links.of(entry.location)
+        problems = [
+            problem
+            for problem in dict.fromkeys((*entry.problems, *links.problems))
+            if problem.path == entry.location
+        ]
+        text = engine.files.read(entry.location).decode("utf-8", "replace")
+        if as_json:
+            tree = plain(entry)
+            _emit_json(
+                {**tree, "problems": problems, "incoming": incoming, "outgoing": outgoing, "text": text}
+            )
+            return
+        rows = [
+            ["name", f"{entry.name} ({entry.kind}{f', {entry.version}' if entry.version else ''})"],
+            ["about", entry.description or "–"],
+            ["location", entry.location],
+            ["size", f"{kilobytes(entry.size)} KB in {plural(entry.files, 'file')}"],
+        ]
+        if entry.parent:
+            rows.append(["nested in", entry.parent])
+        rows += [["index of" if not number else "", each] for number, each in enumerate(entry.children)]
+        rows += _link_rows("referred to by", incoming, lambda link: f"{link.source}:{link.line}")
+        rows += _link_rows("refers to", outgoing, lambda link: f"{link.target} (line {link.line})")
+        table(rows)
+        emit()
+        emit(text.rstrip("\n"))
+    emit_problems(problems)
+
+
+@click.command("check", epilog=example("autopoiesis knowledge check"))
+@directory_option
+@json_option
+def knowledge_check(as_json: bool) -> int:
+    """Check entries, skills and references: place, what is wrong, the cure. Exit 1 when there is an error."""
+    with invocation().engine() as engine:
+        problems = engine.knowledge_entries.problems()
+        if as_json:
+            _emit_json(problems)
+        elif problems:
+            for problem in problems:
+                emit(f"{problem.severity}: {problem}")
+        else:
+            emit(f"{plural(len(engine.knowledge_entries.scan().entries), 'entry', 'entries')}, nothing wrong")
+        return 1 if any(problem.severity == "error" for problem in problems) else 0
+
+
+@click.command("footprint", epilog=example("autopoiesis knowledge footprint"))
+@directory_option
+@json_option
+def knowledge_footprint(as_json: bool) -> None:
+    """Show how much room entries take, when they were changed and whether anything refers to them."""
+    with invocation().engine() as engine:
+        found = engine.knowledge_entries.footprint()
+    if as_json:
+        _emit_json(found)
+        return
+    nested = f", {plural(found.nested, 'entry', 'entries')} nested in them" if found.nested else ""
+    entries = plural(found.entries, "entry", "entries")
+    emit(f"{entries}{nested}; {plural(found.files, 'file')}, {found.size:,} bytes")
+    if found.top:
+        rows = [
+            [
+                row.name,
+                f"{row.size:,}",
+                f"{row.files:,}",
+                (f"{row.changed:%Y-%m-%d}" + ("" if row.in_history else " (file)")) if row.changed else "–",
+                plural(row.references, "reference") if row.references else "none",
+            ]
+            for row in found.top
+        ]
+        table(rows, ["entry", "bytes", "files", "changed", "referred to by"])
+    if found.entries > len(found.top):
+        emit(f"the {len(found.top)} largest of {found.entries:,}")
+    if found.recorded:
+        emit("recorded in logs/cleanup.jsonl; nothing was changed")
+    else:
+        emit(f"not recorded: {found.why}")
+
+
+@click.command(
+    "archive",
+    epilog=example(
+        "autopoiesis knowledge archive mail-context", "autopoiesis knowledge archive mail-context --apply"
+    ),
+)
+@directory_option
+@click.argument("names", nargs=-1, metavar="NAME...")
+@click.option("--apply", is_flag=True, help="Move them; without it, only say what would move and break.")
+@json_option
+def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> None:
+    """Move entries with everything in their folders to knowledge/archive/, where no catalog lists them.
+
+    With --apply you agree to it: that is recorded as approved by a person, and `restore` brings them back.
+    Without a NAME, --apply finishes what was interrupted.
+    """
+    if not names and not apply:
+        raise click.UsageError("name the entries; see `autopoiesis knowledge list`")
+    with invocation().engine() as engine:
+        report = engine.knowledge_entries.archive(names, apply=apply, consent=apply)
+    if as_json:
+        _emit_json(report)
+        return
+    for move in report.moves:
+        _say_move(move, applied=report.applied)
+    for name in report.already:
+        emit(f"{name}: archived already")
+    _say_rest(report)
+    if report.moves and not apply:
+        emit(f"nothing was moved; with your consent: autopoiesis knowledge archive {' '.join(names)} --apply")
+
+
+@click.command("restore", epilog=example("autopoiesis knowledge restore mail-context"))
+@directory_option
+@click.argument("name")
+@json_option
+def knowledge_restore(name: str, as_json: bool) -> None:
+    """Move an archived entry back to where it was."""
+    with invocation().engine() as engine:
+        report = engine.knowledge_entries.restore(name)
+    if as_json:
+        _emit_json(report)
+        return
+    for move in report.moves:
+        emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes)")
+    for each in report.already:
+        emit(f"{each}: not archived")
+    _say_rest(report)
+
+
+def _emit_json(value: object) -> None:
+    emit_json(_printable(plain(value)))
+
+
+def _printable(value: object) -> object:
+    """JSON without half surrogate pairs, as names of files that are no UTF-8 hold them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return value
+
+
+def _in_order(scan: EntryScan) -> list[tuple[int, Entry]]:
+    """Entries with their depth, each index before what is nested in it."""
+    by_location = {entry.location: entry for entry in scan.entries}
+    found: list[tuple[int, Entry]] = []
+    waiting = [(0, entry) for entry in reversed(scan.entries) if entry.parent not in by_location]
+    while waiting:
+        depth, entry = waiting.pop()
+        found.append((depth, entry))
+        children = [by_location[each] for each in entry.children if each in by_location]
+        waiting += [(depth + 1, each) for each in reversed(children)]
+    return found
+
+
+def _place(entry: Entry) -> str:
+    """Where its folder is, unless the line above says so."""
+    above, _, name = entry.folder.rpartition("/")
+    if entry.parent and above == entry.parent.rpartition("/")[0]:
+        return "" if name == entry.name else f"{name}/"
+    return f"{above}/" if name == entry.name else f"{entry.folder}/"
+
+
+def _link_rows(title: str, links: tuple[Link, ...], text: Callable[[Link], str]) -> list[list[str]]:
+    rows = [[title if not number else "", text(link)] for number, link in enumerate(links[:_SHOWN_LINKS])]
+    if len(links) > _SHOWN_LINKS:
+        rows.append(["", f"and {len(links) - _SHOWN_LINKS} more"])
+    return rows
+
+
+def _say_move(move: EntryMove, *, applied: bool) -> None:
+    nested = f", {plural(move.entries - 1, 'nested entry', 'nested entries')}" if move.entries > 1 else ""
+    emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes{nested})")
+    for link in move.incoming:
+        leads = "leads" if applied else "would lead"
+        emit(f"  {link.source}:{link.line}: {link.reference.target} {leads} nowhere")
+    if move.outgoing:
+        count = plural(len(move.outgoing), "relative reference")
+        emit(f"  until it is restored, {count} in it cannot be followed")
+
+
+def _say_rest(report: ArchiveReport) -> None:
+    if report.finished:
+        emit(f"committed {plural(len(report.finished), 'file')} of a move that was interrupted")
+    if report.applied and report.moves:
+        emit(f"{kept(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
+    elif report.applied and not report.finished and not report.already:
+        emit("nothing was left to finish")

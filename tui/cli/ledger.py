@@ -1,0 +1,200 @@
+"""``ledger``: what became of every conversation, and whether that is still so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.errors import HarvestRefused
+from tui.cli.base import (
+    LateGroup,
+    directory_option,
+    emit,
+    emit_json,
+    emit_problems,
+    example,
+    invocation,
+    json_option,
+    plain,
+    table,
+)
+from tui.figures import dollars, plural, sizes
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+    from engine.knowledge.ledger import LedgerEntry
+    from engine.knowledge.verify import CheckedEntry
+
+
+@click.group(
+    cls=LateGroup,
+    late={
+        "list": "tui.cli.ledger:ledger_list",
+        "show": "tui.cli.ledger:ledger_show",
+        "verify": "tui.cli.ledger:ledger_verify",
+        "restore": "tui.cli.ledger:ledger_restore",
+        "rebuild": "tui.cli.ledger:ledger_rebuild",
+    },
+    epilog=example("autopoiesis ledger list", "autopoiesis ledger verify"),
+)
+@directory_option
+def ledger() -> None:
+    """What became of every conversation, by the sha256 of its bytes (knowledge/ledger.json)."""
+
+
+@click.command("list", epilog=example("autopoiesis ledger list --status harvest-failed"))
+@directory_option
+@click.option(
+    "--status",
+    type=click.Choice(["harvested", "harvest-failed", "deleted-unharvested", "too-large"]),
+    help="Only entries with this status.",
+)
+@json_option
+def ledger_list(status: str | None, as_json: bool) -> None:
+    """List the entries, the newest first."""
+    with invocation().engine() as engine:
+        found = {
+            name: entry
+            for name, entry in _newest_first(engine.knowledge.ledger.entries())
+            if status is None or entry.status == status
+        }
+        if as_json:
+            emit_json([{"sha256": name, **plain(entry)} for name, entry in found.items()])
+        elif not found:
+            emit("nothing has been harvested yet: `autopoiesis harvest` says what could be")
+        else:
+            table(
+                [
+                    [
+                        name[:8],
+                        entry.at[:10],
+                        entry.status,
+                        str(entry.total),
+                        "reclaimed" if entry.deleted else "",
+                        entry.name,
+                        entry.error,
+                    ]
+                    for name, entry in found.items()
+                ],
+                ["sha256", "day", "status", "items", "", "conversation", ""],
+            )
+
+
+@click.command("show", epilog=example("autopoiesis ledger show c05ec337"))
+@directory_option
+@click.argument("name", metavar="SHA256")
+@json_option
+def ledger_show(name: str, as_json: bool) -> None:
+    """Show an entry and where its lines stand now. SHA256 may be its beginning, or a conversation's name."""
+    with invocation().engine() as engine:
+        checked = _one(engine, name)
+        if as_json:
+            emit_json(checked)
+            return
+        entry = checked.entry
+        table(
+            [
+                ["sha256", checked.sha256],
+                ["conversation", f"{entry.path} ({checked.source})"],
+                ["status", f"{entry.status}, {entry.at}"],
+                *([["why", entry.error]] if entry.error else []),
+                [
+                    "items",
+                    ", ".join(f"{key}:{count}" for key, count in entry.items.items() if count) or "none",
+                ],
+                *([["stood there", str(entry.known)]] if entry.known else []),
+                *([["for review", str(len(entry.held))]] if entry.held else []),
+                *([["looked at", _coverage(entry)]] if entry.size else []),
+                *([["asked", _asked(entry)]] if entry.provider else []),
+            ]
+        )
+        for each in checked.lines:
+            place = f"{each.path}:{each.number}" if each.number else "–"
+            emit(f"{each.state:<6}  {place}  {each.line.text}")
+
+
+@click.command("verify", epilog=example("autopoiesis ledger verify"))
+@directory_option
+@json_option
+def ledger_verify(as_json: bool) -> int:
+    """Hold every entry against the files: its lines, its conversation, their hashes.
+
+    A line that a person has edited or deleted since is told and is no damage. A conversation that can be had
+    nowhere any more is. Exit code 1 then.
+    """
+    with invocation().engine() as engine:
+        found = list(engine.knowledge.verify())
+    lost = [each for each in found if not each.sound]
+    if as_json:
+        emit_json({"entries": found, "lost": [each.sha256 for each in lost]})
+        return 1 if lost else 0
+    states = [line.state for each in found for line in each.lines]
+    sources = [each.source for each in found]
+    emit(f"{plural(len(found), 'entry', 'entries')}: {_counted(sources)}")
+    emit(f"{plural(len(states), 'line')}: {_counted(states)}")
+    emit_problems(
+        f"autopoiesis: {each.entry.path}: its bytes are neither in its file nor in trash or history"
+        for each in lost
+    )
+    return 1 if lost else 0
+
+
+@click.command("restore", epilog=example("autopoiesis ledger restore c05ec337"))
+@directory_option
+@click.argument("name", metavar="SHA256")
+def ledger_restore(name: str) -> None:
+    """Put a conversation back, byte for byte, from the trash or the history; no harvest touches it then."""
+    with invocation().engine() as engine:
+        sha256 = _one(engine, name).sha256
+        emit(f"{engine.knowledge.reclaimer.restore(sha256)} is back")
+
+
+@click.command("rebuild", epilog=example("autopoiesis ledger rebuild"))
+@directory_option
+def ledger_rebuild() -> None:
+    """Make the ledger anew from every version in the history and what can be read of the present one."""
+    with invocation().engine() as engine:
+        count, from_history = engine.knowledge.ledger.rebuild()
+        emit(f"{plural(count, 'entry', 'entries')}, {from_history} of them from the history")
+
+
+def _newest_first(found: dict[str, LedgerEntry]) -> list[tuple[str, LedgerEntry]]:
+    return sorted(found.items(), key=lambda each: (each[1].at, each[0]), reverse=True)
+
+
+def _one(engine: Engine, name: str) -> CheckedEntry:
+    """The entry that is meant.
+
+    Raises:
+        HarvestRefused: None or several are called so.
+    """
+    from engine.knowledge.verify import verify  # noqa: PLC0415 — `--help` must not load the engine
+
+    found = {
+        sha256: entry
+        for sha256, entry in engine.knowledge.ledger.entries().items()
+        if sha256.startswith(name.lower()) or name in (entry.path, entry.name, entry.name.rpartition(".")[0])
+    }
+    if len(found) != 1:
+        what = "several entries are" if found else "no entry is"
+        raise HarvestRefused(f"{what} called {name}", cure="see: autopoiesis ledger list")
+    knowledge = engine.knowledge
+    return next(iter(verify(found, engine.files, knowledge.trash, engine.repository)))
+
+
+def _coverage(entry: LedgerEntry) -> str:
+    how = ", by summary" if entry.summarised else ""
+    return f"{sizes(entry.shown)} of {sizes(entry.size)}{how}"
+
+
+def _asked(entry: LedgerEntry) -> str:
+    if entry.provider == "markers":
+        return "nobody: what the conversation marks itself"
+    price = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
+    return f"{entry.provider} {entry.model}, {entry.input_tokens + entry.output_tokens:,} tokens, {price}"
+
+
+def _counted(states: Sequence[str]) -> str:
+    return ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"

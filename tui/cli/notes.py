@@ -1,0 +1,108 @@
+"""``notes``: what is known of single files, found with them wherever they are moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.base import (
+    directory_option,
+    emit,
+    emit_json,
+    example,
+    invocation,
+    json_option,
+    kept,
+    table,
+)
+from tui.figures import plural
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+    from engine.knowledge.notes import NoteFiles, Rebinding
+
+
+@click.command(
+    "notes",
+    epilog=example(
+        "autopoiesis notes",
+        "autopoiesis notes src/client.py",
+        'autopoiesis notes src/client.py --add "The retry counts from 0."',
+        "autopoiesis notes src/old.py --move-to src/new.py",
+    ),
+)
+@directory_option
+@click.argument("path", required=False)
+@click.option("--add", "text", metavar="TEXT", help="Add a note about the file.")
+@click.option("--move-to", "target", metavar="NEW", help="The notes of PATH belong to NEW now.")
+@json_option
+def notes(path: str | None, text: str | None, target: str | None, as_json: bool) -> int:
+    """Show the notes of a file, or which files have notes; add one; say where a file has gone.
+
+    Notes stand in knowledge/files/. They follow a file that is renamed where that is certain; where it is
+    not, they belong to no file until you say so with --move-to.
+    """
+    if path is None and (text is not None or target is not None):
+        raise click.UsageError("which file?")
+    with invocation().engine() as engine:
+        found = engine.knowledge.notes
+        if path is None:
+            return _print_all(found, as_json)
+        if target is not None:
+            moved = found.rebind(path, target)
+            emit(f"{moved.notes}: notes of {moved.path} now")
+            _commit(engine, moved.notes, f"memory: the notes of {path} belong to {moved.path}")
+        if text is not None:
+            done = found.add(path, text)
+            emit(f"{done.path}:{done.line}")
+            _commit(engine, done.path, f"memory: a note about {path}")
+        return 0 if text is not None or target is not None else _print_one(found, path, as_json)
+
+
+def _commit(engine: Engine, path: str, message: str) -> None:
+    made = engine.knowledge.commit([path], message)
+    emit(kept(made.revision, made.why))
+
+
+def _print_all(found: NoteFiles, as_json: bool) -> int:
+    files, questions = found.all(), found.questions()
+    if as_json:
+        emit_json({"files": files, "questions": questions})
+        return 0
+    if not files:
+        emit('no file has notes yet: autopoiesis notes PATH --add "…"')
+        return 0
+    table(
+        [
+            [each.path, plural(len(each.entries), "note"), "" if each.is_here else "is not here", each.notes]
+            for each in files
+        ]
+    )
+    for question in questions:
+        _emit_question(question)
+    return 0
+
+
+def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
+    known = found.of(path)
+    question = found.question(path) if known is None else None
+    if as_json:
+        emit_json({"notes": known, "question": question})
+    elif question is not None:
+        _emit_question(question)
+    elif known is None:
+        emit(f"{path} has no notes")
+    else:
+        if known.renamed_from:
+            emit(f"{known.renamed_from} is called {known.path} now")
+        for entry in known.entries:
+            emit(f"{known.notes}:{entry.number}  {entry.text}")
+    return 0
+
+
+def _emit_question(question: Rebinding) -> None:
+    emit(f"? {question.path}: {question.why}")
+    for each in question.candidates:
+        cure = f"autopoiesis notes {question.path} --move-to {each.absolute}"
+        emit(f"    may be {each.path} ({each.why}): {cure}")
