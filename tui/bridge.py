@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.events import (
+    CacheGivenUp,
     Committed,
     EngineEvent,
     FileChanged,
@@ -41,6 +42,7 @@ class Burst:
         closed: Ids of questions that are settled.
         progress: The last word on indexing, if there was one.
         indexed: Whether search finds other things than before.
+        given_up: Discussions whose caches count no more.
         troubles: Failures to tell the person about.
     """
 
@@ -50,6 +52,7 @@ class Burst:
     closed: frozenset[str] = frozenset()
     progress: IndexProgress | None = None
     indexed: bool = False
+    given_up: frozenset[str] = frozenset()
     troubles: tuple[str, ...] = ()
 
 
@@ -61,6 +64,7 @@ def condense(events: list[EngineEvent]) -> Burst:
     closed: set[str] = set()
     progress: IndexProgress | None = None
     indexed = False
+    given_up: set[str] = set()
     troubles: list[str] = []
     for event in events:
         match event:
@@ -92,6 +96,8 @@ def condense(events: list[EngineEvent]) -> Burst:
                 progress = event
             case Indexed():
                 indexed = True
+            case CacheGivenUp(discussion_id=discussion):
+                given_up.add(discussion)
             case Trouble(text=text):
                 parts.add("feed")
                 troubles.append(text)
@@ -102,6 +108,7 @@ def condense(events: list[EngineEvent]) -> Burst:
         frozenset(closed),
         progress,
         indexed,
+        frozenset(given_up),
         tuple(troubles),
     )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
+    from engine.configuration import SettingChange, SettingInfo
     from engine.discussions.overview import CacheOverview
     from engine.discussions.state import DiscussionCacheState
     from engine.discussions.turn import Sent, Step
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engine.search.reports import IndexStatus
     from engine.search.results import SearchResult
     from engine.tuning import Applied
+    from tui.knowledge_session import WorkbenchEntries, WorkbenchKnowledge
 
 
 class HasRoot(Protocol):
@@ -151,6 +153,18 @@ class WorkbenchDiscussions(Protocol):
         ...
 
 
+class WorkbenchConfiguration(Protocol):
+    """The settings (``engine.configuration.Configuration``); called from worker threads."""
+
+    def settings(self) -> tuple[SettingInfo, ...]:
+        """Every setting, with the line of the settings file that names it."""
+        ...
+
+    def change(self, name: str, value: object) -> SettingChange:
+        """Writes one setting, such as ``cache.anthropic``, into the settings file and commits it."""
+        ...
+
+
 class WorkbenchEngine(Protocol):
     """An engine as the workbench uses it. Everything that may block is called from worker threads.
 
@@ -195,6 +209,21 @@ class WorkbenchEngine(Protocol):
     @property
     def discussions(self) -> WorkbenchDiscussions:
         """Messages put to models, and caches; made when they are first asked for."""
+        ...
+
+    @property
+    def configuration(self) -> WorkbenchConfiguration:
+        """What changes settings; made when it is first asked for."""
+        ...
+
+    @property
+    def knowledge(self) -> WorkbenchKnowledge:
+        """Knowledge that stays; made when it is first asked for."""
+        ...
+
+    @property
+    def knowledge_entries(self) -> WorkbenchEntries:
+        """Knowledge entries and skills; made when they are first asked for."""
         ...
 
     def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:

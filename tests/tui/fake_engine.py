@@ -25,7 +25,9 @@ from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind
 from engine.search.results import SearchResult
 from engine.views import DigestView, LedgerRow, LedgerView, StatusView
-from tests.tui.discussion_data import FakeDiscussions
+from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
+from tests.tui.fake_knowledge import FakeKnowledge
+from tests.tui.knowledge_data import FakeEntries
 from tests.tui.search_data import FakeSearch
 from tests.tui.tune_data import FakeTuning
 
@@ -427,12 +429,15 @@ class FakeEngine:
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
     finding: FakeSearch = field(default_factory=FakeSearch)
+    caches: FakeCaches = field(default_factory=FakeCaches)
     started: bool = False
     gate_is_silent: bool = False
     session: str = ""
 
     def __post_init__(self) -> None:
         self.workspace = FakeWorkspace(self.root)
+        self.knowledge = FakeKnowledge(self)
+        self.knowledge_entries = FakeEntries(self)
         self.config = Config()
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
@@ -446,6 +451,11 @@ class FakeEngine:
     def discussions(self) -> FakeDiscussions:
         """Sends, and looks after caches."""
         return FakeDiscussions(self)
+
+    @property
+    def configuration(self) -> FakeConfiguration:
+        """Changes the settings of caches."""
+        return FakeConfiguration(self)
 
     def publish(self, *events: EngineEvent) -> None:
         """Sends events, as the engine's threads do."""

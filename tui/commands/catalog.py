@@ -147,6 +147,16 @@ class OpenSearch(Command):
     rank = 17
 
 
+class OpenCache(Command):
+    """Look at the caches of discussions: what each provider keeps, until when, and what broke the prefix."""
+
+    keys = ("C",)
+    title = "Look at the caches"
+    panels = LISTS
+    footer = "caches"
+    rank = 30
+
+
 class Filter(Command):
     """Narrow the list to the rows that hold what is typed, while it is typed."""
 
@@ -191,6 +201,6 @@ CATALOG: tuple[type[Command], ...] = (
     *ANSWERS, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, *MOVING,
     Open, LabelUseful, LabelNoise, Edit, Copy, Try, SendMessage, OpenTune, OpenContext, OpenSearch,
-    Filter, NextMatch, PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
+    OpenCache, Filter, NextMatch, PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

@@ -11,7 +11,8 @@ BenchPanel = Literal["feed", "activation", "digest", "ledger", "budget", "try"]
 TunePanel = Literal["topics", "scores", "decisions", "filter"]
 SearchPanel = Literal["results", "preview", "why", "query", "preset"]
 ContextPanel = Literal["sections", "text", "left-out", "slots", "name"]
-PanelName = BenchPanel | TunePanel | SearchPanel | ContextPanel
+CachePanel = Literal["providers", "discussions", "settings", "misses"]
+PanelName = BenchPanel | TunePanel | SearchPanel | ContextPanel | CachePanel
 Name = TypeVar("Name", bound=PanelName)
 """The panels of one screen."""
 PANELS: tuple[BenchPanel, ...] = get_args(BenchPanel)
@@ -22,7 +23,11 @@ SEARCH_PANELS: tuple[SearchPanel, ...] = get_args(SearchPanel)
 """The panels of the search screen; ``query`` and ``preset`` are its line, by what is typed there."""
 CONTEXT_PANELS: tuple[ContextPanel, ...] = get_args(ContextPanel)
 """The panels of the context screen; ``name`` is its line, for a filter or a file's name."""
-EVERYWHERE: frozenset[PanelName] = frozenset((*PANELS, *TUNE_PANELS, *SEARCH_PANELS, *CONTEXT_PANELS))
+CACHE_PANELS: tuple[CachePanel, ...] = get_args(CachePanel)
+"""The panels of the cache screen; it has no line to type in."""
+EVERYWHERE: frozenset[PanelName] = frozenset(
+    (*PANELS, *TUNE_PANELS, *SEARCH_PANELS, *CONTEXT_PANELS, *CACHE_PANELS)
+)
 LINES: frozenset[PanelName] = frozenset({"try", "filter", "query", "preset", "name"})
 LISTS: frozenset[PanelName] = EVERYWHERE - LINES
 FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
@@ -73,6 +78,9 @@ class Situation:
         result: A search result is selected.
         asked: There is a query.
         prompt: A compiled prompt is shown.
+        discussion: The selected discussion's id; empty where none is.
+        cached: It has a cache now.
+        caching: It may have one.
     """
 
     panel: PanelName
@@ -94,6 +102,9 @@ class Situation:
     result: bool = False
     asked: bool = False
     prompt: bool = False
+    discussion: str = ""
+    cached: bool = False
+    caching: bool = False
 
 
 @dataclass(frozen=True, slots=True)

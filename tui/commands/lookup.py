@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.commands.cache import CACHE
 from tui.commands.catalog import CATALOG
 from tui.commands.command import (
+    CACHE_PANELS,
     CONTEXT_PANELS,
     EVERYWHERE,
     LISTS,
@@ -26,6 +28,7 @@ SCREENS: tuple[tuple[tuple[PanelName, ...], Catalog], ...] = (
     (TUNE_PANELS, TUNE),
     (SEARCH_PANELS, SEARCH),
     (CONTEXT_PANELS, CONTEXT),
+    (CACHE_PANELS, CACHE),
 )
 """The panels of each screen, and what can be done there."""
 _CATALOG_OF = {panel: catalog for panels, catalog in SCREENS for panel in panels}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.commands.command import Command, PanelName, Situation
 from tui.commands.lookup import everywhere, here
 from tui.draw import Row, wrap
+from tui.render.cache_signs import CACHE_SIGNS
 from tui.render.context_list import CONTEXT_SIGNS
 from tui.render.feed import GLYPHS, MEANINGS
 from tui.render.search_signs import SEARCHING
@@ -79,6 +80,8 @@ def _signs(situation: Situation, width: int, roles: Roles) -> list[Row]:
         meanings = _TUNING[situation.panel]
     elif situation.panel in CONTEXT_SIGNS:
         meanings = CONTEXT_SIGNS[situation.panel]
+    elif situation.panel in CACHE_SIGNS:
+        meanings = CACHE_SIGNS[situation.panel]
     elif situation.panel in SEARCHING:
         meanings = SEARCHING[situation.panel]
     else:

@@ -47,6 +47,7 @@ class Actions(ScreenActions[BenchPanel]):
             catalog.OpenTune: self.tune,
             catalog.OpenContext: self.context,
             catalog.OpenSearch: self.search,
+            catalog.OpenCache: self.caches,
             catalog.Filter: self.bench.typing.filter,
             catalog.NextMatch: partial(self.bench.typing.match, 1),
             catalog.PreviousMatch: partial(self.bench.typing.match, -1),
@@ -196,3 +197,9 @@ class Actions(ScreenActions[BenchPanel]):
         from tui.screens.search import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
 
         self.bench.app.push_screen(SearchScreen(self.bench, self.searched))
+
+    def caches(self) -> None:
+        """Opens the cache screen."""
+        from tui.screens.cache import CacheScreen  # noqa: PLC0415 — as above
+
+        self.bench.app.push_screen(CacheScreen(self.bench))

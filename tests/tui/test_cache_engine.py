@@ -1,0 +1,175 @@
+"""The cache screen with the real engine: what calls have left is shown, what keys do reaches the files."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from engine.events import CacheGivenUp
+from engine.providers.chat import Usage
+from engine.transcripts.capture import ConversationCapture
+from tests.tui.cache_driven import Cached
+from tests.tui.fake_engine import FakeEngine
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+MEMORY = "knowledge/memory/MEMORY.md"
+USED, OTHER = "ses_used0001", "ses_other001"
+
+
+class StillEngine(Engine):
+    """The real engine without its background threads."""
+
+    def start(self) -> None:
+        """Watches nothing."""
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Cached]:
+    """The cache screen over the real engine."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Cached(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("C")
+            yield driven
+
+
+@pytest.fixture(autouse=True)
+def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked who commits."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Robin Example")
+
+
+@pytest.fixture
+def used(sample: Path) -> Path:
+    """Two discussions were sent, and a file of the prefix was edited between turns of one."""
+    sources = (MEMORY, "knowledge/identity/SOUL.md")
+    with Engine.open(sample, clock=lambda: NOW - timedelta(minutes=1)) as engine:
+        agent = ConversationCapture(engine.files, clock=engine.clock)
+        for session, title in ((OTHER, "Another talk"), (USED, "What Odile asked for")):
+            agent.start(session, title=title)
+            engine.compile("What did Odile ask for?", session_id=session, ask=False, record=True)
+        engine.caches.note(
+            OTHER,
+            provider="openai",
+            model="gpt-5.6",
+            usage=Usage(7000, 4096, 0, 0, 90),
+            prefix="b" * 64,
+            sources=sources,
+            ttl_s=None,
+        )
+        engine.costs.log.record("chat", "openai", "gpt-5.6", Usage(7000, 4096, 0, 0, 90), discussion=OTHER)
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        file = sample / MEMORY
+        file.write_text(file.read_text().replace("Vestrand", "VESTRAND", 1))
+        engine.compile("And when?", session_id=USED, ask=False, record=True)
+        usage = Usage(6912, 5113, 1799, 0, 212)
+        engine.caches.note(
+            USED,
+            provider="anthropic",
+            model="claude-sonnet-5-5",
+            usage=usage,
+            prefix="a" * 64,
+            sources=sources,
+            ttl_s=300,
+        )
+        for _call in range(3):
+            engine.costs.log.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion=USED)
+    return sample
+
+
+def log(root: Path) -> list[str]:
+    done = subprocess.run(
+        ["git", "log", "--format=%h %s", "-3"], cwd=root, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+async def test_what_calls_have_left_is_shown(used: Path) -> None:
+    async with opened(used) as driven:
+        figures = driven.line("anthropic  ").split()
+        assert "20,736" in figures and "15,339" in figures and "74" in figures and "5:00" in figures
+        assert "up to the provider" in driven.line("openai  ")
+        assert "yes (Anthropic)  18:52  in 5:00" in driven.line("What Odile asked for")
+        assert "yes (OpenAI)" in driven.line("Another talk")
+        assert "1 avoidable of 1" in driven.text and MEMORY in driven.line("L6")
+
+
+async def test_the_same_is_told_as_on_the_command_line(used: Path) -> None:
+    with Engine.open(used, clock=lambda: NOW) as engine:
+        told = engine.discussions.overview(30)
+    async with opened(used) as driven:
+        shown = driven.state.overview
+        assert shown is not None
+        assert (shown.providers, shown.discussions, shown.misses) == (
+            told.providers,
+            told.discussions,
+            told.misses,
+        )
+
+
+async def test_keys_reach_the_states(used: Path) -> None:
+    async with opened(used) as driven:
+        await driven.press("i", "right", "enter")
+        await driven.until(lambda: "is given up" in driven.said)
+        await driven.press("j", "d")
+        await driven.until(lambda: "no caches are asked for" in driven.said)
+        await driven.settle()
+        assert "0 of 2 cached" in driven.text
+    with Engine.open(used, clock=lambda: NOW) as engine:
+        given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
+        assert given_up.why == "given up by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        assert not off.enabled
+
+
+async def test_a_setting_reaches_its_file_and_the_history(used: Path) -> None:
+    async with opened(used) as driven:
+        await driven.press("3", "j", "enter")
+        await driven.until(lambda: "5 min → 1 h" in driven.said)
+        await driven.settle()
+        commit = next(line for line in log(used) if "cache.anthropic_ttl" in line).split()[0]
+        text = (used / "memory-config.yaml").read_text(encoding="utf-8").splitlines()
+        line = next(number for number, each in enumerate(text, 1) if "anthropic_ttl: 1h" in each)
+        assert f"memory-config.yaml:{line} · commit {commit[:7]}" in driven.said
+        assert "◂ 1 h ▸" in driven.text and f"memory-config.yaml:{line}" in driven.lines[-2]
+
+
+async def test_read_only_shows_and_changes_nothing(used: Path) -> None:
+    before = (used / "memory-config.yaml").read_bytes(), (used / "logs/caches.json").read_bytes()
+    async with opened(used, read_only=True) as driven:
+        assert "2 of 2 cached" in driven.text
+        await driven.press("i", "d", "3", "enter")
+        assert "the workspace is read-only" in driven.said
+    assert before == ((used / "memory-config.yaml").read_bytes(), (used / "logs/caches.json").read_bytes())
+
+
+async def test_an_edit_of_a_source_gives_the_cache_up_in_view(used: Path) -> None:
+    async with opened(used) as driven:
+        engine = cast("Engine", driven.engine)
+        for state in engine.caches.files_changed([MEMORY]):
+            engine._publish(CacheGivenUp(NOW, state.discussion_id, state.why))
+        await driven.settle()
+        assert "0 of 2 cached" in driven.text and not driven.ticking()
+        assert "given up 18:47" in driven.text and "MEMORY.md changed" in driven.text
+
+
+async def test_a_fresh_workspace_says_how_caches_come_about(sample: Path) -> None:
+    async with opened(sample) as driven:
+        assert "No discussion has been sent to a provider yet" in driven.text
+        assert "With the local provider nothing is sent" in driven.text and not driven.ticking()

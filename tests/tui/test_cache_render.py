@@ -1,0 +1,274 @@
+"""How the cache screen's panels are drawn: what they say, and that they keep to their width."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.config import CacheSettings
+from engine.costs.model import Totals
+from engine.discussions.overview import CacheOverview, DiscussionCache
+from engine.stability.misses import Culprit
+from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, given_up, state
+from tui.caches import last_miss, stays
+from tui.draw import Row
+from tui.render.cache_discussions import (
+    CACHED,
+    CHANGING,
+    OFF,
+    UNCACHED,
+    Columns,
+    draw_details,
+    draw_discussion,
+    draw_empty,
+    draw_trouble,
+    item_of,
+    moment,
+)
+from tui.render.cache_misses import (
+    CulpritItem,
+    draw_culprit,
+    draw_miss,
+    draw_none,
+    miss_items,
+    span_of,
+    tally,
+)
+from tui.render.cache_providers import asked_of, cost, draw_providers, percent, period, saved, time_left
+from tui.render.cache_settings import (
+    SettingLines,
+    draw_setting,
+    next_minutes,
+    place_of,
+    said,
+    setting_items,
+)
+from tui.roles import PLAIN
+
+WIDTHS = [36, 54, 56, 76, 116, 196]
+
+
+def full(**settings: object) -> CacheOverview:
+    return FakeCaches().overview(30, replace(CacheSettings(), **settings))  # type: ignore[arg-type]
+
+
+def text_of(rows: list[Row]) -> str:
+    return "\n".join(row.text.rstrip() for row in rows)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_providers_keep_to_their_width_and_always_say_what_the_specification_asks_for(width: int) -> None:
+    rows = draw_providers(full(), NOW, width, 9, PLAIN)
+    assert len(rows) == 4 and all(row.cells <= width for row in rows)
+    heads = rows[0].text.split()
+    assert {"provider", "hit", "ttl"} <= set(heads)
+    if width > 36:
+        assert {"in", "cache"} <= set(heads)
+    assert "74 %" in rows[1].text and rows[1].text.rstrip().endswith("4:32")
+    assert rows[2].text.rstrip().endswith("51:40")
+    assert rows[3].text.rstrip().endswith("up to the provider" if width >= 100 else "n/a")
+
+
+def test_without_a_line_for_it_there_is_no_heading() -> None:
+    assert len(draw_providers(full(), NOW, 76, 3, PLAIN)) == 3
+
+
+def test_other_providers_are_listed_as_well() -> None:
+    caches = FakeCaches()
+    caches.records.append(replace(caches.records[0], provider="claude-code"))
+    rows = draw_providers(caches.overview(30, CacheSettings()), NOW, 76, 9, PLAIN)
+    assert rows[-1].text.lstrip().startswith("claude-code")
+
+
+def test_figures_of_providers() -> None:
+    assert [time_left(each) for each in (None, 0.0, 272.0, 3840.0)] == ["n/a", "–", "4:32", "1:04:00"]
+    assert percent(None) == "–" and percent(0.7398) == "74 %"
+    assert cost(Totals()) == "–" and cost(Totals(calls=2, unpriced=2)) == "?"
+    assert cost(Totals(calls=2, cost_usd=0.5)) == "$0.50"
+    assert cost(Totals(calls=2, cost_usd=0.5, unpriced=1)) == "$0.50 +?"
+    assert cost(Totals(cost_usd=0.5)) == "$0.50"  # storage alone
+    assert saved(Totals()) == "–" and saved(Totals(calls=1, saved_usd=-0.25)) == "−$0.25"
+    assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "the last 7 days, since 06-12"
+    assert asked_of(full()) == "chats ask anthropic, claude-sonnet-5-5"
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 58])
+def test_discussions_keep_to_their_width(width: int) -> None:
+    items = [item_of(each, NOW) for each in full().discussions]
+    columns = Columns.of(items)
+    rows = [draw_discussion(item, columns, width, PLAIN, chosen=False) for item in items]
+    assert all(row.cells <= width for row in rows)
+    assert all("yes" in row.text for row in rows[:2]) and "off" in rows[4].text
+    if width >= 58:
+        assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
+
+
+@pytest.mark.parametrize("width", [56, 76, 116])
+def test_where_nothing_is_cached_the_reasons_have_their_room(width: int) -> None:
+    states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
+    overview = replace(FakeCaches(), states=states).overview(30, CacheSettings())
+    items = [item_of(each, NOW) for each in overview.discussions]
+    for item in items:
+        text = draw_discussion(item, Columns.of(items), width, PLAIN, chosen=False).text
+        assert "MEMORY.md changed" in text and text.startswith(f"○ {item.name}")
+        assert "…" not in text and "read by 3 of 4" in text
+
+
+def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
+    signs = [(item.sign, item.cached) for item in (item_of(each, NOW) for each in full().discussions)]
+    assert signs == [
+        (CACHED, "yes (Anthropic)"),
+        (CACHED, "yes (OpenAI)"),
+        (UNCACHED, "no"),
+        (CACHED, "yes (Gemini)"),
+        (OFF, "off"),
+        (UNCACHED, "no"),
+    ]
+    entry = full().discussions[0]
+    assert item_of(entry, NOW, "giving it up …").sign == CHANGING
+    assert item_of(entry, NOW + timedelta(hours=1)).note == "expired 18:52"
+    assert item_of(full().discussions[2], NOW).note == f"{MEMORY} changed"
+
+
+def test_a_time_of_another_day_has_its_day() -> None:
+    assert moment(NOW + timedelta(minutes=5), NOW) == "18:52"
+    assert moment(NOW + timedelta(hours=8), NOW) == "06-13 02:47"
+
+
+def test_the_page_says_everything_that_is_known() -> None:
+    entry = DiscussionCache(
+        given_up(REVIEW, "given up by hand", 6, generation=2, cached_content="cachedContents/x"), "Pool", ""
+    )
+    text = text_of(draw_details(entry, NOW, 80, PLAIN))
+    for words in (
+        "○ no",
+        "given up by hand",
+        "by hand 2 times",
+        "cachedContents/x",
+        "transcript   gone",
+        MEMORY,
+    ):
+        assert words in text
+    nothing = text_of(
+        draw_details(DiscussionCache(state("ses_new", provider="", model=""), "", ""), NOW, 80, PLAIN)
+    )
+    assert nothing.startswith("ses_new") and "provider " not in nothing
+    unsaid = replace(full().discussions[1])
+    assert "the provider does not say" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_empty_screen_says_how_caches_come_about(width: int) -> None:
+    local = draw_empty(FakeCaches.none().overview(30, CacheSettings()), width, PLAIN)
+    other = draw_empty(FakeCaches.none("gemini").overview(30, CacheSettings()), width, PLAIN)
+    assert all(row.cells <= width for row in (*local, *other))
+    flat = " ".join(text_of(local).split())
+    assert "ctrl+s sends it" in flat and "With the local provider nothing is sent" in flat
+    assert "Gemini then keeps" in " ".join(text_of(other).split())
+    assert "ctrl+r tries again" in text_of(draw_trouble("the disk is full", width, PLAIN))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars(width: int) -> None:
+    items = miss_items(full())
+    rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
+    assert all(row.cells <= width for row in rows)
+    assert rows[0].text.startswith("! given up 18:41 ") and "MEMORY.md changed" in rows[0].text
+    assert "6" in rows[1].text.split()[0 if width < 90 else 1] and "MEMORY.md" in rows[1].text
+    assert "7×" in rows[1].text and "$0.0966" in rows[1].text
+    assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
+
+
+def test_a_culprit_without_layer_file_or_price_is_still_a_row() -> None:
+    unknown = CulpritItem(Culprit(0, "", "", 1, 1_200_000, None, NOW))
+    narrow = draw_miss(unknown, [unknown], 36, PLAIN, chosen=True).text
+    assert narrow.split() == ["?", "unknown", "1×", "1.2M"]
+    text = text_of(draw_culprit(unknown.culprit, cache_misses(), 76, PLAIN))
+    assert "unknown" in text and "no price is known" in text
+
+
+def test_the_last_miss_is_that_of_the_discussion_used_last() -> None:
+    last = last_miss(full())
+    assert last is not None and last.given_up and last.entry.state.discussion_id == REVIEW
+    caches = FakeCaches()
+    caches.states[0] = replace(caches.states[0], why="it had expired")
+    missed = last_miss(caches.overview(30, CacheSettings()))
+    assert missed is not None and not missed.given_up and missed.at == caches.states[0].cached_at
+    caches.states = [
+        given_up("ses_off", "switched off", 1, enabled=False),
+        state("ses_new", calls=0, why="x"),
+    ]
+    assert last_miss(caches.overview(30, CacheSettings())) is None
+
+
+def test_the_tally_and_what_it_is_of() -> None:
+    assert tally(cache_misses()) == ("11 avoidable of 58", "48,210 tok lost", "$0.13")
+    assert tally(replace(cache_misses(), dollars=None)) == ("11 avoidable of 58", "48,210 tok lost")
+    assert tally(replace(cache_misses(), kept=58)) == ("0 avoidable of 58",)
+    nothing = FakeCaches.none().misses
+    assert tally(nothing) == () == span_of(nothing)
+    assert span_of(cache_misses()) == ("caches of 5 min", "this month and the last")
+    assert stays(3600) == "1 h" and stays(5400) == "1.5 h"
+    assert "came in time" in text_of(draw_none(cache_misses(), 76, PLAIN))
+    assert "avoidable" in text_of(draw_none(nothing, 76, PLAIN))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_settings_keep_to_their_width(width: int) -> None:
+    rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
+    assert len(rows) == 6 and all(row.cells <= width for row in rows)
+    assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
+
+
+def test_what_comes_next() -> None:
+    assert [next_minutes(each, False) for each in (1, 15, 30, 45, 60, 240)] == [15, 30, 60, 60, 15, 15]
+    assert [next_minutes(each, True) for each in (60, 90, 120, 720, 1440, 10_080)] == [
+        120,
+        120,
+        240,
+        1440,
+        15,
+        15,
+    ]
+    items = {each.name: each for each in setting_items(CacheSettings(), {})}
+    assert items["cache.anthropic"].next is False and items["cache.gemini_long"].next is True
+    assert items["cache.anthropic_ttl"].next == "1h" and items["cache.gemini_ttl_minutes"].next == 15
+    changing = {each.name: each for each in setting_items(CacheSettings(), {"cache.anthropic_ttl": "1h"})}
+    assert changing["cache.anthropic_ttl"].next == "5m" and changing["cache.anthropic_ttl"].changing
+
+
+def test_every_setting_of_caches_can_be_reached() -> None:
+    names = {f"cache.{each.name}" for each in fields(CacheSettings)}
+    assert {each.name for each in setting_items(CacheSettings(), {})} == names
+
+
+def test_where_a_setting_stands_and_how_values_are_said() -> None:
+    item = setting_items(CacheSettings(), {})[1]
+    assert place_of(item, None) == "memory-config.yaml"
+    assert place_of(item, SettingLines()) == "default, not in memory-config.yaml"
+    assert place_of(item, SettingLines({item.name: 41})) == "memory-config.yaml:41"
+    assert place_of(item, SettingLines(problem="is not UTF-8 text")) == "is not UTF-8 text"
+    values = [
+        said("cache.openai", True),
+        said("cache.anthropic_ttl", "1h"),
+        said("cache.gemini_ttl_minutes", 720),
+    ]
+    assert values == ["on", "1 h", "12 h"]
+
+
+@given(st.text(max_size=60), st.integers(36, 200))
+def test_whatever_titles_models_and_reasons_hold_rows_keep_to_their_width(text: str, width: int) -> None:
+    known = given_up("ses_x", text, 3, provider=text, model=text, sources=(text,), calls=1)
+    entries = (DiscussionCache(known, text, text), DiscussionCache(state("ses_y", provider=text), text, ""))
+    items = [item_of(each, NOW) for each in entries]
+    columns = Columns.of(items)
+    for item in items:
+        assert draw_discussion(item, columns, width, PLAIN, chosen=True).cells <= width
+        assert all(row.cells <= width for row in draw_details(item.entry, NOW, width, PLAIN))
+    culprit = CulpritItem(Culprit(6, text[:16], text, 3, 900, 0.1, NOW))
+    assert draw_miss(culprit, [culprit], width, PLAIN, chosen=True).cells <= width
+    assert all(row.cells <= width for row in draw_culprit(culprit.culprit, cache_misses(), width, PLAIN))
