@@ -362,9 +362,7 @@ class Engine(Parts):
 
     def ledger(self) -> LedgerView:
         """``knowledge/ledger.json`` as it is."""
-        from engine.views import read_ledger  # noqa: PLC0415 — only a face shows it
-
-        return read_ledger(self.files)
+        return self.knowledge.ledger.view()
 
     def problems(self) -> tuple[Problem, ...]:
         """What was found wrong with settings and topics, while they were read or since."""

@@ -40,6 +40,9 @@ def recent_past(
         commits = repository.log(_MOST_COMMITS)
     except RepositoryError:
         commits = []
-    entries += [FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in commits]
+    # Oldest first already here: commits of one second stay in their order.
+    entries += [
+        FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in reversed(commits)
+    ]
     entries.sort(key=lambda entry: entry.at)
     return entries[-limit:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.store.files import Files
@@ -17,6 +19,9 @@ from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.format import parse
 from engine.transcripts.replay import Replay, human_pace
+
+if TYPE_CHECKING:
+    from engine.sample_past import Past
 
 SAMPLE_LAST_DAY = date(2026, 6, 12)
 """The day that the sample's own dates call today."""
@@ -75,8 +80,8 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         state = repository.state()
         report.lines.append("a git repository, so that every change can be seen and undone")
 
+    shift = (today or _last_day_before(datetime.now(UTC))) - SAMPLE_LAST_DAY
     if sample:
-        shift = (today or _last_day_before(datetime.now(UTC))) - SAMPLE_LAST_DAY
         made = [
             _copy(files, path, _shifted(source.read_bytes(), shift), shift)
             for path, source in _tree("sample/workspace")
@@ -92,10 +97,12 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         report.lines.append(f"{sum(made)} starter files")
     report.lines.extend(_hooks(workspace, files, repository))
 
+    past = _past(files, shift) if sample else None
     if state.kind == "ok":
-        revision = _first_commits(workspace, repository)
-        if revision:
-            report.lines.append(f"the first commit, {revision[:8]}")
+        revisions = [revision[:8] for revision in _first_commits(files, repository, past)]
+        if revisions:
+            what = "the first commit" if len(revisions) == 1 else "the first commits"
+            report.lines.append(f"{what}, {' and '.join(revisions)}")
     else:
         report.problems.append(
             Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
@@ -190,14 +197,36 @@ def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> No
     Replay(files, source, "conversations/live-demo.md", pace=human_pace(speed)).run(stop)
 
 
-def _first_commits(workspace: Workspace, repository: Repository) -> str:
-    """Commits what was made: what carries a day in its path on its own day, the rest last."""
+def _past(files: Files, shift: timedelta) -> Past:
+    """Puts back what the sample's ledger knows."""
+    from engine.sample_past import put_back  # noqa: PLC0415 — only the sample has a past
+
+    told = resources.files("engine").joinpath("sample", "past.json").read_bytes()
+    texts = {
+        shift_dates(name, shift): _shifted(source.read_bytes(), shift)
+        for name, source in _tree("sample/reclaimed")
+    }
+    return put_back(files, _shifted(told, shift), texts)
+
+
+def _first_commits(files: Files, repository: Repository, past: Past | None) -> list[str]:
+    """Commits all that was made, and with a second commit that the sample's old conversations went. Where the
+    first one fails they stay: nothing else has them.
+
+    Returns:
+        The revisions of both, as far as they were made.
+    """
+    workspace = files.workspace
     paths = [
         workspace.relative(path)
         for path in sorted(workspace.root.rglob("*"))
         if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
     ]
-    try:
-        return repository.commit(paths, "maintenance: a new memory") or ""
-    except RepositoryError:
-        return ""
+    made: list[str | None] = []
+    with contextlib.suppress(RepositoryError):
+        made.append(repository.commit(paths, "maintenance: a new memory"))
+        if made[0] and past is not None:
+            from engine.sample_past import take_out  # noqa: PLC0415 — only the sample has a past
+
+            made.append(repository.commit(*take_out(files, past)))
+    return [revision for revision in made if revision]

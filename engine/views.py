@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.context.fixed import DIGEST, DIGEST_MAX_BYTES
@@ -98,39 +96,3 @@ def read_digest(files: Files) -> DigestView:
         return DigestView(on=False, size=0, limit=DIGEST_MAX_BYTES, text="", problem=str(error))
     text = data.decode("utf-8", "replace")
     return DigestView(on=True, size=len(data), limit=DIGEST_MAX_BYTES, text=text)
-
-
-def read_ledger(files: Files) -> LedgerView:
-    """Reads the ledger. A missing file is an empty ledger; a broken one is a problem. Never raises."""
-    try:
-        data = files.read(LEDGER_PATH)
-        tree = json.loads(data)
-        entries = tree["entries"]
-        rows = [_ledger_row(sha, entry) for sha, entry in entries.items() if isinstance(entry, Mapping)]
-    except FileNotFoundError:
-        return LedgerView(())
-    except (AutopoiesisError, OSError) as error:
-        return LedgerView((), problem=str(error))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return LedgerView((), problem=f"{LEDGER_PATH} is not a ledger: {type(error).__name__}: {error}")
-    rows.sort(key=lambda row: (row.at, row.sha256), reverse=True)
-    return LedgerView(tuple(rows))
-
-
-def _ledger_row(sha256: str, entry: Mapping[str, object]) -> LedgerRow:
-    counts = entry.get("items")
-    items = (
-        {str(name): count for name, count in counts.items() if isinstance(count, int)}
-        if isinstance(counts, Mapping)
-        else {}
-    )
-    return LedgerRow(
-        sha256=sha256,
-        status=str(entry.get("status", "")),
-        at=str(entry.get("at", "")),
-        name=str(entry.get("path", "")).rsplit("/", 1)[-1],
-        items_total=sum(items.values()),
-        items=items,
-        deleted=entry.get("deleted") is True,
-        error=str(entry.get("error", "")),
-    )

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
+from engine.views import LEDGER_PATH, LedgerRow, LedgerView
 
 if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-PATH = "knowledge/ledger.json"
+PATH = LEDGER_PATH
 
 Status = Literal["harvested", "harvest-failed", "deleted-unharvested", "too-large"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -142,6 +143,20 @@ class Ledger:
             LedgerBroken: It is damaged, or has been lost.
         """
         return {name: entry_of(tree) for name, tree in self._tree().items()}
+
+    def view(self) -> LedgerView:
+        """The ledger as a face shows it beside other things: newest first, or what is wrong. Never raises."""
+        try:
+            found = self.entries()
+        except (AutopoiesisError, OSError) as error:
+            return LedgerView((), problem=str(error))
+        rows = [
+            LedgerRow(
+                name, each.status, each.at, each.name, each.total, dict(each.items), each.deleted, each.error
+            )
+            for name, each in found.items()
+        ]
+        return LedgerView(tuple(sorted(rows, key=lambda row: (row.at, row.sha256), reverse=True)))
 
     def get(self, sha256: str) -> LedgerEntry | None:
         """The entry of a content; ``None`` where it has none.

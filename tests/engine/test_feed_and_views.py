@@ -13,7 +13,7 @@ from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
-from engine.views import read_digest, read_ledger
+from engine.views import read_digest
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
@@ -95,29 +95,8 @@ def files(tmp_path: Path) -> Files:
     return Files(Workspace.open(tmp_path))
 
 
-def test_no_digest_is_off_and_no_ledger_is_empty(files: Files) -> None:
+def test_no_digest_is_off(files: Files) -> None:
     assert not read_digest(files).on and read_digest(files).problem == ""
-    assert read_ledger(files).entries == () and read_ledger(files).problem == ""
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"[]",
-        b"{",
-        b'{"entries": []}',
-        b'{"entries": 3}',
-        b"\xff\xfe",
-        b"[" * 100_000,
-        b'{"entries": {"a": 1}}',
-    ],
-)
-def test_a_broken_ledger_is_a_problem_and_never_a_crash(files: Files, content: bytes) -> None:
-    files.replace("knowledge/ledger.json", content)
-    view = read_ledger(files)
-    assert view.entries == ()
-    assert view.problem or b'"a"' in content
 
 
 def test_ledger_rows_are_newest_first_and_counted(engine: Engine) -> None:

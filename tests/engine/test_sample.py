@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from datetime import date
@@ -16,6 +15,9 @@ from engine import config_file
 from engine.activation.patterns import PatternMatcher
 from engine.activation.trace import Message
 from engine.context import tokens
+from engine.knowledge.category_files import CATEGORY_FILES, entries
+from engine.knowledge.digest import digest_of
+from engine.knowledge.ledger import Status
 from engine.search.results import CATEGORIES
 from engine.store import documents, paths
 from engine.store.files import Files
@@ -28,11 +30,6 @@ SAMPLE = Path(str(resources.files("engine"))) / "sample"
 WORKSPACE = SAMPLE / "workspace"
 TODAY = date(2026, 6, 12)
 FIRST, LAST = date(2026, 5, 1), date(2026, 7, 15)
-
-CATEGORY_FILES = ("facts", "decisions", "questions", "playbooks", "tasks")
-DIGEST_SECTIONS = ("Open tasks", "Open questions", "Decisions", "Facts", "Playbooks")
-STATUSES = {"harvested", "harvest-failed", "deleted-unharvested", "too-large"}
-ITEM_KINDS = {"facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files"}
 
 PROVENANCE = re.compile(r"\[from: ([^,\]]+), (\d{4}-\d{2}-\d{2})\]$")
 WEEKDAY = re.compile(
@@ -71,9 +68,10 @@ def bullets(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("- ")]
 
 
-def ledger() -> dict[str, dict[str, object]]:
-    entries: dict[str, dict[str, object]] = json.loads(read("knowledge/ledger.json"))["entries"]
-    return entries
+def past() -> list[dict[str, str]]:
+    """What became of conversations, as it is shipped."""
+    told: list[dict[str, str]] = json.loads((SAMPLE / "past.json").read_text("utf-8"))["conversations"]
+    return told
 
 
 def library() -> TopicLibrary:
@@ -94,13 +92,13 @@ def conversation_names() -> set[str]:
         *_, year, month, day, name = path.split("/")
         slug = name.removesuffix(".md").split("-", 2)[2]
         names.add(f"{year}-{month}-{day}-{slug}")
-    names |= {Path(str(entry["path"])).stem for entry in ledger().values()}
+    names |= {Path(entry["path"]).stem for entry in past()}
     return names | {path.stem for path in (WORKSPACE / "conversations").iterdir()}
 
 
 def provenances() -> list[tuple[str, str]]:
     found = []
-    sources = [f"knowledge/{name}.md" for name in CATEGORY_FILES]
+    sources = [file.path for file in CATEGORY_FILES]
     sources += [relative(path) for path in (WORKSPACE / "knowledge/files").glob("*.md")]
     for source in sources:
         for line in bullets(read(source)):
@@ -161,9 +159,9 @@ def test_memory_states_its_own_length_and_dates_every_entry() -> None:
     text = read("knowledge/memory/MEMORY.md")
     document = documents.parse(text.encode(), "knowledge/memory/MEMORY.md")
     assert document.header["line_count"] == str(len(text.splitlines()))
-    entries = bullets(text)
-    assert len(entries) > 60
-    assert all(re.match(r"- \d{4}-\d{2}-\d{2}: ", entry) for entry in entries)
+    remembered = bullets(text)
+    assert len(remembered) > 60
+    assert all(re.match(r"- \d{4}-\d{2}-\d{2}: ", entry) for entry in remembered)
 
 
 def test_journals_cover_the_month_and_name_sessions_that_exist() -> None:
@@ -252,59 +250,40 @@ def test_a_reversal_names_what_it_reverses() -> None:
 
 
 def test_digest_is_a_projection_of_the_category_files() -> None:
-    text = read("knowledge/digest.md")
-    assert len(text.encode()) < 4096
-    assert text.startswith("# Knowledge digest\n")
-    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert tuple(headings) == DIGEST_SECTIONS
-    sources = ("tasks", "questions", "decisions", "facts", "playbooks")
-    for part, source in zip(text.split("\n## ")[1:], sources, strict=True):
-        shown = bullets(part)
-        held = bullets(read(f"knowledge/{source}.md").split("\n## Done")[0])
-        assert shown == held[::-1][: len(shown)], f"{source}: not newest first"
-        assert shown
+    sources = {file.path: entries(read(file.path).encode(), file.path) for file in CATEGORY_FILES}
+    assert (WORKSPACE / "knowledge/digest.md").read_bytes() == digest_of(sources)
 
 
-def test_ledger_has_every_status_and_true_counts() -> None:
-    entries = ledger()
-    assert len(entries) >= 18
-    assert {entry["status"] for entry in entries.values()} == STATUSES
-    counted = {"facts": "facts", "decisions": "decisions", "questions": "questions", "playbooks": "playbooks"}
-    for key, entry in entries.items():
-        assert re.fullmatch(r"[0-9a-f]{64}", key)
-        items = entry["items"]
-        assert isinstance(items, dict)
-        assert set(items) == ITEM_KINDS
-        name = Path(str(entry["path"])).stem
-        for kind, source in counted.items():
-            lines = bullets(read(f"knowledge/{source}.md"))
-            assert items[kind] == sum(f"[from: {name}," in line for line in lines), f"{name}: {kind}"
-        kept = WORKSPACE / str(entry["path"])
-        assert kept.exists() is not entry["deleted"], entry["path"]
-        if not entry["deleted"]:
-            assert hashlib.sha256(kept.read_bytes()).hexdigest() == key
-
-
-def test_a_kept_conversation_in_the_ledger_holds_no_date_so_that_its_hash_survives_installation() -> None:
-    kept = [str(entry["path"]) for entry in ledger().values() if not entry["deleted"]]
-    assert kept
-    for path in kept:
-        assert not re.search(r"\d{4}-\d{2}-\d{2}", read(path))
+def test_the_past_knows_every_status_and_a_text_of_each_conversation_without_a_transcript() -> None:
+    told = past()
+    assert len(told) >= 18
+    assert {each["status"] for each in told} == set(get_args(Status))
+    assert [each["at"] for each in told] == sorted(each["at"] for each in told)
+    texts = {path.name for path in (SAMPLE / "reclaimed").iterdir()}
+    said = {path.name for path in (WORKSPACE / "conversations").iterdir()}
+    for each in told:
+        name = Path(each["path"]).name
+        folder = WORKSPACE / "raw/conversations" / name[:10].replace("-", "/")
+        spoken = len(list(folder.glob(f"????-ses_????????-{name[11:]}")))
+        assert (name in texts) + (name in said) + spoken == 1, name
+        texts.discard(name)
+    assert not texts, "nothing says what became of these"
 
 
 def test_conversations_of_every_readable_kind_wait_for_the_harvest() -> None:
     waiting = sorted((WORKSPACE / "conversations").iterdir())
     assert {path.suffix for path in waiting} == {".md", ".txt", ".jsonl"}
-    records = [
-        json.loads(line)
-        for path in waiting
-        if path.suffix == ".jsonl"
-        for line in path.read_text("utf-8").splitlines()
-    ]
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLE.rglob("*.jsonl")), ids=lambda path: path.name)
+def test_the_records_of_a_session_are_a_chain(path: Path) -> None:
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert {"user", "assistant"} <= {record["type"] for record in records}
     chain = [record["uuid"] for record in records if "uuid" in record]
     parents = [record["parentUuid"] for record in records if "uuid" in record]
     assert parents == [None, *chain[:-1]]
+    assert records[0]["leafUuid"] == chain[-1]
+    assert len(set(chain)) == len(chain)
 
 
 def test_topics_load_without_problems() -> None:
@@ -357,9 +336,9 @@ def test_the_replay_makes_topics_come_and_go() -> None:
 
 
 def test_knowledge_entries_are_named_after_their_folders_and_the_parent_links_its_children() -> None:
-    entries = sorted((WORKSPACE / "knowledge").rglob("KNOWLEDGE.md"))
-    assert len(entries) >= 5
-    for path in entries:
+    found = sorted((WORKSPACE / "knowledge").rglob("KNOWLEDGE.md"))
+    assert len(found) >= 5
+    for path in found:
         document = documents.parse(path.read_bytes(), relative(path))
         assert document.header["name"] == path.parent.name
         assert document.header["description"]

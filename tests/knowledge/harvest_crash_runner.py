@@ -1,8 +1,8 @@
 """Sweeps the fault points of a harvest with reclaim, in forked children; prints what was reached as JSON.
 
-A child is killed at one point, then killed once more where the recovery passes the same kind of point, then
-left alone; another one meets an error of the disk there and tries again. Whatever happened, the end is the
-same as that of a run which nothing disturbed.
+A child is killed at one point; the next one is killed where it passes the same kind of point, the one after
+it at another, and then one is left alone. Another child meets an error of the disk there and tries again.
+Whatever happened, the end is the same as that of a run which nothing disturbed.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def sweep(folder: Path, part: int, parts: int) -> dict[str, int]:
     assert len(wanted["lines"]) == 3, wanted["lines"]  # type: ignore[arg-type]
     reached: dict[str, int] = {}
     number = 0
-    for point in sorted(faults.FAULT_POINTS):
+    points = sorted(faults.FAULT_POINTS)
+    for point in points:
         for hit in range(1, MOST_HITS):
             number += 1
             if number % parts != part and hit > 1:
@@ -144,8 +145,11 @@ def sweep(folder: Path, part: int, parts: int) -> dict[str, int]:
                 break
             reached[point] = hit
             check_meanwhile(root, wanted)
-            if not in_child(root, f"{point}:kill"):
-                check_meanwhile(root, wanted)
+            # Killed in the recovery: where it was killed before, and somewhere else.
+            other = points[(7 * number + hit) % len(points)]
+            for second in (f"{point}:kill", f"{other}:kill:{1 + number % 4}"):
+                if not in_child(root, second):
+                    check_meanwhile(root, wanted)
             assert in_child(root, "")
             assert content(root) == wanted, (point, hit, differences(content(root), wanted))
             kind = "EIO" if "fsync" in point else "ENOSPC"

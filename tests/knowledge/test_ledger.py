@@ -104,6 +104,7 @@ def test_what_others_have_added_to_an_entry_stays(files: Files, ledger: Ledger) 
 
 def test_a_workspace_without_a_ledger_has_an_empty_one(ledger: Ledger) -> None:
     assert ledger.entries() == {}
+    assert (ledger.view().entries, ledger.view().problem) == ((), "")
     assert ledger.get(name("x")) is None
 
 
@@ -123,6 +124,7 @@ def test_a_damaged_ledger_is_neither_read_nor_written_over(files: Files, ledger:
         with pytest.raises(LedgerBroken, match=r"knowledge/ledger\.json.*ledger rebuild"):
             act()
     assert files.read(PATH) == data
+    assert ledger.view().entries == () and "knowledge/ledger.json" in ledger.view().problem
 
 
 def test_a_ledger_that_was_deleted_is_not_an_empty_one(files: Files, ledger: Ledger) -> None:

@@ -1,0 +1,287 @@
+"""The sample's ledger is true: what it says of conversations can be held against files and history."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from engine import sample_past
+from engine.config import Config, GitSettings
+from engine.costs.costs import Costs
+from engine.engine import Engine
+from engine.errors import WorkspaceError
+from engine.initialise import initialise
+from engine.knowledge.category_files import CATEGORY_FILES, entries
+from engine.knowledge.digest import digest_of
+from engine.knowledge.harvest.reading import MOST_BYTES, read_source
+from engine.knowledge.harvest.run import Wish
+from engine.knowledge.item import CATEGORIES, Item, item_id
+from engine.knowledge.knowledge import Knowledge
+from engine.knowledge.ledger import LedgerEntry, Status
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+
+SAMPLE = Path(str(resources.files("engine"))) / "sample"
+DUMP = "conversations/2026-06-03-nsl-console-dump.txt"
+WAITING = {
+    "conversations/2026-06-11-rollup-comparison.jsonl",
+    "conversations/2026-06-11-vestrand-gateway-call.md",
+    "conversations/kvalnes-modem-checklist.txt",
+}
+
+
+class Opened:
+    """A workspace and what looks at its knowledge."""
+
+    def __init__(self, root: Path) -> None:
+        self.workspace = Workspace.open(root)
+        self.files = Files(self.workspace)
+        self.repository = Repository(self.workspace)
+        self.problems: list[str] = []
+        config = Config(git=GitSettings(auto_commit=True))
+        clock = functools.partial(datetime.now, UTC)
+        self.knowledge = Knowledge(
+            self.files,
+            self.repository,
+            lambda: config,
+            lambda: Costs(self.files, lambda: config.costs, clock, self.problems.append),
+            clock,
+            self.problems.append,
+        )
+
+    def entries(self) -> dict[str, LedgerEntry]:
+        return self.knowledge.ledger.entries()
+
+    def named(self, name: str) -> tuple[str, LedgerEntry]:
+        return next((key, entry) for key, entry in self.entries().items() if entry.name == name)
+
+    def kinds(self) -> dict[str, str]:
+        return {each.path: each.kind for each in self.knowledge.harvest.survey().candidates}
+
+    def standing(self) -> set[str]:
+        folder = self.workspace.root / "conversations"
+        return {f"conversations/{path.name}" for path in folder.iterdir()}
+
+    def provenances(self) -> Iterator[tuple[str, str, str]]:
+        """Path, line and named conversation of every line of knowledge."""
+        paths = [file.path for file in CATEGORY_FILES]
+        notes = sorted((self.workspace.root / "knowledge/files").glob("*.md"))
+        for path in [*paths, *map(self.workspace.relative, notes)]:
+            for entry in entries(self.files.read(path), path):
+                yield path, entry.raw, entry.source
+
+
+@pytest.fixture
+def opened(sample: Path) -> Opened:
+    return Opened(sample)
+
+
+def test_every_conversation_is_there_or_in_the_history_and_every_line_stands(opened: Opened) -> None:
+    checked = list(opened.knowledge.verify())
+    assert all(each.sound for each in checked)
+    assert Counter(each.source for each in checked) == {"in history": 18, "there": 1}
+    states = Counter(line.state for each in checked for line in each.lines)
+    assert set(states) == {"there"}
+    assert states["there"] > 60
+
+
+def test_an_entry_has_all_lines_that_name_its_conversation_and_counts_them(opened: Opened) -> None:
+    found = opened.entries()
+    assert {entry.status for entry in found.values()} == set(get_args(Status))
+    given: dict[str, list[tuple[str, str]]] = {}
+    for path, line, source in opened.provenances():
+        given.setdefault(source, []).append((path, line))
+    for entry in found.values():
+        stem = entry.name.rpartition(".")[0]
+        assert [(line.path, line.text) for line in entry.lines] == given.get(stem, []), entry.path
+        assert entry.total == len(entry.lines)
+        assert set(entry.items) == set(CATEGORIES)
+        assert bool(entry.lines) == (entry.status == "harvested"), entry.path
+    ids = [line.id for entry in found.values() for line in entry.lines]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_line_was_harvested_on_the_day_that_stands_with_it(opened: Opened) -> None:
+    for entry in opened.entries().values():
+        assert all(line.text.endswith(f", {entry.at[:10]}]") for line in entry.lines), entry.path
+
+
+def test_lines_have_the_ids_that_a_harvest_gives_to_what_they_say(opened: Opened) -> None:
+    _, spike = opened.named("2026-06-02-revision-writer-spike.jsonl")
+    fact = Item(
+        "facts",
+        "Revisions must follow the order of files within one gauge; the order across gauges does not matter.",
+    )
+    assert [line.id for line in spike.lines] == [item_id(fact, "2026-06-02-revision-writer-spike")]
+    _, rehearsal = opened.named("2026-06-09-revision-backfill-rehearsal.md")
+    done = Item("tasks_done", "Rehearsal of 0043 and runbook, #429.")
+    assert item_id(done, "2026-06-09-revision-backfill-rehearsal") in {line.id for line in rehearsal.lines}
+    _, duplicates = opened.named("2026-05-18-duplicate-minutes.md")
+    note = Item(
+        "files",
+        "Before #402 the read offset lived in memory, so the newest file was read again after each "
+        "reconnect.",
+        "tidemark/ingest/sftp_pull.py",
+    )
+    assert item_id(note, "2026-05-18-duplicate-minutes") in {line.id for line in duplicates.lines}
+
+
+def test_only_what_is_reclaimed_is_called_so_and_the_waiting_ones_stand(opened: Opened) -> None:
+    for entry in opened.entries().values():
+        assert entry.deleted == (entry.status in ("harvested", "deleted-unharvested")), entry.path
+    assert opened.standing() == WAITING
+
+
+def test_the_history_takes_them_out_with_the_second_commit_and_what_it_names_was_in_the_first(
+    opened: Opened,
+) -> None:
+    second, first = opened.repository.log()
+    before = set(opened.repository.files(first.revision, "conversations"))
+    after = set(opened.repository.files(second.revision, "conversations"))
+    gone = {entry.path for entry in opened.entries().values()} - WAITING
+    assert (before - after, after - before) == (gone, set())
+    assert second.subject == "memory: 17 conversations are reclaimed, their knowledge is kept"
+    assert DUMP in second.body
+    assert opened.repository.state().dirty == 0
+
+
+def test_the_feed_tells_the_two_commits_of_one_second_in_their_order(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        told = [entry.text for entry in engine.feed(200) if entry.kind == "commit"]
+    assert told == [
+        "maintenance: a new memory",
+        "memory: 17 conversations are reclaimed, their knowledge is kept",
+    ]
+
+
+def test_a_ledger_can_be_rebuilt_from_the_history(opened: Opened) -> None:
+    before = opened.entries()
+    opened.files.replace("knowledge/ledger.json", b"{")
+    opened.knowledge.ledger.rebuild()
+    assert opened.entries() == before
+
+
+@pytest.mark.parametrize("name", ["2026-05-22-wal-postmortem.md", "2026-05-23-hosts-inventory.jsonl"])
+def test_a_reclaimed_conversation_comes_back_with_the_bytes_that_were_harvested(
+    opened: Opened, name: str
+) -> None:
+    key, entry = opened.named(name)
+    assert opened.knowledge.reclaimer.restore(key) == entry.path
+    data = opened.files.read(entry.path)
+    assert hashlib.sha256(data).hexdigest() == key
+    stem, suffix = name[11:].split(".")
+    transcripts = list((opened.workspace.root / "raw/conversations/2026/05/22").glob(f"*-{stem}.md"))
+    source = transcripts[0] if suffix == "md" else SAMPLE / "reclaimed" / name
+    assert data == source.read_bytes()
+    _, restored = opened.named(name)
+    assert (restored.restored, restored.deleted) == (True, False)
+
+
+def test_the_one_that_is_too_large_is_so_and_comes_back_whole(opened: Opened) -> None:
+    key, entry = opened.named(Path(DUMP).name)
+    assert MOST_BYTES < entry.size < MOST_BYTES + 2048
+    opened.knowledge.reclaimer.restore(key)
+    data = opened.files.read(DUMP)
+    assert (len(data), hashlib.sha256(data).hexdigest()) == (entry.size, key)
+
+
+@pytest.mark.parametrize("path", sorted((SAMPLE / "reclaimed").iterdir()), ids=lambda path: path.name)
+def test_the_shipped_conversations_can_be_read_as_such(path: Path, opened: Opened) -> None:
+    opened.files.create(f"conversations/{path.name}", path.read_bytes())
+    source = read_source(opened.files, f"conversations/{path.name}")
+    assert {"user", "agent"} <= {turn.role for turn in source.turns}
+    assert len(source.turns) >= 2
+
+
+def test_nothing_is_live_right_after_a_sample_was_made(tmp_path: Path) -> None:
+    initialise(tmp_path / "memory", sample=True)
+    assert set(Opened(tmp_path / "memory").kinds().values()) == {"harvest"}
+
+
+def test_a_waiting_conversation_is_dated_on_its_day_and_before_the_harvest_that_failed(
+    opened: Opened,
+) -> None:
+    def changed(path: str) -> datetime:
+        return datetime.fromtimestamp((opened.workspace.root / path).stat().st_mtime, UTC)
+
+    _, failed = opened.named("kvalnes-modem-checklist.txt")
+    harvested = datetime.fromisoformat(failed.at)
+    assert harvested - timedelta(days=1) < changed(failed.path) < harvested
+    for path in WAITING - {failed.path}:
+        assert changed(path).date() == date(2026, 6, 11)
+
+
+def test_a_harvest_without_a_model_finds_what_the_gateway_call_marks_and_knows_one_of_it(
+    opened: Opened,
+) -> None:
+    report = opened.knowledge.harvest.run(Wish())
+    assert (report.stopped, opened.problems) == ("", [])
+    assert {path: count for path, count in report.items.items() if count} == {
+        "facts": 1,
+        "decisions": 2,
+        "questions": 1,
+    }
+    _, call = opened.named("2026-06-11-vestrand-gateway-call.md")
+    assert (call.provider, call.known, call.held) == ("markers", 1, ())
+    digest = opened.files.read("knowledge/digest.md").decode()
+    assert "[from: 2026-06-11-vestrand-gateway-call," in digest
+    assert all(each.sound for each in opened.knowledge.verify())
+
+
+def test_the_digest_is_what_its_category_files_give(opened: Opened) -> None:
+    given = {file.path: entries(opened.files.read(file.path), file.path) for file in CATEGORY_FILES}
+    assert opened.files.read("knowledge/digest.md") == digest_of(given)
+    assert not opened.knowledge.digest.regenerate()
+
+
+def test_who_deletes_the_digest_turns_it_off_even_where_there_is_no_history(opened: Opened) -> None:
+    (opened.workspace.root / ".git").rename(opened.workspace.root.parent / "elsewhere")
+    assert not opened.knowledge.digest.is_off()
+    opened.files.remove("knowledge/digest.md")
+    assert opened.knowledge.digest.is_off()
+    assert not opened.knowledge.digest.regenerate()
+
+
+def test_it_is_as_true_with_its_dates_moved(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    initialise(root, sample=True, today=date(2026, 3, 1))
+    opened = Opened(root)
+    checked = list(opened.knowledge.verify())
+    assert all(each.sound for each in checked)
+    assert {line.state for each in checked for line in each.lines} == {"there"}
+    _, entry = opened.named("2026-02-08-wal-postmortem.md")
+    assert entry.at.startswith("2026-02-08T21:40")
+    assert entry.total == 7
+
+
+def test_without_a_commit_the_conversations_stay_because_nothing_else_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("EMAIL", "")
+    (home / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n")
+    report = initialise(tmp_path / "memory", sample=True, today=date(2026, 6, 12))
+    assert [problem.path for problem in report.problems] == [".git"]
+    opened = Opened(tmp_path / "memory")
+    assert not any(entry.deleted for entry in opened.entries().values())
+    assert {each.source for each in opened.knowledge.verify()} == {"there"}
+    kinds = Counter(opened.kinds().values())
+    assert kinds == {"prune": 17, "harvest": 3, "keep": 1}
+
+
+def test_a_conversation_of_which_nothing_is_shipped_is_told_by_its_name(opened: Opened) -> None:
+    told = b"""{"conversations": [{"path": "conversations/2026-06-01-nobody-knows.md",
+        "status": "harvested", "at": "2026-06-01T21:40:00+00:00"}]}"""
+    with pytest.raises(WorkspaceError, match="2026-06-01-nobody-knows"):
+        sample_past.put_back(opened.files, told, {})
