@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PATH = LEDGER_PATH
 
 Status = Literal["harvested", "harvest-failed", "deleted-unharvested", "too-large"]
+MARKERS = "markers"
+"""The provider that asks no model."""
+
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 _CURE = "run: autopoiesis ledger rebuild"
@@ -103,6 +106,10 @@ class LedgerEntry:
     def coverage(self) -> float:
         """Share of the conversation that was looked at, 0 to 1."""
         return self.shown / self.size if self.size else 1.0
+
+    def is_harvested(self, provider: str) -> bool:
+        """Whether a provider would find nothing more: what a conversation marks is not all that it taught."""
+        return self.status == "harvested" and (self.provider != MARKERS or provider == MARKERS)
 
 
 _PLAIN: dict[str, type | tuple[type, ...]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -203,6 +204,29 @@ def test_what_was_not_looked_at_whole_is_no_proof(tmp_path: Path, extraction: Ex
     (result,) = desk.harvest(Wish(consent=Consent(1, empty=True))).results
     assert not result.reclaimed and re.search(why, result.kept)
     assert desk.harvest().results[0].reclaimed
+
+
+def test_what_was_only_taken_by_its_marks_is_harvested_by_a_model_later(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, FACT, QUESTION)
+    desk.extractor = Scripted({"2026-06-12-call": Extraction("extracted", (FACT,), "markers")})
+    desk.harvest(desk.wish(reclaim=False))
+    (candidate,) = desk.knowledge.harvest.survey().candidates
+    assert candidate.kind == "prune"
+
+    desk.config = replace(desk.config, harvest=HarvestSettings(provider="anthropic"))
+    (candidate,) = desk.knowledge.harvest.survey().candidates
+    assert (candidate.kind, candidate.why) == ("harvest", "only what it marks was taken on 2026-06-12")
+    desk.extractor = Scripted(
+        {"2026-06-12-call": Extraction("failed", provider="anthropic", error="no answer")}
+    )
+    assert desk.harvest().results[0].error == "no answer"
+    assert desk.knowledge.ledger.entries()[sha(said(FACT, QUESTION))].status == "harvested"
+    desk.extractor = Scripted({"2026-06-12-call": [FACT, QUESTION]})
+    (result,) = desk.harvest().results
+    assert result.reclaimed and result.entry is not None
+    assert (result.entry.items["facts"], result.entry.items["questions"], result.entry.known) == (1, 1, 1)
+    assert len(result.entry.lines) == len(desk.lines()) == 2
+    assert desk.knowledge.harvest.survey().candidates == ()
 
 
 def test_a_large_one_is_recorded_and_kept(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.reading import MOST_BYTES
+from engine.knowledge.ledger import MARKERS
 from engine.transcripts.library import SUFFIXES
 from engine.transcripts.places import head_fields, read_head
 
@@ -65,6 +66,7 @@ def classify(
     now: datetime,
     idle_minutes: int,
     *,
+    provider: str = MARKERS,
     transcripts: bool = False,
 ) -> tuple[Candidate, ...]:
     """Every conversation, by path.
@@ -74,13 +76,14 @@ def classify(
         ledger: What became of contents.
         now: UTC.
         idle_minutes: A file that was changed less long ago is live.
+        provider: Who would be asked.
         transcripts: Look at the immutable transcripts instead of the working conversations; they are
             harvested and never reclaimed.
     """
     folder = TRANSCRIPTS if transcripts else WORKING
     kept = _patterns(files)
     found = [
-        _classified(files, path, ledger, now - timedelta(minutes=idle_minutes), kept, transcripts)
+        _classified(files, path, ledger, now - timedelta(minutes=idle_minutes), kept, provider, transcripts)
         for path in paths_in(files, folder)
     ]
     return tuple(each for each in found if each is not None)
@@ -126,6 +129,7 @@ def _classified(
     ledger: Mapping[str, LedgerEntry],
     horizon: datetime,
     kept: Iterable[str],
+    provider: str,
     transcript: bool,
 ) -> Candidate | None:
     real = files.workspace.root / path
@@ -145,21 +149,23 @@ def _classified(
         sha256, size = hash_of(files, path)
     except (OSError, AutopoiesisError) as error:
         return Candidate(path, "keep", f"cannot be read: {error}", size)
-    kind, why = _by_ledger(ledger.get(sha256), size, transcript)
+    kind, why = _by_ledger(ledger.get(sha256), size, provider, transcript)
     return Candidate(path, kind, why, size, sha256, reclaimable=not transcript)
 
 
-def _by_ledger(entry: LedgerEntry | None, size: int, transcript: bool) -> tuple[Kind, str]:
+def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: bool) -> tuple[Kind, str]:
     if entry is not None and entry.restored:
         return "user-kept", "a person took it back from the trash"
     if not size:
         return ("keep" if transcript else "prune"), "is empty"
-    if entry is not None and entry.status == "harvested":
+    if entry is not None and entry.is_harvested(provider):
         return ("keep" if transcript else "prune"), f"was harvested on {entry.at[:10]}"
     if entry is not None and entry.status == "deleted-unharvested":
         return ("keep" if transcript else "prune"), f"was given up unharvested on {entry.at[:10]}"
     if size > MOST_BYTES:
         return "keep", "is larger than 1 MB"
+    if entry is not None and entry.status == "harvested":
+        return "harvest", f"only what it marks was taken on {entry.at[:10]}"
     if entry is not None and entry.status == "harvest-failed":
         return "harvest", f"failed on {entry.at[:10]}: {entry.error}"
     return "harvest", "is not harvested yet"

@@ -28,6 +28,7 @@ from engine.knowledge.harvest.parts import (
 )
 from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
 from engine.knowledge.harvest.reply import read_reply
+from engine.knowledge.ledger import MARKERS
 from engine.providers.redaction import redacted
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 HARVEST_MAX_ATTEMPTS = 2
 """How often a model is asked for items before what it writes is given up."""
-
-MARKERS = "markers"
-"""The provider that asks nobody."""
 
 _SUMMARY_TOKENS = 900
 """Tokens that a summary of the length asked for has, about."""

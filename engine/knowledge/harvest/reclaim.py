@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.harvest.classify import hash_of
 from engine.knowledge.harvest.settle import Commit, holds_secret
+from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
-from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.verify import version_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Reclaimer:
             return f"the ledger says {entry.status}"
         if not (entry.total or entry.known or entry.held) and not consent.empty:
             return "nothing was found in it; that alone is no proof (--reclaim-empty)"
-        if entry.provider == "markers" and not consent.partial:
+        if entry.provider == MARKERS and not consent.partial:
             return "only what it marks itself was taken from it (--reclaim-partial)"
         if (entry.summarised or entry.coverage < 1) and not consent.partial:
             return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"

@@ -202,6 +202,7 @@ class Harvest:
             self._ledger.entries(),
             self._clock(),
             settings.idle_minutes,
+            provider=settings.provider,
             transcripts=transcripts,
         )
         return Survey(found, settings.provider, settings.model)
@@ -293,14 +294,14 @@ class Harvest:
     def _one(self, candidate: Candidate, wish: Wish) -> Result:
         """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
         known = self._ledger.get(candidate.sha256)
-        if known is not None and (candidate.kind == "prune" or known.status == "harvested"):
+        settings = self._settings()
+        if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
             # The latter under another name, a moment ago.
             return Result(candidate.path, candidate.size, _outcome(known), known)
         if not wish.harvest or candidate.kind == "prune":
             return self._given_up(candidate)
         if candidate.kind == "keep":
             return self._too_large(candidate)
-        settings = self._settings()
         source = read_source(self._files, candidate.path)
         extraction = self._asked_about(source, settings)
         entry = self._entry(candidate.path, extraction)
@@ -310,11 +311,12 @@ class Harvest:
                     candidate.path, candidate.size, "changed", error="it was changed meanwhile, and is kept"
                 )
             known = self._ledger.get(source.sha256)
-            if known is not None and known.status == "harvested":
+            if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while somebody was asked here.
                 return Result(candidate.path, candidate.size, "harvested", known)
             if extraction.outcome != "extracted":
-                self._ledger.record(source.sha256, entry)
+                if known is None or known.status != "harvested":
+                    self._ledger.record(source.sha256, entry)
                 return Result(candidate.path, candidate.size, _outcome(entry), entry, error=extraction.error)
             finding = self._finding(source, extraction, entry)
             done = self._settler.settle(finding)

@@ -148,14 +148,7 @@ class Settler:
                 lines.append(LedgerLine(edit.id, edit.path, edit.line))
         waiting = (*finding.waiting, *refused)
         self._review.put(waiting)
-        written = {line.id for line in lines}
-        counts = Counter(edit.category for edit in finding.edits if edit.id in written)
-        entry = replace(
-            finding.entry,
-            items={name: counts.get(name, 0) for name in CATEGORIES},
-            lines=tuple(lines),
-            held=tuple(each.id for each in waiting),
-        )
+        entry = self._entry(finding, lines, waiting)
         self._ledger.record(finding.sha256, entry)
         digest = self._regenerated()
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
@@ -164,6 +157,26 @@ class Settler:
         done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
         self._files.remove(journal)
         return Settled(finding.path, finding.sha256, entry, done.revision, done.why)
+
+    def _entry(
+        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[Waiting]
+    ) -> LedgerEntry:
+        """What the ledger shall say: what was written now beside what an earlier harvest has written."""
+        before = self._ledger.get(finding.sha256)
+        kept = before.lines if before is not None and before.status == "harvested" else ()
+        known = {line.id for line in kept}
+        new = [line for line in lines if line.id not in known]
+        ids = {line.id for line in new}
+        counts: Counter[str] = Counter(edit.category for edit in finding.edits if edit.id in ids)
+        if before is not None and kept:
+            counts.update(before.items)
+        held = (*(before.held if before is not None else ()), *(each.id for each in waiting))
+        return replace(
+            finding.entry,
+            items={name: counts.get(name, 0) for name in CATEGORIES},
+            lines=(*kept, *new),
+            held=tuple(dict.fromkeys(held)),
+        )
 
     def _write(self, edit: Edit) -> None:
         apply(self._files, edit)
