@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GateError
-from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, MARKERS, Extractor
+from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, Extractor
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.reading import MOST_BYTES, SourceText
 from engine.knowledge.item import Item
+from engine.knowledge.ledger import MARKERS
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
 from tests.knowledge.test_harvest_reply import spoilt
