@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -52,6 +53,12 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
     tree = apo("-C", root, "harvest", "--json").json
     assert [each["kind"] for each in tree["candidates"]] == ["harvest"]
     assert (tree["provider"], tree["tokens"], tree["usd"]) == ("markers", 0, 0.0)
+
+
+def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
+    (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
+    ran = apo("-C", root, "harvest")
+    assert re.search(r"\(~[0-9]+ input tokens for anthropic, about <?\$[0-9.]+\)", ran.out), ran.out
 
 
 def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(

@@ -84,7 +84,7 @@ def harvest(
             _print_survey(engine, survey, as_json)
             return 0
         if not as_json:
-            _emit_classes(survey)
+            _emit_classes(engine, survey)
         report = engine.knowledge.harvest.run(wish, _told if not as_json else lambda _result: None)
         if sys.stdin.isatty() and not as_json:
             report = _asked_for_a_number(engine, wish, report)
@@ -105,7 +105,7 @@ def _print_survey(engine: Engine, survey: Survey, as_json: bool) -> None:
         tree["usd"] = engine.knowledge.price_of(survey)
         emit_json(tree)
         return
-    _emit_classes(survey)
+    _emit_classes(engine, survey)
     if survey.candidates:
         rows = [[each.kind, each.path, sizes(each.size), each.why] for each in survey.candidates]
         table(rows[:_SHOWN])
@@ -114,7 +114,7 @@ def _print_survey(engine: Engine, survey: Survey, as_json: bool) -> None:
     emit("dry run; pass --apply to harvest and reclaim")
 
 
-def _emit_classes(survey: Survey) -> None:
+def _emit_classes(engine: Engine, survey: Survey) -> None:
     from engine.knowledge.harvest.classify import KINDS  # noqa: PLC0415 — `--help` must not load the engine
 
     counts = ", ".join(f"{kind}:{len(survey.of(kind))}" for kind in KINDS)
@@ -123,7 +123,9 @@ def _emit_classes(survey: Survey) -> None:
     if survey.provider == "markers":
         asked = " (markers: no model is asked)"
     elif survey.of("harvest"):
-        asked = f" (~{survey.tokens:,} input tokens for {survey.provider})"
+        price = engine.knowledge.price_of(survey)
+        about = "price unknown" if price is None else f"about {dollars(price)}"
+        asked = f" (~{survey.tokens:,} input tokens for {survey.provider}, {about})"
     emit(
         f"harvest candidates: {sizes(survey.size('harvest'))}{asked},"
         f" prune candidates: {sizes(survey.size('prune'))}"
