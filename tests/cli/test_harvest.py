@@ -149,6 +149,13 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
     assert b"knowledge" not in status.stdout
 
 
+def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
+    put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
+    ran = apo("-C", root, "harvest", "--apply")
+    assert "harvested items: none" in ran.out
+    assert "autopoiesis config set harvest.provider anthropic" in ran.out
+
+
 def test_wrong_use_is_told_apart_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")

@@ -175,6 +175,13 @@ def _emit_report(engine: Engine, report: Report) -> None:
         return
     counts = {name: count for name, count in report.items.items() if count}
     emit(f"harvested items: {', '.join(f'{name}:{count}' for name, count in counts.items()) or 'none'}")
+    if not counts and any(
+        each.entry is not None and each.entry.provider == "markers" for each in report.results
+    ):
+        emit(
+            "markers take only what a conversation marks itself (Decision:, TODO:, …); a model reads all of it:"
+        )
+        emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     entries = [each.entry for each in report.results if each.entry is not None and each.commit]
     held = sum(len(entry.held) for entry in entries)
     if held:
