@@ -179,7 +179,7 @@ def _emit_report(engine: Engine, report: Report) -> None:
         each.entry is not None and each.entry.provider == "markers" for each in report.results
     ):
         emit(
-            "markers take only what a conversation marks itself (Decision:, TODO:, …); a model reads all of it:"
+            "markers take only what a conversation marks itself (Decision:, TODO:, …); a model reads it all:"
         )
         emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
     entries = [each.entry for each in report.results if each.entry is not None and each.commit]
