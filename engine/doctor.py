@@ -60,6 +60,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_topics(workspace, files),
         *_presets(files, repository),
         *_entries(files, repository),
+        *_knowledge(workspace, files, repository),
         *_index(workspace, files),
         *_prices(),
         *_machine(workspace),
@@ -201,6 +202,36 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
         worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"
         many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         yield Finding(worst, f"knowledge entries and skills: {many}", "autopoiesis knowledge check")
+
+
+def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
+    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — only an examination looks at all
+    from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — likewise
+    from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — likewise
+    from engine.knowledge.verify import missing  # noqa: PLC0415 — likewise
+
+    try:
+        found = Ledger(files, repository).entries()
+    except AutopoiesisError as error:
+        yield Finding("error", f"{error.where}: {error.what}", error.cure)
+        return
+    gone = missing(found, files)
+    if gone:
+        places = ", ".join(dict.fromkeys(line.path for line in gone))
+        yield Finding(
+            "note",
+            f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
+            "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
+        )
+    if any((workspace.root / JOURNALS).glob("*.json")):
+        yield Finding(
+            "warning", "a harvest was interrupted", "the next one finishes it: autopoiesis harvest --apply"
+        )
+    waiting = len(ReviewQueue(files, lambda: datetime.now(UTC)).waiting())
+    if waiting:
+        yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
+    if found and not gone:
+        yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
 
 
 def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:

@@ -88,6 +88,13 @@ def verify(
         yield CheckedEntry(sha256, entry, _source(sha256, entry, files, trash, repository), lines)
 
 
+def missing(found: Mapping[str, LedgerEntry], files: Files) -> tuple[LedgerLine, ...]:
+    """Lines that harvests wrote and that stand nowhere any more; only files of knowledge are read."""
+    standing = _Standing(files)
+    lines = [line for entry in found.values() for line in entry.lines]
+    return tuple(line for line in lines if standing.checked(line).state == "gone")
+
+
 class _Standing:
     """The lines that stand in knowledge's files, read once."""
 
