@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.category_files import CATEGORY_FILES, refuse_broken
-from engine.knowledge.harvest.classify import WORKING, Candidate, Kind, classify, hash_of, paths_in
+from engine.knowledge.harvest.classify import WORKING, Candidate, classify, hash_of, paths_in
 from engine.knowledge.harvest.finding import Finding
 from engine.knowledge.harvest.hold import why_held
 from engine.knowledge.harvest.reading import read_source
-from engine.knowledge.harvest.reclaim import Consent
+from engine.knowledge.harvest.report import Outcome, Report, Result, Survey, Wish
 from engine.knowledge.harvest.said import where_said
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import LedgerEntry
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from engine.knowledge.ledger import Ledger
     from engine.knowledge.trash import Trash
     from engine.store.files import Files
-
-Outcome = Literal["harvested", "failed", "too-large", "changed", "unharvested"]
-"""What became of a conversation; ``unharvested`` was given up without asking a model."""
+__all__ = ["Extracts", "Harvest", "Outcome", "Report", "Result", "Survey", "Wish"]
 
 
 class Extracts(Protocol):
@@ -46,111 +43,6 @@ class Extracts(Protocol):
     def stop(self) -> None:
         """Gives up what is under way, from another thread."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What a harvest would do; nothing has been changed (``knowledge-curation.md`` 5.4).
-
-    Attributes:
-        candidates: Every conversation, by path.
-        provider: Who would be asked; ``markers`` asks no model.
-        model: Its model.
-    """
-
-    candidates: tuple[Candidate, ...]
-    provider: str
-    model: str
-
-    def of(self, kind: Kind) -> tuple[Candidate, ...]:
-        """Those of one kind."""
-        return tuple(each for each in self.candidates if each.kind == kind)
-
-    def size(self, kind: Kind) -> int:
-        """Bytes of one kind."""
-        return sum(each.size for each in self.of(kind))
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens would be sent."""
-        return sum(each.tokens for each in self.of("harvest"))
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a harvest shall do.
-
-    Attributes:
-        paths: Only these conversations; all there are when left out.
-        transcripts: Those of ``raw/``, which are never reclaimed, instead of the working ones.
-        harvest: Ask for knowledge; without, conversations are given up unharvested.
-        reclaim: Move those to the trash whose knowledge is safe.
-        consent: What a person has agreed to.
-    """
-
-    paths: tuple[str, ...] = ()
-    transcripts: bool = False
-    harvest: bool = True
-    reclaim: bool = True
-    consent: Consent = field(default_factory=Consent)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of one conversation.
-
-    Attributes:
-        path: The file, workspace-relative.
-        size: Bytes.
-        outcome: What became of it.
-        entry: What the ledger says; ``None`` where it was left as it was.
-        error: Why it was not harvested.
-        commit: The commit's object name; empty where none was made.
-        uncommitted: Why none was made.
-        reclaimed: It lies in the trash now.
-        kept: Why it does not.
-    """
-
-    path: str
-    size: int
-    outcome: Outcome
-    entry: LedgerEntry | None = None
-    error: str = ""
-    commit: str = ""
-    uncommitted: str = ""
-    reclaimed: bool = False
-    kept: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a harvest has done.
-
-    Attributes:
-        results: One for each conversation that was looked at, in order.
-        recovered: Conversations whose interrupted harvest was finished first.
-        purged: Conversations that left the trash for good.
-        stopped: Why the rest was not looked at; empty when all was.
-    """
-
-    results: tuple[Result, ...]
-    recovered: tuple[str, ...] = ()
-    purged: tuple[str, ...] = ()
-    stopped: str = ""
-
-    @property
-    def items(self) -> dict[str, int]:
-        """Items that were written, by category."""
-        counts: Counter[str] = Counter()
-        for each in self.results:
-            if each.entry is not None and each.outcome == "harvested":
-                counts.update(each.entry.items)
-        return dict(counts)
-
-    @property
-    def reclaimed(self) -> int:
-        """Bytes that were reclaimed."""
-        return sum(each.size for each in self.results if each.reclaimed)
 
 
 class Harvest:
