@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.search.resident import bm25
+from engine.search.resident.largest import largest_of, least_of_the_best
 from engine.search.resident.meaning import Meaning
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ LEADERS = 128
 """Of so many with the best own scores, the neighbours are candidates too, whatever their own scores."""
 DECIMALS = 6
 """Of scores that are compared: what differs less is equal."""
-_WIDTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +271,9 @@ def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) ->
         score.own if mask is None else numpy.where(mask, score.own, numpy.float32(0.0))
         for score, mask in zip(scores, masks, strict=True)
     ]
-    good = _largest_of(own, count)
+    good = largest_of(own, count)
     values = [each[places] for each, places in zip(own, good, strict=True)]
-    least = _least_of_the_best(values, LEADERS)
+    least = least_of_the_best(values, LEADERS)
     wider = [
         _with_those_beside(part.segment, places, places[scores_there >= least])
         for part, places, scores_there in zip(parts, good, values, strict=True)
@@ -282,51 +282,7 @@ def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) ->
         score.own[places] + _around(part.segment, score.own, places)
         for part, score, places in zip(parts, scores, wider, strict=True)
     ]
-    return [places[best] for places, best in zip(wider, _largest_of(totals, count), strict=True)]
-
-
-def _largest_of(values: Sequence[Floats], count: int) -> list[Any]:
-    """``_largest`` of all values together, as places in each."""
-    import numpy  # noqa: PLC0415 — as above
-
-    if len(values) == 1:
-        return [_largest(values[0], count)]
-    sizes = [len(each) for each in values]
-    ends = numpy.cumsum(sizes)
-    places = _largest(numpy.concatenate(values), count)
-    cuts = numpy.searchsorted(places, ends[:-1])
-    return [found - start for found, start in zip(numpy.split(places, cuts), ends - sizes, strict=True)]
-
-
-def _least_of_the_best(values: Sequence[Floats], count: int) -> float:
-    """The least of the ``count`` largest of all values; 0 where there are no more."""
-    import numpy  # noqa: PLC0415 — as above
-
-    together = values[0] if len(values) == 1 else numpy.concatenate(values)
-    if len(together) <= count:
-        return 0.0
-    return float(numpy.partition(together, len(together) - count)[len(together) - count])
-
-
-def _largest(total: Floats, count: int) -> Any:
-    """The places of the ``count`` largest scores above 0, ascending; with all that equal the last of them."""
-    import numpy  # noqa: PLC0415 — as above
-
-    if len(total) <= count:
-        return numpy.flatnonzero(total > 0)
-    # The largest of each group of scores are few: the least of the best of them bounds what to look at.
-    # Whatever lies a whole number of groups apart is one: the largest of many are found side by side.
-    groups = len(total) // _WIDTH
-    bound = numpy.float32(0.0)
-    if groups > count:
-        heads = total[: groups * _WIDTH].reshape(_WIDTH, groups).max(axis=0)
-        bound = numpy.partition(heads, groups - count)[groups - count]
-    places = numpy.flatnonzero(total >= bound) if bound > 0 else numpy.flatnonzero(total > 0)
-    if len(places) > count:
-        values = total[places]
-        least = numpy.partition(values, len(places) - count)[len(places) - count]
-        places = places[values >= least]
-    return places
+    return [places[best] for places, best in zip(wider, largest_of(totals, count), strict=True)]
 
 
 def _exactly(

@@ -1,0 +1,55 @@
+"""The largest of very many scores, found without sorting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.search.resident.segment import Floats
+
+_WIDTH = 64
+
+
+def largest_of(values: Sequence[Floats], count: int) -> list[Any]:
+    """``_largest`` of all values together, as places in each."""
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    if len(values) == 1:
+        return [_largest(values[0], count)]
+    sizes = [len(each) for each in values]
+    ends = numpy.cumsum(sizes)
+    places = _largest(numpy.concatenate(values), count)
+    cuts = numpy.searchsorted(places, ends[:-1])
+    return [found - start for found, start in zip(numpy.split(places, cuts), ends - sizes, strict=True)]
+
+
+def least_of_the_best(values: Sequence[Floats], count: int) -> float:
+    """The least of the ``count`` largest of all values; 0 where there are no more."""
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    together = values[0] if len(values) == 1 else numpy.concatenate(values)
+    if len(together) <= count:
+        return 0.0
+    return float(numpy.partition(together, len(together) - count)[len(together) - count])
+
+
+def _largest(total: Floats, count: int) -> Any:
+    """The places of the ``count`` largest scores above 0, ascending; with all that equal the last of them."""
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    if len(total) <= count:
+        return numpy.flatnonzero(total > 0)
+    # The largest of each group of scores are few: the least of the best of them bounds what to look at.
+    # Whatever lies a whole number of groups apart is one: the largest of many are found side by side.
+    groups = len(total) // _WIDTH
+    bound = numpy.float32(0.0)
+    if groups > count:
+        heads = total[: groups * _WIDTH].reshape(_WIDTH, groups).max(axis=0)
+        bound = numpy.partition(heads, groups - count)[groups - count]
+    places = numpy.flatnonzero(total >= bound) if bound > 0 else numpy.flatnonzero(total > 0)
+    if len(places) > count:
+        values = total[places]
+        least = numpy.partition(values, len(places) - count)[len(places) - count]
+        places = places[values >= least]
+    return places
