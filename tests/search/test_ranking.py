@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.search.resident import bm25, ranking
+from engine.search.resident import bm25, largest, ranking
 from engine.search.resident.meaning import Meaning
 from engine.search.resident.ranking import Asked, Found
 from engine.search.resident.resident import _sample
@@ -195,7 +195,7 @@ def test_where_chunks_lie_changes_nothing_at_all(
     memory, corpus = made
     whole = Memory(memory.terms, (build(corpus, memory.terms, DIMENSIONS),))
     asked = query(memory, words, vector=vector, limit=limit, places=True)
-    with mock.patch.object(ranking, "POOL", pool), mock.patch.object(ranking, "_WIDTH", 4):
+    with mock.patch.object(ranking, "POOL", pool), mock.patch.object(largest, "_WIDTH", 4):
         found, expected = memory.rank(asked), whole.rank(asked)
         assert memory.named(found) == whole.named(expected)
     for one, other in zip(*(sorted(each, key=_values) for each in (found, expected)), strict=True):
@@ -571,7 +571,7 @@ def test_the_largest_are_those_that_sorting_would_find(
     total[chance.random(size) < empty] = 0
     if seed % 3 == 0:
         total = numpy.sort(total)  # all the best in one group
-    found = ranking._largest(total, count)
+    found = largest._largest(total, count)
     least = sorted(total.tolist(), reverse=True)[count - 1] if size > count else 0.0
     expected = [place for place, value in enumerate(total.tolist()) if value > 0 and value >= least]
     assert found.tolist() == expected
