@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 DATA ?=
 ARGS ?=
 
-.PHONY: run test explore lint bench snapshots setup setup-dev clean help
+.PHONY: run test sweep explore lint bench snapshots setup setup-dev clean help
 
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
 	@echo "make test       tests, lint, types and import contracts"
+	@echo "make sweep      a harvest killed and failed at every step, and raced, in full; some minutes"
 	@echo "make explore    the tests of generated input, with input never tried before"
 	@echo "make lint       lint, types and import contracts"
 	@echo "make bench      benchmarks (DATA=folder with the benchmark data)"
@@ -37,6 +38,9 @@ run: setup
 
 test: lint
 	@$(BIN)/python -m pytest -n auto
+
+sweep: setup-dev
+	@$(BIN)/python -m pytest -n 0 -s -m thorough
 
 explore: setup-dev
 	@$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=explore

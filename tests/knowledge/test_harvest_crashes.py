@@ -10,29 +10,34 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.knowledge.harvest_racer import fact
 from tests.knowledge.harvest_support import Desk, Scripted, said
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
-PART = 8
-"""Of all hits of all points every so many-th is disturbed here; the runner with ``0 1`` does all."""
+PARTS = [pytest.param(60, id="some"), pytest.param(1, marks=pytest.mark.thorough, id="all")]
+"""Of all hits of all points every so many-th is disturbed, and the first of each point."""
+EACH = [pytest.param(60, id="some"), pytest.param(500, marks=pytest.mark.thorough, id="five hundred")]
 
 
-def test_at_every_fault_point(tmp_path: Path) -> None:
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("part", PARTS)
+def test_at_every_fault_point(tmp_path: Path, part: int) -> None:
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.knowledge.harvest_crash_runner", folder, "0", str(PART)],
+            [sys.executable, "-m", "tests.knowledge.harvest_crash_runner", folder, "0", str(part)],
             cwd=ROOT,
             env={**os.environ, **ENVIRONMENT},
             capture_output=True,
             text=True,
-            timeout=115,
+            timeout=1_000,
         )
     assert done.returncode == 0, done.stderr[-3000:]
     reached = json.loads(done.stdout)
-    print(f"\nkilled and failed at {len(reached)} points")
+    print(f"\nkilled, killed again and failed at {len(reached)} points, {sum(reached.values())} places")
     assert reached.keys() >= {
         "lock:acquire", "temp:create", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
         "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
@@ -41,8 +46,9 @@ def test_at_every_fault_point(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_two_processes_harvest_five_hundred_each(tmp_path: Path) -> None:
-    each = 500
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("each", EACH)
+def test_two_processes_harvest_many_each(tmp_path: Path, each: int) -> None:
     desk = Desk(tmp_path, Scripted({}), git=False)
     for number in range(2 * each):
         desk.put(f"talk-{number:04}.md", said(fact(number)))
@@ -62,7 +68,7 @@ def test_two_processes_harvest_five_hundred_each(tmp_path: Path) -> None:
         )
         for first in (0, each)
     ]
-    outcomes = [Counter(json.loads(racer.communicate(timeout=110)[0])) for racer in racers]
+    outcomes = [Counter(json.loads(racer.communicate(timeout=1_000)[0])) for racer in racers]
     assert [racer.returncode for racer in racers] == [0, 0]
     assert outcomes == [Counter(harvested=each)] * 2
     lines = desk.lines()

@@ -7,9 +7,8 @@ What is not proof by itself, a summary or an empty harvest, needs a person's wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
@@ -50,7 +49,6 @@ class Reclaimer:
         trash: Where conversations go.
         repository: The history.
         commit: Commits files, with a message.
-        clock: Now, UTC.
     """
 
     def __init__(
@@ -60,14 +58,13 @@ class Reclaimer:
         trash: Trash,
         repository: Repository,
         commit: Commit,
-        clock: Callable[[], datetime],
     ) -> None:
         self._files = files
         self._ledger = ledger
         self._trash = trash
         self._repository = repository
         self._commit = commit
-        self._clock = clock
+        self._known: tuple[str, dict[str, bytes | None]] = ("", {})
 
     def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
         """Why a conversation may not go, one clause; empty when it may.
@@ -89,8 +86,15 @@ class Reclaimer:
             return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"
         return self._not_in_history(path, entry.lines)
 
+    def blocked(self) -> str:
+        """Why nothing may go at all, because nothing can be committed; empty when it may."""
+        state = self._repository.state(count=False)
+        if state.can_commit:
+            return ""
+        return f"{state.why}; {state.cure}" if state.cure else state.why
+
     def reclaim(self, path: str, sha256: str) -> None:
-        """Moves a conversation to the trash; what may go was found out before.
+        """Moves a conversation to the trash; what may go was found out before, ``commit_gone`` comes after.
 
         Raises:
             HarvestRefused: Its bytes are others by now; it is kept.
@@ -101,7 +105,15 @@ class Reclaimer:
             if entry is None:
                 raise HarvestRefused("the ledger has no entry of it", where=path)
             self._trash.put(path, sha256, entry.status)
-            self._gone(path, sha256)
+            self._ledger.change(sha256, deleted=True)
+
+    def commit_gone(self, paths: Sequence[str]) -> None:
+        """Commits that conversations are in the trash."""
+        if paths:
+            what = paths[0] if len(paths) == 1 else f"{len(paths)} conversations"
+            are = "is" if len(paths) == 1 else "are"
+            kept = "its" if len(paths) == 1 else "their"
+            self._commit([*paths, LEDGER], f"memory: {what} {are} in the trash, {kept} knowledge is kept")
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths
@@ -118,8 +130,9 @@ class Reclaimer:
             entry = self._ledger.get(each.sha256)
             still_there = self._files.workspace.root.joinpath(each.path).exists()
             if entry is not None and not entry.deleted and not entry.restored and not still_there:
-                self._gone(each.path, each.sha256)
+                self._ledger.change(each.sha256, deleted=True)
                 done.append(each.path)
+        self.commit_gone(done)
         return (*back, *done)
 
     def restore(self, sha256: str) -> str:
@@ -165,9 +178,6 @@ class Reclaimer:
         return "" if self.committed(path) == data else "it is not in the history"
 
     def _not_in_history(self, path: str, lines: Sequence[LedgerLine]) -> str:
-        state = self._repository.state(count=False)
-        if not state.can_commit:
-            return f"{state.why}; {state.cure}" if state.cure else state.why
         why = self.keep_in_history(path)
         if why:
             return why
@@ -189,11 +199,13 @@ class Reclaimer:
 
     def committed(self, path: str) -> bytes | None:
         """A file as the newest commit has it; ``None`` where it has none, or there is no commit."""
-        try:
-            return self._repository.show("HEAD", path)
-        except (FileNotFoundError, AutopoiesisError):
-            return None
-
-    def _gone(self, path: str, sha256: str) -> None:
-        self._ledger.change(sha256, deleted=True)
-        self._commit([path, LEDGER], f"memory: {path} is in the trash, its knowledge is kept")
+        revision = self._repository.revision() or ""
+        if revision != self._known[0]:
+            self._known = revision, {}
+        known = self._known[1]
+        if path not in known:
+            try:
+                known[path] = self._repository.show("HEAD", path)
+            except (FileNotFoundError, AutopoiesisError):
+                known[path] = None
+        return known[path]

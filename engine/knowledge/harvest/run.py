@@ -292,11 +292,12 @@ class Harvest:
     def _reclaim(self, results: Sequence[Result], wish: Wish) -> Iterator[Result]:
         """Moves to the trash what may go; all of it or, where a number has to be typed, nothing."""
         may_go: list[Result] = []
+        blocked = self._reclaimer.blocked()
         for each in results:
             if each.outcome not in ("harvested", "unharvested") or each.entry is None:
                 continue
             try:
-                why = self._reclaimer.why_not(each.path, each.entry, wish.consent)
+                why = blocked or self._reclaimer.why_not(each.path, each.entry, wish.consent)
             except AutopoiesisError as error:
                 why = str(error)
             if why:
@@ -309,14 +310,17 @@ class Harvest:
             for each in may_go:
                 yield replace(each, kept=str(error))
             return
+        gone: list[str] = []
         for each in may_go:
             try:
                 sha256 = hash_of(self._files, each.path)[0]
                 self._note_given_up(sha256, each)
                 self._reclaimer.reclaim(each.path, sha256)
+                gone.append(each.path)
                 yield replace(each, reclaimed=True, entry=self._ledger.get(sha256))
             except (OSError, AutopoiesisError) as error:
                 yield replace(each, kept=str(error))
+        self._reclaimer.commit_gone(gone)
 
     def _note_given_up(self, sha256: str, result: Result) -> None:
         known = self._ledger.get(sha256)
