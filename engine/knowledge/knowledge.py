@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from engine.errors import HarvestRefused
 from engine.knowledge.digest import Digest
 from engine.knowledge.ledger import Ledger
 from engine.knowledge.trash import Trash
@@ -85,7 +86,7 @@ class Knowledge:
         """What moves conversations to the trash and back."""
         from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
 
-        return Reclaimer(self._files, self.ledger, self.trash, self._repository, self.commit, self._clock)
+        return Reclaimer(self._files, self.ledger, self.trash, self._repository, self.commit)
 
     @cached_property
     def harvest(self) -> Harvest:
@@ -116,6 +117,22 @@ class Knowledge:
         from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
 
         return verify(self.ledger.entries(), self._files, self.trash, self._repository)
+
+    def check(self, sha256: str) -> CheckedEntry:
+        """Holds one entry of the ledger against the files.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone.
+            HarvestRefused: It has no such entry.
+        """
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+
+        entry = self.ledger.get(sha256)
+        if entry is None:
+            raise HarvestRefused(
+                f"the ledger has no entry {sha256[:12]}", cure="see: autopoiesis ledger list"
+            )
+        return next(verify({sha256: entry}, self._files, self.trash, self._repository))
 
     def price_of(self, survey: Survey) -> float | None:
         """About what a harvest would cost, US dollars: what is sent; ``None`` where no price is known."""
