@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from engine.activation.completion import Completed, Completer
 from engine.activation.gate_round import LoopThread
 from engine.errors import AutopoiesisError
 
@@ -34,69 +34,6 @@ class Limits(Protocol):
     @property
     def deadline_s(self) -> float:
         """Total time, seconds."""
-        ...
-
-
-class Completed(Protocol):
-    """What a completer gives back; ``engine.providers.base.Completion`` is one."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def cut(self) -> bool: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def input_tokens(self) -> int: ...
-
-    @property
-    def cached_tokens(self) -> int: ...
-
-    @property
-    def cache_write_tokens(self) -> int: ...
-
-    @property
-    def output_tokens(self) -> int: ...
-
-    @property
-    def cost_usd(self) -> float | None: ...
-
-
-class Completer(Protocol):
-    """A service that completes a prompt; ``engine.providers.base.CompletionProvider`` is one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def address(self) -> str: ...
-
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Completed: ...
-
-    async def aclose(self) -> None: ...
-
-
-class Spending(Protocol):
-    """Who is asked whether a question may cost something, and is told what it took."""
-
-    def allow(self) -> None:
-        """Does nothing while it may.
-
-        Raises:
-            AutopoiesisError: The budget is spent; the message says which and what to do.
-        """
-        ...
-
-    def spent(self, completed: Completed, topics: Sequence[str], discussion: str) -> None:
-        """Puts a call down; never raises."""
         ...
 
 

@@ -31,7 +31,8 @@ from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
-    from engine.asking import Asked, Completed, Completer, Question, Spending
+    from engine.activation.completion import Completed, Completer, Spending
+    from engine.asking import Asked, Question
     from engine.config import FlushSettings
     from engine.conversations import Conversation, Conversations
     from engine.flush_log import FlushLog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.costs.log import FREE
 from engine.costs.model import Operation
@@ -12,29 +12,8 @@ from engine.errors import AutopoiesisError, CostLimit
 from engine.providers.chat import Usage
 
 if TYPE_CHECKING:
+    from engine.activation.completion import Completed
     from engine.costs.costs import Costs
-
-
-class Used(Protocol):
-    """A completion, as far as it costs; ``engine.providers.base.Completion`` is one."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def input_tokens(self) -> int: ...
-
-    @property
-    def cached_tokens(self) -> int: ...
-
-    @property
-    def cache_write_tokens(self) -> int: ...
-
-    @property
-    def output_tokens(self) -> int: ...
-
-    @property
-    def cost_usd(self) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +72,7 @@ class Account:
             return None
         return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
-    def spent(self, completed: Used, topics: Sequence[str] = (), discussion: str = "") -> None:
+    def spent(self, completed: Completed, topics: Sequence[str] = (), discussion: str = "") -> None:
         """Puts a call down. Takes half a second at most and never raises.
 
         Args:
@@ -113,7 +92,7 @@ class Account:
         """Puts a call down that takes tokens and writes none; see ``spent``."""
         self._record(self.model, Usage(input_tokens=tokens), (), "", None)
 
-    def _said(self, completed: Used) -> float | None:
+    def _said(self, completed: Completed) -> float | None:
         """What the service itself says that a call cost: only this one does."""
         return completed.cost_usd if self.provider == "claude-code" else None
 

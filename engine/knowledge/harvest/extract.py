@@ -32,7 +32,8 @@ from engine.knowledge.ledger import MARKERS
 from engine.providers.redaction import redacted
 
 if TYPE_CHECKING:
-    from engine.asking import Completed, Completer, Limits, Question, Spending
+    from engine.activation.completion import Completed, Completer, Spending
+    from engine.asking import Limits, Question
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.item import Item
     from engine.store.files import Files
