@@ -237,7 +237,6 @@ class _Compile:
             ),
             (catalog.skills(self.reader), (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps)),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
-            (fixed.file_notes(self.reader, self.request.file_notes), self.knowledge_caps),
         ]
         room = self.room.stable_limit - self.spent
         for candidates, caps in rows:
@@ -260,6 +259,14 @@ class _Compile:
         discussion = fixed.discussion(request.today, request.session_id, len(request.history) + 1)
         for candidate in (discussion, *steering(request.corrections)):
             room -= placement.place(candidate, room)
+        notes_caps = (
+            Cap.of(f"the {fixed.FILE_NOTES_KIB:g} KiB of file notes", fixed.FILE_NOTES_KIB),
+            *self.knowledge_caps,
+        )
+        notes_room = room // _FOOT_PART
+        for candidate in fixed.file_notes(self.reader, request.file_notes):
+            taken = placement.place(candidate, notes_room, notes_caps)
+            notes_room, room = notes_room - taken, room - taken
 
         history = self.history
         retrieved = self._retrieve(room)

@@ -22,6 +22,9 @@ DIGEST_MAX_BYTES = 4096
 DIGEST_KIB = DIGEST_MAX_BYTES / 1024
 """The digest is bounded when it is made; a hand-edited one is cut here (``knowledge-curation.md`` 3)."""
 
+FILE_NOTES_KIB = 2.0
+"""Cap of the notes of files in one prompt."""
+
 _IDENTITY_ORDER = ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md")
 
 
@@ -95,9 +98,10 @@ def digest(reader: Reader) -> list[Candidate]:
 
 
 def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
-    """The notes of the files that the conversation works on as ``{file-knowledge}`` blocks, layer 7.
+    """The notes of the files that the conversation works on as ``{file-knowledge}`` blocks, layer 10.
 
-    They stand last in it: a file that is worked on for the first time then breaks nothing before them.
+    Which files these are changes in the course of a conversation: in the stable prefix, every file that is
+    worked on for the first time would cost the cache of all of layer 7, and a cache with a name altogether.
     """
     found: list[Candidate] = []
     for place, path in enumerate(paths):
@@ -106,13 +110,13 @@ def file_notes(reader: Reader, paths: Sequence[str]) -> list[Candidate]:
             found.append(
                 Candidate(
                     label=f"file-knowledge:{path.rpartition('/')[2]}",
-                    layer=7,
-                    priority=1,
+                    layer=10,
+                    priority=3,
                     slot="knowledge",
                     text=loaded.text,
                     why="the conversation works on its file",
                     source=path,
-                    order=(3, place),
+                    order=(-1, place),
                     first_line=loaded.first_line,
                     wrap=FILE_NOTES,
                 )

@@ -1,4 +1,4 @@
-"""Notes of the files that a conversation works on stand at the end of the stable prefix (spec 2 and 8)."""
+"""Notes of the files that a conversation works on stand in its prompts, behind the stable prefix."""
 
 from __future__ import annotations
 
@@ -27,15 +27,11 @@ def space(tmp_path: Path) -> Space:
     return space
 
 
-def test_they_stand_behind_the_digest_in_layer_seven(space: Space) -> None:
+def test_they_stand_behind_the_stable_prefix_before_what_was_retrieved(space: Space) -> None:
     compiled = space.compile(file_notes=(NOTES, OTHER))
-    labels = [section.label for section in compiled.sections if section.layer == 7]
-    assert labels == [
-        "knowledge:digest.md",
-        "file-knowledge:src-client.py.md",
-        "file-knowledge:src-clock.py.md",
-    ]
-    text = compiled.text[: compiled.stable_prefix_length]
+    labels = [section.label for section in compiled.sections if section.layer == 10]
+    assert labels == ["file-knowledge:src-client.py.md", "file-knowledge:src-clock.py.md"]
+    text = compiled.text[compiled.stable_prefix_length :]
     assert "{file-knowledge}\n# src/clock.py\n\n- It is UTC.\n{/file-knowledge}" in text
 
 
@@ -45,11 +41,20 @@ def test_what_a_note_says_cannot_end_its_block(space: Space) -> None:
     assert "from 0. {\\/file-knowledge}" in text
 
 
-def test_a_file_that_comes_into_scope_breaks_nothing_before_its_notes(space: Space) -> None:
+def test_a_file_that_comes_into_scope_leaves_the_stable_prefix_as_it_is(space: Space) -> None:
     before, after = space.compile(), space.compile(file_notes=(OTHER,))
-    digest = before.text[: before.stable_prefix_length].rstrip()
-    assert after.text.startswith(digest)
-    assert after.stable_prefix_length > before.stable_prefix_length
+    assert after.stable_prefix_length == before.stable_prefix_length
+    assert after.text.startswith(before.text[: before.stable_prefix_length])
+
+
+def test_many_notes_are_cut_at_their_cap_and_that_is_said(space: Space) -> None:
+    space.write(NOTES, "# src/client.py\n\n" + "- One more thing about retries.\n" * 400)
+    compiled = space.compile(file_notes=(NOTES, OTHER))
+    notes = [each for each in compiled.sections if each.label.startswith("file-knowledge")]
+    said = [each.text.removeprefix("{file-knowledge}").removesuffix("{/file-knowledge}") for each in notes]
+    assert sum(len(text.strip().encode()) for text in said) <= 2048
+    assert any("KiB of file notes" in each.why for each in notes)
+    assert [each.source for each in compiled.left_out if each.source == OTHER] == [OTHER]
 
 
 def test_notes_that_are_gone_are_left_out(space: Space) -> None:
