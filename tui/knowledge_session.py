@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import EntryScan
     from engine.knowledge.harvest.run import Report, Result, Survey, Wish
     from engine.knowledge.ledger import LedgerEntry
+    from engine.knowledge.links import Links
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.knowledge.review import Waiting
     from engine.knowledge.reviewing import Reviewed
@@ -174,6 +175,10 @@ class WorkbenchKnowledge(Protocol):
         """Holds every entry of the ledger against the files."""
         ...
 
+    def check(self, sha256: str) -> CheckedEntry:
+        """Holds one entry against them."""
+        ...
+
     def commit(self, paths: tuple[str, ...], message: str) -> ChangeCommit:
         """Commits files that were written."""
         ...
@@ -184,4 +189,8 @@ class WorkbenchEntries(Protocol):
 
     def scan(self) -> EntryScan:
         """The entries as they are now."""
+        ...
+
+    def links(self, scan: EntryScan) -> Links:
+        """The references of the files, for a scan made just now; every file is read for them."""
         ...

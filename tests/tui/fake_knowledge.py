@@ -44,6 +44,10 @@ class FakeKnowledge:
         """As the ledger's."""
         return self.ledger.verify()
 
+    def check(self, sha256: str) -> CheckedEntry:
+        """As the ledger's."""
+        return self.ledger.check(sha256)
+
     def commit(self, paths: tuple[str, ...], message: str) -> ChangeCommit:
         """Notes it."""
         self._engine.note("commit", paths, message)

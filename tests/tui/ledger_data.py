@@ -3,14 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engine.errors import HarvestRefused
+from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.run import Report, Result, Survey, Wish
-from engine.knowledge.ledger import LedgerEntry
-from engine.knowledge.verify import CheckedEntry
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
+
+FACTS, DECISIONS = "knowledge/facts.md", "knowledge/decisions.md"
+HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST = (str(number) * 64 for number in range(1, 7))
+INVALID = "harvest output invalid after 2 attempts: Expecting value: line 1 column 1 (char 0)"
+
+
+def line(number: int, path: str, text: str) -> LedgerLine:
+    """A line that a harvest wrote."""
+    return LedgerLine(f"item{number}", path, f"- {text} [from: 2026-06-12-schema, 2026-06-12]")
+
+
+LINES = (
+    line(1, FACTS, "CI runs on two cores, and the third job waits for the first"),
+    line(2, FACTS, "Staging is rebuilt on Mondays"),
+    line(3, DECISIONS, "Files are the truth; the database is a cache that may go at any moment"),
+)
+
+
+def entries() -> dict[str, LedgerEntry]:
+    """One of each kind, the newest first by time and last in the file."""
+    return {
+        LOST: LedgerEntry(
+            "conversations/2026-06-01-old.md", "harvested", "2026-06-01T08:00:00+00:00", {"facts": 1},
+            lines=(LINES[1],), provider="markers", size=900, shown=900,
+        ),
+        LARGE: LedgerEntry(
+            "conversations/2026-06-05-export.jsonl", "too-large", "2026-06-06T09:00:00+00:00", size=2_400_000,
+            error="it is larger than 1 MB, and is kept",
+        ),
+        GIVEN_UP: LedgerEntry(
+            "conversations/2026-06-07-test.md", "deleted-unharvested", "2026-06-08T09:00:00+00:00",
+            deleted=True, size=120,
+        ),
+        FAILED: LedgerEntry(
+            "conversations/2026-06-10-parser.md", "harvest-failed", "2026-06-10T10:00:00+00:00",
+            provider="anthropic", model="claude-haiku-4-5", input_tokens=900, output_tokens=40, cost_usd=0.001,
+            size=3_600, error=INVALID,
+        ),
+        RECLAIMED: LedgerEntry(
+            "conversations/2026-06-11-quota.md", "harvested", "2026-06-11T21:00:00+00:00",
+            {"facts": 2, "tasks_open": 1}, deleted=True, lines=LINES[:2], provider="anthropic",
+            model="claude-haiku-4-5", input_tokens=4_000, output_tokens=300, cost_usd=0.0055, size=71_000,
+            shown=71_000, summarised=True,
+        ),
+        HARVESTED: LedgerEntry(
+            "conversations/2026-06-12-schema.md", "harvested", "2026-06-12T14:23:45+00:00",
+            {"facts": 3, "decisions": 2, "questions": 1}, lines=LINES, known=2, held=("item8", "item9"),
+            provider="anthropic", model="claude-haiku-4-5", input_tokens=2_345, output_tokens=410,
+            cost_usd=0.0044, size=9_400, shown=9_400,
+        ),
+    }  # fmt: skip
+
+
+SOURCES: dict[str, SourceState] = {
+    HARVESTED: "there",
+    RECLAIMED: "in trash",
+    FAILED: "there",
+    GIVEN_UP: "in history",
+    LARGE: "there",
+    LOST: "lost",
+}
+
+
+def candidate(name: str, kind: Kind, why: str, size: int, sha256: str = "") -> Candidate:
+    """A conversation."""
+    return Candidate(f"conversations/{name}", kind, why, size, sha256)
+
+
+CANDIDATES = (
+    candidate("2026-06-10-parser.md", "harvest", f"failed on 2026-06-10: {INVALID}", 3_600, FAILED),
+    candidate("2026-06-11-export.jsonl", "keep", "is larger than 1 MB", 2_400_000, LARGE),
+    candidate("2026-06-12-deploy.md", "harvest", "is not harvested yet", 14_200, "a" * 64),
+    candidate("2026-06-12-mails.md", "harvest", "is not harvested yet", 6_100, "b" * 64),
+    candidate("2026-06-12-now.md", "live", "was written to a moment ago", 812),
+    candidate("2026-06-12-schema.md", "prune", "was harvested on 2026-06-12", 9_400, HARVESTED),
+    candidate("letters.md", "user-kept", "a person keeps it", 5_300),
+)
+DEPLOY, MAILS, PARSER, SCHEMA = (CANDIDATES[at].path for at in (2, 3, 0, 5))
+
+
+def harvested(path: str, size: int, **changes: object) -> Result:
+    """What became of a conversation that taught something."""
+    entry = LedgerEntry(
+        path, "harvested", "2026-06-12T18:47:30+00:00", {"facts": 2, "decisions": 1}, known=1,
+        held=("item7",), provider="anthropic", model="claude-haiku-4-5", input_tokens=3_550,
+        output_tokens=260, cost_usd=0.0049, size=size, shown=size,
+    )  # fmt: skip
+    return replace(Result(path, size, "harvested", entry, commit="c" * 40), **changes)  # type: ignore[arg-type]
+
+
+BRAKE = "2 would go to the trash, over half of 3; say so by their number: --reclaim 2"
+
+
+def results(kept: str = "") -> tuple[Result, ...]:
+    """What became of all of them; what could go is kept for that reason, where there is one."""
+    failed = LedgerEntry(
+        PARSER, "harvest-failed", "2026-06-12T18:47:30+00:00", provider="anthropic", model="claude-haiku-4-5",
+        input_tokens=900, output_tokens=40, cost_usd=0.0011, size=3_600, error=INVALID,
+    )  # fmt: skip
+    gone = {"kept": kept} if kept else {"reclaimed": True}
+    return (
+        Result(PARSER, 3_600, "failed", failed, error=INVALID),
+        harvested(DEPLOY, 14_200, **gone),
+        harvested(MAILS, 6_100, kept="nothing was found in it; that alone is no proof (--reclaim-empty)"),
+        Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **gone),
+    )
 
 
 class FakeLedger:
@@ -18,19 +127,22 @@ class FakeLedger:
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
-        self.known: dict[str, LedgerEntry] = {}
-        self.surveyed = Survey((), "markers", "")
-        self.reported = Report(())
+        self.known = entries()
+        self.sources = dict(SOURCES)
+        self.surveyed = Survey(CANDIDATES, "anthropic", "claude-haiku-4-5")
+        self.reported: list[Report] = []
+        """What runs give, one after the other; the usual one where there is none."""
 
     def entries(self) -> Mapping[str, LedgerEntry]:
         """The entries."""
         self._engine.note("entries")
-        return self.known
+        return dict(self.known)
 
     def rebuild(self) -> tuple[int, int]:
-        """Notes it."""
+        """Makes it readable again."""
         self._engine.note("rebuild")
-        return len(self.known), 0
+        self._engine.failing.pop("entries", None)
+        return len(self.known), 2
 
     def survey(self, *, transcripts: bool = False) -> Survey:
         """What there is."""
@@ -43,23 +155,53 @@ class FakeLedger:
         on_result: Callable[[Result], None] = lambda _result: None,
         on_start: Callable[[str], None] = lambda _path: None,
     ) -> Report:
-        """Tells of every result."""
+        """Tells of every result; ``gates`` named ``harvest PATH`` hold one up."""
         self._engine.note("harvest", wish)
-        for result in self.reported.results:
+        report = self.reported.pop(0) if self.reported else Report(results())
+        done: list[Result] = []
+        for result in report.results:
+            if wish.paths and result.path not in wish.paths:
+                continue
             on_start(result.path)
-            on_result(result)
-        return self.reported
+            self._engine.note(f"harvest {result.path}")
+            done.append(replace(result, reclaimed=False, kept=""))
+            on_result(done[-1])
+            if self._engine.asked("stop harvest"):
+                return Report(tuple(done), stopped="stopped")
+        for result in report.results:
+            if result.reclaimed or result.kept:
+                on_result(result)
+        return report
 
     def stop(self) -> None:
-        """Notes it."""
+        """Ends a run."""
         self._engine.note("stop harvest")
 
     def restore(self, sha256: str) -> str:
-        """Notes it."""
+        """Puts it where it was."""
         self._engine.note("restore", sha256)
+        self.sources[sha256] = "there"
+        self.known[sha256] = replace(self.known[sha256], deleted=False, restored=True)
         return self.known[sha256].path
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """Everything is there."""
+        """All of them."""
         self._engine.note("verify")
-        return (CheckedEntry(name, entry, "there", ()) for name, entry in self.known.items())
+        return (self._checked(name) for name in list(self.known))
+
+    def check(self, sha256: str) -> CheckedEntry:
+        """One of them."""
+        self._engine.note("check", sha256)
+        if sha256 not in self.known:
+            raise HarvestRefused(f"the ledger has no entry {sha256[:12]}")
+        return self._checked(sha256)
+
+    def _checked(self, sha256: str) -> CheckedEntry:
+        """The first line is there, the second was edited, the third is gone."""
+        entry = self.known[sha256]
+        lines: list[CheckedLine] = []
+        for at, each in enumerate(entry.lines):
+            state = ("there", "edited", "gone")[at % 3]
+            place = ("", 0) if state == "gone" else (each.path, 7 + 5 * at)
+            lines.append(CheckedLine(each, state, *place))  # type: ignore[arg-type]
+        return CheckedEntry(sha256, entry, self.sources.get(sha256, "there"), tuple(lines))

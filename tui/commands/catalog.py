@@ -157,6 +157,36 @@ class OpenCache(Command):
     rank = 30
 
 
+class OpenKnowledge(Command):
+    """Look at all that is known: facts, decisions, tasks, notes of files, entries, skills, and the digest."""
+
+    keys = ("K",)
+    title = "Look at what is known"
+    panels = LISTS
+    footer = "knowledge"
+    rank = 31
+
+
+class OpenReview(Command):
+    """Review what a harvest held back: accept, edit or reject each item before it becomes knowledge."""
+
+    keys = ("v",)
+    title = "Review what waits for you"
+    panels = LISTS
+    footer = "review"
+    rank = 33
+
+
+class OpenLedger(Command):
+    """Look at the ledger: what became of each conversation; harvest, verify, restore (H there harvests)."""
+
+    keys = ("L",)
+    title = "Look at the ledger, and harvest"
+    panels = LISTS
+    footer = "ledger"
+    rank = 32
+
+
 class Filter(Command):
     """Narrow the list to the rows that hold what is typed, while it is typed."""
 
@@ -201,6 +231,7 @@ CATALOG: tuple[type[Command], ...] = (
     *ANSWERS, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, *MOVING,
     Open, LabelUseful, LabelNoise, Edit, Copy, Try, SendMessage, OpenTune, OpenContext, OpenSearch,
-    OpenCache, Filter, NextMatch, PreviousMatch, *ENLARGING, CommandLine, *ALWAYS,
+    OpenCache, OpenLedger, OpenKnowledge, OpenReview, Filter, NextMatch, PreviousMatch, *ENLARGING,
+    CommandLine, *ALWAYS,
 )  # fmt: skip
 """In the order of help and palette. Where two share a key, the first that applies has it."""

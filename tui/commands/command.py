@@ -12,7 +12,21 @@ TunePanel = Literal["topics", "scores", "decisions", "filter"]
 SearchPanel = Literal["results", "preview", "why", "query", "preset"]
 ContextPanel = Literal["sections", "text", "left-out", "slots", "name"]
 CachePanel = Literal["providers", "discussions", "settings", "misses"]
-PanelName = BenchPanel | TunePanel | SearchPanel | ContextPanel | CachePanel
+RecordPanel = Literal["entries", "record", "entries-filter"]
+HarvestPanel = Literal["survey", "pick", "switches", "progress", "outcome", "survey-filter", "number"]
+ReviewPanel = Literal["queue", "item", "wording"]
+KnowledgePanel = Literal["groups", "pieces", "reading", "within"]
+PanelName = (
+    BenchPanel
+    | TunePanel
+    | SearchPanel
+    | ContextPanel
+    | CachePanel
+    | RecordPanel
+    | HarvestPanel
+    | ReviewPanel
+    | KnowledgePanel
+)
 Name = TypeVar("Name", bound=PanelName)
 """The panels of one screen."""
 PANELS: tuple[BenchPanel, ...] = get_args(BenchPanel)
@@ -25,10 +39,41 @@ CONTEXT_PANELS: tuple[ContextPanel, ...] = get_args(ContextPanel)
 """The panels of the context screen; ``name`` is its line, for a filter or a file's name."""
 CACHE_PANELS: tuple[CachePanel, ...] = get_args(CachePanel)
 """The panels of the cache screen; it has no line to type in."""
+RECORD_PANELS: tuple[RecordPanel, ...] = get_args(RecordPanel)
+"""The panels of the ledger screen; ``entries-filter`` is its line."""
+HARVEST_PANELS: tuple[HarvestPanel, ...] = get_args(HarvestPanel)
+"""The panels of the harvest screen; ``survey-filter`` and ``number`` are its line, by what is typed there."""
+REVIEW_PANELS: tuple[ReviewPanel, ...] = get_args(ReviewPanel)
+"""The panels of the review screen; ``wording`` is its line, for a filter or an item as it is edited."""
+KNOWLEDGE_PANELS: tuple[KnowledgePanel, ...] = get_args(KnowledgePanel)
+"""The panels of the knowledge screen; ``within`` is its line, for a filter."""
 EVERYWHERE: frozenset[PanelName] = frozenset(
-    (*PANELS, *TUNE_PANELS, *SEARCH_PANELS, *CONTEXT_PANELS, *CACHE_PANELS)
+    (
+        *PANELS,
+        *TUNE_PANELS,
+        *SEARCH_PANELS,
+        *CONTEXT_PANELS,
+        *CACHE_PANELS,
+        *RECORD_PANELS,
+        *HARVEST_PANELS,
+        *REVIEW_PANELS,
+        *KNOWLEDGE_PANELS,
+    )
 )
-LINES: frozenset[PanelName] = frozenset({"try", "filter", "query", "preset", "name"})
+LINES: frozenset[PanelName] = frozenset(
+    {
+        "try",
+        "filter",
+        "query",
+        "preset",
+        "name",
+        "entries-filter",
+        "survey-filter",
+        "number",
+        "wording",
+        "within",
+    }
+)
 LISTS: frozenset[PanelName] = EVERYWHERE - LINES
 FOLDED: frozenset[PanelName] = frozenset({"digest", "ledger", "budget"})
 """Panels that share a line each where there is no room for them."""
@@ -50,6 +95,7 @@ _SHOWN = {
     "shift+left": "shift+←",
     "shift+right": "shift+→",
     "less_than_sign": "<",
+    "delete": "del",
     "greater_than_sign": ">",
 }
 
@@ -81,6 +127,20 @@ class Situation:
         discussion: The selected discussion's id; empty where none is.
         cached: It has a cache now.
         caching: It may have one.
+        record: The sha256 of the selected ledger entry; empty where none is.
+        kept_in: Where its conversation is, as far as that was looked up.
+        broken: The ledger is damaged or gone.
+        failures: How many harvests failed.
+        selectable: The selected conversation can be harvested or reclaimed.
+        chosen: How many conversations a harvest would look at.
+        harvesting: A harvest is under way.
+        brake: How many conversations go to the trash only if a person types their number.
+        held: An item that was held for review is selected.
+        waits: It is not settled, nor being settled.
+        listed_waiting: How many of the items that are listed wait.
+        digest: There is a digest.
+        unclear: The selected notes may belong to several files.
+        candidates: How many files those are.
     """
 
     panel: PanelName
@@ -105,6 +165,20 @@ class Situation:
     discussion: str = ""
     cached: bool = False
     caching: bool = False
+    record: str = ""
+    kept_in: str = ""
+    broken: bool = False
+    failures: int = 0
+    selectable: bool = False
+    chosen: int = 0
+    harvesting: bool = False
+    brake: int = 0
+    held: bool = False
+    waits: bool = False
+    listed_waiting: int = 0
+    digest: bool = False
+    unclear: bool = False
+    candidates: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,12 @@ from tui.commands.command import (
     CACHE_PANELS,
     CONTEXT_PANELS,
     EVERYWHERE,
+    HARVEST_PANELS,
+    KNOWLEDGE_PANELS,
     LISTS,
     PANELS,
+    RECORD_PANELS,
+    REVIEW_PANELS,
     SEARCH_PANELS,
     TUNE_PANELS,
     Command,
@@ -19,6 +23,10 @@ from tui.commands.command import (
     Situation,
 )
 from tui.commands.context import CONTEXT
+from tui.commands.harvest import HARVEST
+from tui.commands.knowledge import KNOWLEDGE
+from tui.commands.ledger import LEDGER
+from tui.commands.review import REVIEW
 from tui.commands.search import SEARCH
 from tui.commands.tune import TUNE
 
@@ -29,6 +37,10 @@ SCREENS: tuple[tuple[tuple[PanelName, ...], Catalog], ...] = (
     (SEARCH_PANELS, SEARCH),
     (CONTEXT_PANELS, CONTEXT),
     (CACHE_PANELS, CACHE),
+    (REVIEW_PANELS, REVIEW),
+    (KNOWLEDGE_PANELS, KNOWLEDGE),
+    (RECORD_PANELS, LEDGER),
+    (HARVEST_PANELS, HARVEST),
 )
 """The panels of each screen, and what can be done there."""
 _CATALOG_OF = {panel: catalog for panels, catalog in SCREENS for panel in panels}

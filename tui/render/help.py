@@ -8,6 +8,9 @@ from tui.draw import Row, wrap
 from tui.render.cache_signs import CACHE_SIGNS
 from tui.render.context_list import CONTEXT_SIGNS
 from tui.render.feed import GLYPHS, MEANINGS
+from tui.render.knowledge_signs import KNOWLEDGE_SIGNS
+from tui.render.ledger_signs import LEDGER_SIGNS
+from tui.render.review_signs import REVIEW_SIGNS
 from tui.render.search_signs import SEARCHING
 from tui.render.table import SIGNS
 from tui.roles import Roles
@@ -82,6 +85,12 @@ def _signs(situation: Situation, width: int, roles: Roles) -> list[Row]:
         meanings = CONTEXT_SIGNS[situation.panel]
     elif situation.panel in CACHE_SIGNS:
         meanings = CACHE_SIGNS[situation.panel]
+    elif situation.panel in LEDGER_SIGNS:
+        meanings = LEDGER_SIGNS[situation.panel]
+    elif situation.panel in KNOWLEDGE_SIGNS:
+        meanings = KNOWLEDGE_SIGNS[situation.panel]
+    elif situation.panel in REVIEW_SIGNS:
+        meanings = REVIEW_SIGNS[situation.panel]
     elif situation.panel in SEARCHING:
         meanings = SEARCHING[situation.panel]
     else:

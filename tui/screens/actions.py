@@ -17,6 +17,7 @@ from tui.screens.reply import ReplyScreen, SendWish
 from tui.screens.screen_actions import ScreenActions
 
 if TYPE_CHECKING:
+    from tui.screens.harvest_run import HarvestRun
     from tui.screens.workbench import Workbench
 
 
@@ -29,6 +30,7 @@ class Actions(ScreenActions[BenchPanel]):
         super().__init__(bench)
         self.bench = bench
         self.searched = ""
+        self.harvesting: HarvestRun | None = None
         self.doing |= {
             common.Back: self.back,
             common.Quit: self.quit,
@@ -48,6 +50,9 @@ class Actions(ScreenActions[BenchPanel]):
             catalog.OpenContext: self.context,
             catalog.OpenSearch: self.search,
             catalog.OpenCache: self.caches,
+            catalog.OpenLedger: self.ledger,
+            catalog.OpenKnowledge: self.knowledge,
+            catalog.OpenReview: self.review,
             catalog.Filter: self.bench.typing.filter,
             catalog.NextMatch: partial(self.bench.typing.match, 1),
             catalog.PreviousMatch: partial(self.bench.typing.match, -1),
@@ -197,6 +202,25 @@ class Actions(ScreenActions[BenchPanel]):
         from tui.screens.search import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
 
         self.bench.app.push_screen(SearchScreen(self.bench, self.searched))
+
+    def ledger(self) -> None:
+        """Opens the ledger screen on the entry selected in the ledger panel."""
+        from tui.screens.ledger import LedgerScreen  # noqa: PLC0415 — as above
+
+        item = self.bench.ledger_panel.selected
+        self.bench.app.push_screen(LedgerScreen(self.bench, item.row.sha256 if item is not None else ""))
+
+    def knowledge(self) -> None:
+        """Opens the knowledge screen."""
+        from tui.screens.knowledge import KnowledgeScreen  # noqa: PLC0415 — as above
+
+        self.bench.app.push_screen(KnowledgeScreen(self.bench))
+
+    def review(self) -> None:
+        """Opens the review screen."""
+        from tui.screens.review import ReviewScreen  # noqa: PLC0415 — as above
+
+        self.bench.app.push_screen(ReviewScreen(self.bench))
 
     def caches(self) -> None:
         """Opens the cache screen."""

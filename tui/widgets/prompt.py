@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from tui.safe import visible
 
-Mode = Literal["try", "filter", "command", "write", "search", "preset"]
+Mode = Literal["try", "filter", "command", "write", "search", "preset", "reword", "number"]
 
 HISTORY = 200
 _TITLES: dict[Mode, str] = {
@@ -24,6 +24,8 @@ _TITLES: dict[Mode, str] = {
     "write": "write",
     "search": "search",
     "preset": "add to preset",
+    "number": "type the number",
+    "reword": "accept as you word it:",
 }
 _SIGNS: dict[Mode, str] = {
     "try": "▸",
@@ -32,6 +34,8 @@ _SIGNS: dict[Mode, str] = {
     "write": "▸",
     "search": "/",
     "preset": "+",
+    "number": "#",
+    "reword": "▸",
 }
 _HINTS: dict[Mode, str] = {
     "try": "i, then type a message to see what would fire",
@@ -40,6 +44,8 @@ _HINTS: dict[Mode, str] = {
     "write": "a file below scratch/",
     "search": "words, names, numbers or whole sentences",
     "preset": "its name; a new name makes a new preset",
+    "number": "how many conversations go to the trash",
+    "reword": "one line, as it is to stand in the file",
 }
 _BELOW: dict[Mode, str] = {
     "try": "enter keeps it · ctrl+s sends it · esc follows the feed again",
@@ -48,6 +54,8 @@ _BELOW: dict[Mode, str] = {
     "write": "enter writes it · esc leaves",
     "search": "enter goes to the results · esc leaves",
     "preset": "enter adds it · esc leaves",
+    "number": "enter moves them · esc keeps them",
+    "reword": "enter accepts it so · esc leaves it waiting",
 }
 
 

@@ -1,0 +1,106 @@
+"""The knowledge screen with the real engine on the sample: what stands in the files is what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from engine.knowledge.category_files import entries
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.knowledge_driven import Knowing
+from tests.tui.test_review_engine import StillEngine, subjects
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+from tui.render.knowledge_pieces import DigestPiece
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked who commits."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Robin Example")
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Knowing]:
+    """The knowledge screen over the real engine."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Knowing(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("K")
+            yield driven
+
+
+async def test_the_groups_hold_what_the_files_say(sample: Path) -> None:
+    facts = entries((sample / "knowledge/facts.md").read_bytes(), "knowledge/facts.md")
+    digest = (sample / "knowledge/digest.md").read_text(encoding="utf-8")
+    async with opened(sample) as driven:
+        assert driven.counts()["facts"] == str(len(facts)) and driven.selected() == facts[-1].text
+        inside = [text for sign, text in driven.listed() if sign == "●"]
+        assert inside and all(text[:40] in digest for text in inside)
+        await driven.group("digest")
+        sections = [each for each in driven.screen.pieces.items if isinstance(each, DigestPiece)]
+        assert digest.count("\n- ") == sum(each.inside for each in sections)
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        scan = engine.knowledge_entries.scan()
+    async with opened(sample) as driven:
+        await driven.group("entries")
+        knowledge = {each.name for each in scan.entries if each.kind == "knowledge"}
+        assert {text.partition(":")[0] for _sign, text in driven.listed()} == knowledge
+
+
+async def test_the_switch_reaches_file_and_history(sample: Path) -> None:
+    async with opened(sample) as driven:
+        await driven.press("D", "right", "enter")
+        await driven.until(lambda: "the digest is off" in driven.said)
+        await driven.settle()
+        assert driven.counts()["digest"] == "off" and not (sample / "knowledge/digest.md").exists()
+        assert "memory: digest turned off" in subjects(sample)
+        await driven.press("R")
+        await driven.until(lambda: "digest made anew" in driven.said)
+        await driven.settle()
+        assert (sample / "knowledge/digest.md").is_file() and driven.counts()["digest"] != "off"
+
+
+async def test_unclear_notes_are_bound_in_their_file(sample: Path) -> None:
+    (sample / "scripts").mkdir(exist_ok=True)
+    old = sample / "scripts/rates.py"
+    text = "".join(f"rate_{number} = {number} * 17\n" for number in range(40))
+    old.write_text(text)
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        engine.knowledge.notes.add("scripts/rates.py", "The rates are per minute.")
+    (sample / "scripts/copy_a.py").write_text(text)
+    (sample / "scripts/copy_b.py").write_text(text)
+    old.unlink()
+    async with opened(sample) as driven:
+        await driven.settle()
+        await driven.group("notes")
+        assert driven.listed()[0] == ("?", "scripts/rates.py")
+        await driven.press("b", "right", "enter")
+        await driven.until(lambda: "notes of scripts/copy_" in driven.said)
+        await driven.settle()
+        assert not any(sign == "?" and text == "scripts/rates.py" for sign, text in driven.listed())
+    assert "belong to scripts/copy_" in subjects(sample)
+
+
+async def test_read_only_shows_and_changes_nothing(sample: Path) -> None:
+    before = (sample / "knowledge/digest.md").read_bytes()
+    async with opened(sample, read_only=True) as driven:
+        await driven.press("D", "R")
+        assert "the workspace is read-only" in driven.said and driven.listed()
+    assert (sample / "knowledge/digest.md").read_bytes() == before

@@ -1,0 +1,160 @@
+"""Ledger and harvest with the real engine: what keys do reaches the files, and the command line agrees."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.ledger_driven import Audited, Harvesting
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+CALL = "conversations/2026-06-11-vestrand-gateway-call.md"
+
+
+class StillEngine(Engine):
+    """The real engine without its background threads."""
+
+    def start(self) -> None:
+        """Watches nothing."""
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Audited]:
+    """The ledger screen over the real engine."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Audited(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("L")
+            await driven.settle()
+            yield driven
+
+
+@pytest.fixture
+def rested(sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample, with conversations that nobody has written to for hours."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Robin Example")
+    hours_ago = NOW.timestamp() - 3 * 3600
+    for path in (sample / "conversations").iterdir():
+        os.utime(path, (hours_ago, hours_ago))
+    return sample
+
+
+def harvest_of(driven: Audited) -> Harvesting:
+    """The harvest screen over it."""
+    return Harvesting(driven.app, driven.pilot, driven.engine)
+
+
+async def test_the_entries_are_those_of_the_file_and_each_line_has_its_place(rested: Path) -> None:
+    with Engine.open(rested, clock=lambda: NOW) as engine:
+        known = engine.knowledge.ledger.entries()
+        checked = {each.sha256: each for each in engine.knowledge.verify()}
+    async with opened(rested) as driven:
+        assert {each.sha256 for each in driven.screen.entries.items} == set(known)
+        await driven.press("s", "2")
+        view = driven.screen.record.view
+        assert view is not None and view.checked == checked[driven.selected()]
+        place = next(each for each in view.checked.lines if each.number)
+        assert f"{place.path}:{place.number}" in driven.text
+
+
+async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back(rested: Path) -> None:
+    data = (rested / CALL).read_bytes()
+    sha256 = hashlib.sha256(data).hexdigest()
+    async with opened(rested) as driven:
+        await driven.press("H")
+        harvest = harvest_of(driven)
+        await harvest.settle()
+        assert "no model is asked" in harvest.text
+        await harvest.press("enter", "a", "a", "a")
+        while "vestrand" not in harvest.screen.pick.selected_text():
+            await harvest.press("j")
+        await harvest.press("space", "2", "j", "space", "j", "space", "enter", "enter")
+        await harvest.until(lambda: harvest.step == "result")
+        assert "harvested   1 conversation" in harvest.text and "in 1 conversation" in harvest.text
+        assert not (rested / CALL).exists()
+        await harvest.press("escape")
+        await driven.settle()
+        assert driven.selected() and sha256 in [each.sha256 for each in driven.screen.entries.items]
+        driven.screen.entries.go_to(sha256)
+        await driven.settle()
+        assert "in the trash" in driven.text
+        await driven.press("r", "right", "enter")
+        await driven.until(lambda: (rested / CALL).exists())
+        await driven.settle()
+        assert (rested / CALL).read_bytes() == data
+        assert "a person took it back" in driven.text
+    with Engine.open(rested, clock=lambda: NOW) as engine:
+        entry = engine.knowledge.ledger.entries()[sha256]
+        assert entry.restored and entry.lines
+        assert engine.knowledge.check(sha256).source == "there"
+
+
+async def test_the_brake_holds_until_the_number_is_typed(rested: Path) -> None:
+    before = sorted(path.name for path in (rested / "conversations").iterdir())
+    async with opened(rested) as driven:
+        await driven.press("H")
+        harvest = harvest_of(driven)
+        await harvest.settle()
+        await harvest.press("enter", "2", "j", "space", "j", "space", "enter", "enter")
+        await harvest.until(lambda: harvest.step == "result")
+        await harvest.settle()
+        progress = harvest.screen.state.progress
+        assert progress is not None and progress.brake == 3 and harvest.in_use() == "number"
+        assert sorted(path.name for path in (rested / "conversations").iterdir()) == before
+        await harvest.type("3")
+        await harvest.press("enter")
+        await harvest.until(lambda: harvest.step == "result" and not harvest.screen.state.running)
+        assert "in 3 conversations" in harvest.text
+    assert not [
+        path for path in (rested / "conversations").iterdir() if path.suffix in (".md", ".txt", ".jsonl")
+    ]
+
+
+async def test_a_cut_ledger_is_rebuilt_from_the_history(rested: Path) -> None:
+    file = rested / "knowledge/ledger.json"
+    with Engine.open(rested, clock=lambda: NOW) as engine:
+        known = engine.knowledge.ledger.entries()
+    file.write_bytes(file.read_bytes()[:300])
+    async with opened(rested) as driven:
+        assert "cannot be read as a ledger" in " ".join(driven.text.replace("│", " ").split())
+        await driven.press("R", "right", "enter")
+        await driven.until(lambda: driven.screen.entries.row_count == len(known))
+    with Engine.open(rested, clock=lambda: NOW) as engine:
+        assert engine.knowledge.ledger.entries() == known
+
+
+async def test_read_only_looks_and_changes_nothing(rested: Path) -> None:
+    before = {
+        path: path.read_bytes() for path in rested.rglob("*") if path.is_file() and ".git" not in path.parts
+    }
+    async with opened(rested, read_only=True) as driven:
+        await driven.press("v")
+        await driven.until(lambda: "verified" in driven.text)
+        await driven.press("H")
+        harvest = harvest_of(driven)
+        await harvest.settle()
+        await harvest.press("enter", "enter", "enter")
+        assert "the workspace is read-only" in harvest.said
+    after = {
+        path: path.read_bytes() for path in rested.rglob("*") if path.is_file() and ".git" not in path.parts
+    }
+    assert after == before

@@ -1,0 +1,119 @@
+"""Every state of the ledger screen as a picture: ``pytest --snapshot-update`` draws them anew."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from engine.errors import LedgerBroken
+from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.fake_engine import FakeEngine, status_view
+from tests.tui.ledger_driven import auditing
+
+Picture = Callable[[Driven, str], None]
+SMALL = ["80x24", "120x40"]
+
+
+def no_entries(engine: FakeEngine) -> None:
+    """A ledger without any."""
+    engine.knowledge.ledger.known.clear()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_full(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size]) as driven:
+        picture(driven, f"ledger/full-{size}-dark")
+
+
+@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
+async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
+    async with auditing(run, theme=theme) as driven:
+        await driven.press("v")
+        picture(driven, f"ledger/full-120x40-{theme}")
+
+
+async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with auditing(run) as driven:
+        picture(driven, "ledger/no-colour-120x40")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_empty(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size], prepare=no_entries) as driven:
+        picture(driven, f"ledger/empty-{size}")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_loading(run: Run, picture: Picture, size: str) -> None:
+    still = threading.Event()
+    async with auditing(run, SIZES[size], settle=False, gates={"entries": still}) as driven:
+        await driven.until(lambda: bool(driven.engine.asked("entries")))
+        picture(driven, f"ledger/loading-{size}")
+        still.set()
+        await driven.settle()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_damaged(run: Run, picture: Picture, size: str) -> None:
+    broken = LedgerBroken(
+        "cannot be read as a ledger (JSONDecodeError: Expecting value)",
+        where="knowledge/ledger.json",
+        cure="run: autopoiesis ledger rebuild",
+    )
+    async with auditing(run, SIZES[size], failing={"entries": broken}) as driven:
+        picture(driven, f"ledger/damaged-{size}")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_read_only(run: Run, picture: Picture, engine: FakeEngine, size: str) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with auditing(run, SIZES[size]) as driven:
+        await driven.press("j", "r")
+        picture(driven, f"ledger/read-only-{size}")
+
+
+@pytest.mark.parametrize("size", SMALL)
+async def test_a_line_is_selected(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size]) as driven:
+        await driven.press("enter", "G", "plus")
+        picture(driven, f"ledger/line-{size}")
+
+
+@pytest.mark.parametrize("size", SMALL)
+async def test_it_asks_before_it_restores(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size]) as driven:
+        await driven.press("j", "r")
+        picture(driven, f"ledger/restore-{size}")
+
+
+@pytest.mark.parametrize("size", SMALL)
+async def test_verified(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size]) as driven:
+        await driven.press("v", "G")
+        driven.app.clear_notifications()
+        await driven.settle()
+        picture(driven, f"ledger/verified-{size}")
+
+
+async def test_narrowed(run: Run, picture: Picture) -> None:
+    async with auditing(run, SIZES["80x24"]) as driven:
+        await driven.press("s", "slash")
+        await driven.type("quota")
+        picture(driven, "ledger/narrowed-80x24")
+
+
+async def test_smallest(run: Run, picture: Picture) -> None:
+    async with auditing(run, (60, 16)) as driven:
+        picture(driven, "ledger/entries-60x16")
+        await driven.press("tab")
+        picture(driven, "ledger/entry-60x16")
+
+
+@pytest.mark.parametrize("size", SMALL)
+async def test_help(run: Run, picture: Picture, size: str) -> None:
+    async with auditing(run, SIZES[size]) as driven:
+        await driven.press("question_mark")
+        picture(driven, f"ledger/help-{size}")

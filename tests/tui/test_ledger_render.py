@@ -1,0 +1,104 @@
+"""What ledger and harvest draw keeps to its width, whatever it holds, and says what is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.knowledge.harvest.run import Report, Survey
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.knowledge.verify import CheckedEntry, CheckedLine
+from tests.tui.ledger_data import (
+    BRAKE,
+    CANDIDATES,
+    DEPLOY,
+    HARVESTED,
+    LOST,
+    PARSER,
+    entries,
+    harvested,
+    results,
+)
+from tui.render.harvest_figures import Price, draw_classes, draw_trail, elapsed
+from tui.render.harvest_outcome import draw_outcome
+from tui.render.harvest_rows import Choice, draw_choice, draw_stage, stage_item
+from tui.render.ledger_entries import RecordItem, Tally, draw_record, newest_first
+from tui.render.ledger_record import RecordView, draw_record_page
+from tui.roles import PLAIN
+from tui.screens.harvest_run import HarvestRun, Progress, brake_of, in_passing
+from tui.screens.harvest_state import HarvestState
+from tui.screens.harvest_work import SurveyRead
+
+WIDTHS = st.integers(24, 200)
+
+
+@given(st.text(max_size=60), WIDTHS)
+def test_rows_keep_to_their_width(text: str, width: int) -> None:
+    line = LedgerLine("x", text, text)
+    entry = LedgerEntry(
+        text, "harvested", text, {text: 3}, lines=(line,), held=(text,), provider=text, size=9, error=text
+    )
+    item = RecordItem("a" * 64, entry)
+    assert draw_record(item, [item], width, PLAIN, query=text[:3], chosen=True).cells <= width
+    checked = CheckedEntry(item.sha256, entry, "changed", (CheckedLine(line, "there", text, 3),))
+    page = draw_record_page(RecordView(item, checked, 1, text), width, PLAIN)
+    assert all(row.cells <= width for row, _line in page)
+    choice = Choice(replace(CANDIDATES[0], path=text, why=text), True)
+    assert draw_choice(choice, [choice], width, PLAIN, query="", chosen=False).cells <= width
+    result = harvested(text, 4, kept=text, error=text, entry=entry)
+    stage = stage_item(text, result, current=False, stopping=False, running=True)
+    assert draw_stage(stage, width, PLAIN, chosen=True).cells <= width
+    progress = Progress({text: result}, ended=True, report=Report((result,), (text,), (text,), text))
+    assert all(row.cells <= width for row in draw_outcome(progress, "v", width, PLAIN))
+    assert all(row.cells <= width for row in draw_classes(Survey(CANDIDATES, text, text), width, PLAIN))
+    assert draw_trail("pick", width, PLAIN).cells <= width
+
+
+def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
+    entry = entries()[HARVESTED]
+    states = ("there", "edited", "gone")
+    lines = tuple(CheckedLine(line, state) for line, state in zip(entry.lines, states, strict=True))  # type: ignore[arg-type]
+    tally = Tally.of([CheckedEntry(HARVESTED, entry, "there", lines), CheckedEntry(LOST, entry, "lost", ())])
+    assert str(tally) == "2 entries verified, 1 lost · lines: 1 there, 1 edited, 1 gone"
+    assert [each.lost for each in newest_first(entries(), tally.lost)] == [False] * 5 + [True]
+
+
+def test_a_price_is_the_share_of_what_is_chosen() -> None:
+    survey = Survey(CANDIDATES, "anthropic", "a-model")
+    half = Price.of(survey, 1.0, [CANDIDATES[2]])
+    assert half.tokens == 3_550 and half.dollars == pytest.approx(3_550 / survey.tokens)
+    assert "nothing is sent" in str(Price.of(survey, 1.0, []))
+    assert "no price is known" in str(Price.of(survey, None))
+
+
+def test_the_number_is_read_out_of_a_refusal_and_out_of_nothing_else() -> None:
+    assert brake_of(BRAKE) == 2 and brake_of("nothing was found in it") == 0
+    assert Progress({}, ended=True, problem=BRAKE).brake == 2
+
+
+def test_what_a_second_run_moves_keeps_what_the_first_one_wrote() -> None:
+    first = Progress({each.path: each for each in results(BRAKE)}, ended=True, report=Report(results(BRAKE)))
+    run = HarvestRun(HarvestState().wish, CANDIDATES, 0.0, first)
+    run.came(harvested(DEPLOY, 14_200, commit="", reclaimed=True))
+    run.end(Report(()))
+    after = run.progress.results
+    assert after[DEPLOY].reclaimed and after[DEPLOY].commit == "c" * 40 and not after[DEPLOY].kept
+    assert after[PARSER].outcome == "failed"
+    assert in_passing(Progress({}, ended=True, problem="the disk is full")) == "the harvest: the disk is full"
+
+
+def test_a_wish_never_means_all_there_are() -> None:
+    state = HarvestState()
+    state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
+    assert len(state.wish.paths) == len(state.chosen) == 4
+    state.switch("reclaim")
+    assert len(state.chosen) == 3
+    state.switch("no-harvest")
+    assert state.chosen == []
+
+
+def test_time_and_number_of_a_run() -> None:
+    assert elapsed(3, 17, 42.9) == "3 of 17 · 0:42"

@@ -1,0 +1,109 @@
+"""The review screen with the real engine: what keys decide reaches the files, the queue and the history."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.engine import Engine
+from tests.tui.fake_engine import FakeEngine
+from tests.tui.review_data import waiting
+from tests.tui.review_driven import Reviewer
+from tui.app import WorkbenchApp
+from tui.clock import Clock
+from tui.preferences import Preferences
+
+NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
+SAID = "tool: The tide table of Nordersiel is published every first of October."
+TABLE, ORDER = "The tide table of Nordersiel appears on 1 October.", "Mail every invoice to elsewhere."
+
+
+class StillEngine(Engine):
+    """The real engine without its background threads."""
+
+    def start(self) -> None:
+        """Watches nothing."""
+
+
+@pytest.fixture(autouse=True)
+def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Robin Example")
+
+
+@pytest.fixture
+def held(sample: Path) -> Path:
+    """Two items wait in the sample workspace."""
+    source = "conversations/tide-table.md"
+    (sample / source).write_text(f"# Tide table\n\n{SAID}\n", encoding="utf-8")
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        engine.knowledge.review.queue.put(
+            [waiting(TABLE, source=source, line=3, said=SAID), waiting(ORDER, "tasks_open", source=source)]
+        )
+    return sample
+
+
+@asynccontextmanager
+async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Reviewer]:
+    """The review screen over the real engine."""
+    with StillEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
+        app = WorkbenchApp(
+            engine,
+            preferences=Preferences(root.parent / "tui.yaml"),
+            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
+        )
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            driven = Reviewer(app, pilot, cast("FakeEngine", engine))
+            await driven.settle()
+            await driven.press("v")
+            yield driven
+
+
+def subjects(root: Path) -> str:
+    done = subprocess.run(
+        ["git", "log", "--format=%s", "-4"], cwd=root, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+async def test_an_accepted_item_stands_in_its_file_and_in_the_history(held: Path) -> None:
+    async with opened(held) as driven:
+        assert SAID[:30] in driven.line("▸3") and "2 wait" in driven.text
+        await driven.press("a")
+        await driven.until(lambda: "accepted: knowledge/facts.md:" in driven.said)
+        await driven.settle()
+        assert driven.listed() == [ORDER]
+    text = (held / "knowledge/facts.md").read_text(encoding="utf-8").splitlines()
+    number = next(at for at, line in enumerate(text, 1) if TABLE in line)
+    assert text[number - 1].endswith("[from: tide-table, 2026-06-12]")
+    assert f"accepted from tide-table: {TABLE}" in subjects(held)
+
+
+async def test_a_rejected_item_never_comes_back_and_an_edited_one_stands_as_worded(held: Path) -> None:
+    async with opened(held) as driven:
+        await driven.press("j", "x", "right", "enter")
+        await driven.until(lambda: "rejected:" in driven.said)
+        await driven.press("E", "end")
+        await driven.type(" Ask for it.")
+        await driven.press("enter")
+        await driven.until(lambda: "accepted:" in driven.said)
+        await driven.settle()
+        assert "nothing waits" in driven.text
+    assert f"- {TABLE} Ask for it. [from:" in (held / "knowledge/facts.md").read_text(encoding="utf-8")
+    assert ORDER not in (held / "knowledge/tasks.md").read_text(encoding="utf-8")
+    with Engine.open(held, clock=lambda: NOW) as engine:
+        assert not engine.knowledge.review.queue.waiting()
+
+
+async def test_read_only_shows_and_changes_nothing(held: Path) -> None:
+    before = (held / "knowledge/facts.md").read_bytes()
+    async with opened(held, read_only=True) as driven:
+        await driven.press("a", "A")
+        assert "the workspace is read-only" in driven.said and len(driven.listed()) == 2
+    assert (held / "knowledge/facts.md").read_bytes() == before
