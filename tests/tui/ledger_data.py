@@ -49,8 +49,8 @@ def entries() -> dict[str, LedgerEntry]:
         ),
         FAILED: LedgerEntry(
             "conversations/2026-06-10-parser.md", "harvest-failed", "2026-06-10T10:00:00+00:00",
-            provider="anthropic", model="claude-haiku-4-5", input_tokens=900, output_tokens=40, cost_usd=0.001,
-            size=3_600, error=INVALID,
+            provider="anthropic", model="claude-haiku-4-5", input_tokens=900, output_tokens=40,
+            cost_usd=0.001, size=3_600, error=INVALID,
         ),
         RECLAIMED: LedgerEntry(
             "conversations/2026-06-11-quota.md", "harvested", "2026-06-11T21:00:00+00:00",
