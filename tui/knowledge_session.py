@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from engine.knowledge.apply import Applied
     from engine.knowledge.entries import EntryScan
-    from engine.knowledge.harvest.run import Report, Result, Survey, Wish
+    from engine.knowledge.harvest.report import Report, Result, Survey, Wish
     from engine.knowledge.ledger import LedgerEntry
     from engine.knowledge.links import Links
     from engine.knowledge.notes import FileNotes, Rebinding

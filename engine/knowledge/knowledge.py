@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from engine.config import Config, HarvestSettings
     from engine.costs.costs import Costs
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.harvest.run import Extracts, Harvest, Survey
+    from engine.knowledge.harvest.report import Survey
+    from engine.knowledge.harvest.run import Extracts, Harvest
     from engine.knowledge.notes import NoteFiles
     from engine.knowledge.reviewing import Reviewing
     from engine.knowledge.verify import CheckedEntry

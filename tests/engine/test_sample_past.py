@@ -22,7 +22,7 @@ from engine.initialise import initialise
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
 from engine.knowledge.harvest.reading import MOST_BYTES, read_source
-from engine.knowledge.harvest.run import Wish
+from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import CATEGORIES, Item, item_id
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.ledger import LedgerEntry, Status

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from engine.knowledge.harvest.run import Wish
+from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import Item
 from tests.knowledge.harvest_support import Desk, Scripted
 

@@ -15,7 +15,7 @@ from engine.costs.costs import Costs
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.run import Report, Wish
+from engine.knowledge.harvest.report import Report, Wish
 from engine.knowledge.item import Item
 from engine.knowledge.knowledge import Knowledge
 from engine.store.files import Files

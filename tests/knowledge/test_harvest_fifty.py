@@ -16,7 +16,7 @@ from engine.costs.costs import Costs
 from engine.engine import Engine
 from engine.knowledge.harvest.extract import Extractor
 from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.run import Wish
+from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import CATEGORIES
 from engine.knowledge.knowledge import Knowledge
 from engine.providers.base import Completion

@@ -17,7 +17,7 @@ from engine.knowledge.edit import Edit
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.run import Wish
+from engine.knowledge.harvest.report import Wish
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.store.files import Files
 from tests.knowledge.harvest_support import (

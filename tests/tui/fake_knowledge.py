@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engine.knowledge.harvest.run import Survey
+from engine.knowledge.harvest.report import Survey
 from engine.knowledge.verify import CheckedEntry
 from engine.store.change import ChangeCommit
 from tests.tui.knowledge_data import FakeDigest, FakeNotes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import HarvestRefused
 from engine.knowledge.harvest.classify import Candidate, Kind
-from engine.knowledge.harvest.run import Report, Result, Survey, Wish
+from engine.knowledge.harvest.report import Report, Result, Survey, Wish
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
 

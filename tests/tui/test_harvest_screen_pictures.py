@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.run import Report, Survey
+from engine.knowledge.harvest.report import Report, Survey
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import BRAKE, DEPLOY, results

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import AutopoiesisError, LedgerBroken
-from engine.knowledge.harvest.run import Report, Result, Survey
+from engine.knowledge.harvest.report import Report, Result, Survey
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine

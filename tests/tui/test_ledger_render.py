@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.knowledge.harvest.run import Report, Survey
+from engine.knowledge.harvest.report import Report, Survey
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine
 from tests.tui.ledger_data import (

@@ -24,7 +24,7 @@ from tui.figures import dollars, plural, sizes
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.harvest.run import Report, Result, Survey
+    from engine.knowledge.harvest.report import Report, Result, Survey
 
 _SHOWN = 20
 
@@ -74,7 +74,7 @@ def harvest(
     asked is harvest.provider; `markers` asks nobody and takes only what a conversation marks itself.
     """
     from engine.knowledge.harvest.reclaim import Consent  # noqa: PLC0415 — `--help` must not load the engine
-    from engine.knowledge.harvest.run import Wish  # noqa: PLC0415 — likewise
+    from engine.knowledge.harvest.report import Wish  # noqa: PLC0415 — likewise
 
     consent = Consent(number, reclaim_empty, reclaim_partial)
     wish = Wish(paths, transcripts, not no_harvest, not (keep or transcripts), consent)

@@ -12,7 +12,7 @@ from tui.roles import Roles
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate, Kind
-    from engine.knowledge.harvest.run import Survey, Wish
+    from engine.knowledge.harvest.report import Survey, Wish
 
 Step = Literal["survey", "pick", "confirm", "result"]
 STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}

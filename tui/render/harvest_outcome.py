@@ -15,7 +15,7 @@ from tui.render.ledger_record import by_category
 from tui.roles import Roles
 
 if TYPE_CHECKING:
-    from engine.knowledge.harvest.run import Result
+    from engine.knowledge.harvest.report import Result
     from engine.knowledge.ledger import LedgerEntry
     from tui.screens.harvest_run import Progress
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.knowledge.harvest.classify import Candidate
-    from engine.knowledge.harvest.run import Result
+    from engine.knowledge.harvest.report import Result
 
 _KIND, _SIZE = 7, 8
 _FOLDER = "conversations/"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from engine.knowledge.harvest.run import Report, Result, Wish
+from engine.knowledge.harvest.report import Report, Result, Wish
 from tui.figures import plural
 from tui.messages import Said
 

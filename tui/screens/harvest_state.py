@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.knowledge.harvest.reclaim import Consent
-from engine.knowledge.harvest.run import Wish
+from engine.knowledge.harvest.report import Wish
 from tui.render.harvest_figures import SELECTABLE, Price, Step
 from tui.render.harvest_rows import Choice, StageItem, SwitchItem, stage_item
 from tui.screens.harvest_run import HarvestRun, Progress
@@ -17,7 +17,7 @@ from tui.screens.harvest_work import SurveyRead
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
-    from engine.knowledge.harvest.run import Survey
+    from engine.knowledge.harvest.report import Survey
 
 Phase = Literal["loading", "trouble", "found"]
 

@@ -14,7 +14,7 @@ from tui.screens.screen_work import ScreenWork
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
-    from engine.knowledge.harvest.run import Survey
+    from engine.knowledge.harvest.report import Survey
     from tui.screens.harvest_run import HarvestRun
 
 

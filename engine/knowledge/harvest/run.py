@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from engine.knowledge.ledger import Ledger
     from engine.knowledge.trash import Trash
     from engine.store.files import Files
-__all__ = ["Extracts", "Harvest", "Outcome", "Report", "Result", "Survey", "Wish"]
 
 
 class Extracts(Protocol):
