@@ -82,6 +82,14 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
 
+def test_what_stood_there_already_is_shown_with_its_place(root: Path, apo: Command) -> None:
+    apo("-C", root, "harvest", "--apply", "--keep")
+    put(root, "again.md", "## 10:00 — user\nOpen: Does Vestrand need SMS?\n")
+    out = apo("-C", root, "harvest", "--apply", "--keep").out
+    assert "harvested  conversations/again.md: 1 known" in out
+    assert "  known  knowledge/questions.md:3  - Does Vestrand need SMS? [from: 2026-06-12-call," in out
+
+
 def test_it_comes_back_and_the_ledger_can_be_asked(root: Path, apo: Command) -> None:
     apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
     (entry,) = apo("-C", root, "ledger", "list", "--json").json

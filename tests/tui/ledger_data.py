@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import HarvestRefused
+from engine.knowledge.edit import Known
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.report import Report, Result, Survey, Wish
+from engine.knowledge.item import Item
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
 
@@ -104,6 +106,10 @@ def harvested(path: str, size: int, **changes: object) -> Result:
     return replace(Result(path, size, "harvested", entry, commit="c" * 40), **changes)  # type: ignore[arg-type]
 
 
+STOOD_THERE = Known(
+    Item("facts", "The pool holds 20 connections."), "knowledge/facts.md", 12,
+    "- The pool holds 20 connections. [from: 2026-05-28-pool, 2026-05-28]", 1.0,
+)  # fmt: skip
 BRAKE = "2 would go to the trash, over half of 3; say so by their number: --reclaim 2"
 
 
@@ -116,7 +122,7 @@ def results(kept: str = "") -> tuple[Result, ...]:
     gone = {"kept": kept} if kept else {"reclaimed": True}
     return (
         Result(PARSER, 3_600, "failed", failed, error=INVALID),
-        harvested(DEPLOY, 14_200, **gone),
+        harvested(DEPLOY, 14_200, known=(STOOD_THERE,), **gone),
         harvested(MAILS, 6_100, kept="nothing was found in it; that alone is no proof (--reclaim-empty)"),
         Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **gone),
     )

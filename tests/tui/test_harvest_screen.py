@@ -147,6 +147,7 @@ async def test_the_result_counts_items_money_reviews_failures_and_reasons(run: R
         text = flat(driven)
         assert "harvested 2 conversations" in text and "6: 4 facts · 2 decisions" in text
         assert "known 2 stood there already" in text
+        assert "knowledge/facts.md:12 The pool holds 20 connections." in text
         assert "2 items for a person; v in the workbench settles them" in text
         assert "anthropic claude-haiku-4-5: 8,000 + 560 tokens, $0.0109" in text
         assert "reclaimed 23.0 KB in 2 conversations" in text

@@ -146,6 +146,9 @@ def _told(result: Result) -> None:
     ]
     what = ", ".join([*found, *filter(None, more)]) or "nothing"
     emit(f"harvested  {result.path}: {what}")
+    for known in result.known:
+        place = f"{known.path}:{known.number}" if known.number else "said twice in it"
+        emit(f"  known  {place}  {known.line}")
 
 
 def _asked_for_a_number(engine: Engine, wish: Any, report: Report) -> Report:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LABEL = 12
 _NAMED = 6
 """Conversations that a reason names; it says how many more there are."""
+_KNOWN_SHOWN = 8
+"""Lines that are shown because a conversation says the same."""
 _OPTIONS = {"(--reclaim-empty)": "(option: also empty)", "(--reclaim-partial)": "(option: also partial)"}
 _CURES = {
     "failed": "f tries those again; it is kept",
@@ -101,6 +103,12 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
     ]
     if known:
         rows += _fact("known", f"{count(known)} stood there already", roles.normal, width, roles)
+        there = [known for result in results for known in result.known if known.number]
+        for each_known in there[:_KNOWN_SHOWN]:
+            said = f"{each_known.path}:{each_known.number}  {each_known.line.removeprefix('- ')}"
+            rows += _fact("", said, roles.muted, width, roles)
+        if len(there) > _KNOWN_SHOWN:
+            rows += _fact("", f"and {count(len(there) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
     if held:
         rows += _fact("for review", f"{plural(held, 'item')} for a person; {way}", roles.gate, width, roles)
     rows += _fact("asked", _money(written, results), roles.normal, width, roles)

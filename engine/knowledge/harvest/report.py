@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from engine.knowledge.edit import Known
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.ledger import LedgerEntry
@@ -75,6 +76,7 @@ class Result:
         uncommitted: Why none was made.
         reclaimed: It lies in the trash now.
         kept: Why it does not.
+        known: What it taught and was not written, because the same stands there already.
     """
 
     path: str
@@ -86,6 +88,7 @@ class Result:
     uncommitted: str = ""
     reclaimed: bool = False
     kept: str = ""
+    known: tuple[Known, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

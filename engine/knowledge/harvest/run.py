@@ -23,6 +23,7 @@ from engine.knowledge.review import waiting_for
 
 if TYPE_CHECKING:
     from engine.config import HarvestSettings
+    from engine.knowledge.edit import Known
     from engine.knowledge.harvest.extraction import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
@@ -209,7 +210,7 @@ class Harvest:
                 if known is None or known.status != "harvested":
                     self._ledger.record(source.sha256, entry)
                 return Result(candidate.path, candidate.size, _outcome(entry), entry, error=extraction.error)
-            finding = self._finding(source, extraction, entry)
+            finding, known_lines = self._finding(source, extraction, entry)
             done = self._settler.settle(finding)
         return Result(
             candidate.path,
@@ -218,6 +219,7 @@ class Harvest:
             done.entry,
             commit=done.commit,
             uncommitted=done.uncommitted,
+            known=known_lines,
         )
 
     def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
@@ -232,11 +234,14 @@ class Harvest:
             with self._guard:
                 self._asked = None
 
-    def _finding(self, source: SourceText, extraction: Extraction, entry: LedgerEntry) -> Finding:
+    def _finding(
+        self, source: SourceText, extraction: Extraction, entry: LedgerEntry
+    ) -> tuple[Finding, tuple[Known, ...]]:
+        """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
         decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
-        return Finding(
+        finding = Finding(
             sha256=source.sha256,
             path=source.path,
             entry=replace(entry, known=len(decided.known)),
@@ -250,6 +255,7 @@ class Harvest:
                 where=lambda item: where_said(item, data),
             ),
         )
+        return finding, decided.known
 
     def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
         status: dict[str, Literal["harvested", "harvest-failed", "too-large"]] = {
