@@ -17,7 +17,6 @@ from tui.bridge import Burst
 from tui.commands.cache import CACHE
 from tui.commands.command import CachePanel, Situation
 from tui.draw import Row
-from tui.messages import Said
 from tui.render.cache_discussions import draw_empty, draw_trouble
 from tui.roles import Roles
 from tui.screens.cache_actions import CacheActions
@@ -218,10 +217,6 @@ class CacheScreen(FullScreen[CachePanel]):
         """Files changed, a reply came in or a cache was given up: looks again."""
         if burst.parts or burst.given_up:
             self.work.look(self.state.days)
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     @on(RowList.Moved)
     def _row_moved(self) -> None:

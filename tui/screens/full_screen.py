@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from tui.bridge import Burst
 from tui.commands.command import Name
-from tui.messages import EventsArrived
+from tui.messages import EventsArrived, Said
 from tui.screens.commanded import Commanded
 from tui.screens.screen_work import ScreenWork
 
@@ -73,3 +73,7 @@ class FullScreen(Commanded[Name]):
     def _take_burst(self) -> None:
         self._burst = None
         self.heard(self.work.bridge.take())
+
+    @on(Said)
+    def _said(self, said: Said) -> None:
+        self.say(said.text, trouble=said.trouble)

@@ -16,7 +16,6 @@ from tui.commands import catalog
 from tui.commands.command import HarvestPanel, Situation
 from tui.commands.harvest import HARVEST
 from tui.draw import Row, wrap
-from tui.messages import Said
 from tui.render.harvest_figures import (
     Step,
     draw_chosen,
@@ -303,10 +302,6 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         self.actions.to_step("result")
         if progress.brake:
             self.actions.ask_number()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does
 

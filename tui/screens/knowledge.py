@@ -15,7 +15,6 @@ from tui.bridge import Burst
 from tui.commands.command import KnowledgePanel, Situation
 from tui.commands.knowledge import KNOWLEDGE
 from tui.draw import Row, wrap
-from tui.messages import Said
 from tui.render.knowledge_groups import TITLES, nothing, path_of
 from tui.render.knowledge_pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, key_of
 from tui.render.knowledge_reading import draw_digest, draw_entry, draw_line, draw_notes
@@ -241,10 +240,6 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
         """Files changed: looks again."""
         if burst.parts & {"status", "digest"}:
             self.work.look()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does
 

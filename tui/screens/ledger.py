@@ -16,7 +16,6 @@ from tui.commands import catalog
 from tui.commands.command import RecordPanel, Situation
 from tui.commands.ledger import LEDGER
 from tui.draw import Row
-from tui.messages import Said
 from tui.render.ledger_entries import draw_none
 from tui.render.ledger_record import RecordView
 from tui.roles import Roles
@@ -228,10 +227,6 @@ class LedgerScreen(FullScreen[RecordPanel]):
         """Files changed: looks again."""
         if burst.parts:
             self.look()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does
 

@@ -15,7 +15,6 @@ from tui.bridge import Burst
 from tui.commands.command import ReviewPanel, Situation
 from tui.commands.review import REVIEW
 from tui.draw import Row
-from tui.messages import Said
 from tui.render.review_queue import draw_none, draw_note, draw_trouble
 from tui.roles import Roles
 from tui.screens.commanded import keys_of
@@ -180,10 +179,6 @@ class ReviewScreen(FullScreen[ReviewPanel]):
         """Files changed: reads what waits again."""
         if burst.parts & {"status", "digest"}:
             self.work.look()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does
 

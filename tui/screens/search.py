@@ -14,7 +14,6 @@ from textual.types import CSSPathType
 from tui.bridge import Burst
 from tui.commands.command import SearchPanel, Situation
 from tui.commands.search import SEARCH
-from tui.messages import Said
 from tui.render.search_overview import draw_nothing, draw_overview, draw_trouble, notice
 from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
@@ -251,10 +250,6 @@ class SearchScreen(FullScreen[SearchPanel]):
     def heard(self, burst: Burst) -> None:
         """Searches again."""
         self.flow.heard(burst)
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
 
     # What a person does
 
