@@ -95,12 +95,23 @@ class Conversation:
         at = self.times[ordinal - self.first]
         if turn.role == "agent":
             return Message(turn.text, "output", self.session_id, at, tool_paths([turn]))
-        between: list[Turn] = []
-        for earlier in reversed(self.before(ordinal)):
-            if earlier.role == "user":
-                break
-            between.append(earlier)
-        return Message(turn.text, "input", self.session_id, at, tool_paths(reversed(between)))
+        return self.said(turn.text, at, ordinal)
+
+    def said(self, text: str, at: datetime, ordinal: int) -> Message:
+        """What a person says as the turn with a number, with the files in play."""
+        return Message(text, "input", self.session_id, at, tool_paths(self.answer_before(ordinal)))
+
+    def answer_before(self, ordinal: int) -> tuple[Turn, ...]:
+        """The turns before the one with a number since a person last spoke, oldest first."""
+        before = self.before(ordinal)
+        last = next((place for place in range(len(before), 0, -1) if before[place - 1].role == "user"), 0)
+        return before[last:]
+
+    def place_of_next(self, text: str) -> int:
+        """The number of the turn with which a person says a text next: the last one where it says that."""
+        last = self.turn(self.end - 1)
+        is_there = last is not None and last.role == "user" and last.text.split() == text.split()
+        return self.end - 1 if is_there else self.end
 
 
 def following(moment: datetime, clock: str) -> datetime:

@@ -226,16 +226,12 @@ class Engine(Parts):
             BudgetError: What may never be dropped exceeds the budget.
             TranscriptError: There is no such session.
         """
-        from engine.turns import Before  # noqa: PLC0415 — a message tried by hand needs none
-
-        conversation = self.conversations.of_session(session_id) if session_id else None
-        before = self.turns.before(conversation) if conversation else Before()
-        message = Message(text, session_id=session_id, at=self.clock())
+        message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
         self.refresh_index()
         compiled = self.prompts.compile(text, trace, before, budget=budget)
         if record:
-            turn = f"{conversation.path}#{conversation.end}" if conversation else ""
+            turn = f"{before.path}#{before.ordinal}" if before.path else ""
             # A log that cannot be written has been told once; the other one would fail likewise.
             if self.injections.record(compiled, text, session_id=session_id, turn=turn):
                 self.prefixes.note(compiled, session_id)

@@ -56,7 +56,7 @@ class Prompts:
         Args:
             text: The message.
             trace: What activation did with it.
-            before: What stands before it in its conversation, whose file is not searched.
+            before: What stands before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
 
         Raises:
@@ -65,7 +65,6 @@ class Prompts:
         names = dict.fromkeys((*trace.active, *before.steering))
         topics = [self._library.get(name) for name in names]
         today = self._clock().date()
-        own = frozenset({before.path} if before.path else ())
         return self._compiler().compile(
             CompileRequest(
                 message=text,
@@ -73,11 +72,17 @@ class Prompts:
                 topics=tuple(topic for topic in topics if topic is not None),
                 trace=trace,
                 history=before.turns,
-                retrieve=lambda query, limit, without: self._index().search(
-                    query, limit=limit, exclude=without | own, today=today, in_full=False
+                retrieve=lambda asked: self._index().search(
+                    asked.text,
+                    limit=asked.limit,
+                    exclude=asked.exclude,
+                    today=today,
+                    in_full=False,
+                    context=asked.context,
                 ),
                 budget=budget,
                 session_id=before.session_id,
+                conversation=before.path,
                 corrections=before.corrections,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
                 flushed=self._flushed(before) if before.turns else frozenset(),

@@ -9,13 +9,15 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.conversations import Conversation, Conversations, TurnKey, tool_paths
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from engine.activation.trace import Correction, Message, Trace
     from engine.transcripts.turn import Turn
 
@@ -35,8 +37,9 @@ class Before:
         turns: The earlier turns, oldest first.
         path: The conversation's file.
         session_id: Its session.
-        steering: The topics that the agent's last turn called (spec 4.3).
-        corrections: The hints of its output watchers.
+        steering: The topics that the agent's turns since a person last spoke called (spec 4.3).
+        corrections: The hints of their output watchers.
+        ordinal: The number that the message has, or will have.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -44,6 +47,7 @@ class Before:
     session_id: str = ""
     steering: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    ordinal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,24 +231,44 @@ class Turns:
         turn = conversation.turn(ordinal)
         return turn is not None and turn.role == "user" and not turn.kind
 
-    def before(self, conversation: Conversation, ordinal: int | None = None) -> Before:
-        """What stands before a turn, or, without ``ordinal``, before the next one."""
-        ordinal = conversation.end if ordinal is None else ordinal
-        turns = conversation.before(ordinal)
-        steering = self._steering(conversation, ordinal)
+    def next_message(self, text: str, session_id: str, at: datetime) -> tuple[Message, Before]:
+        """A message as the next thing that a person says in a session, and what stands before it.
+
+        It may stand in the transcript already, as its last turn.
+
+        Args:
+            text: The message.
+            session_id: The session; empty for a message of no conversation.
+            at: When it is said, UTC.
+
+        Raises:
+            TranscriptError: There is no such session.
+        """
+        from engine.activation.trace import Message  # noqa: PLC0415 — for its type alone elsewhere
+
+        if not session_id:
+            return Message(text, at=at), Before()
+        conversation = self._conversations.of_session(session_id)
+        ordinal = conversation.place_of_next(text)
+        return conversation.said(text, at, ordinal), self.before(conversation, ordinal)
+
+    def before(self, conversation: Conversation, ordinal: int) -> Before:
+        """What stands before a turn."""
+        steering = list(self._steering(conversation, ordinal))
         return Before(
-            turns,
+            conversation.before(ordinal),
             conversation.path,
             conversation.session_id,
-            steering.active if steering else (),
-            steering.corrections if steering else (),
+            tuple(dict.fromkeys(name for trace in steering for name in trace.active)),
+            tuple(dict.fromkeys(correction for trace in steering for correction in trace.corrections)),
+            ordinal,
         )
 
-    def _steering(self, conversation: Conversation, before: int) -> Trace | None:
-        for ordinal in range(before - 1, conversation.first - 1, -1):
-            turn = conversation.turn(ordinal)
-            if turn is None or turn.role == "user":
-                return None
+    def _steering(self, conversation: Conversation, ordinal: int) -> Iterator[Trace]:
+        """The traces of what the agent has written since a person last spoke, oldest first."""
+        answer = conversation.answer_before(ordinal)
+        for number, turn in enumerate(answer, ordinal - len(answer)):
             if turn.role == "agent" and not turn.kind:
-                return self.trace_of(str(TurnKey(conversation.path, ordinal)))
-        return None
+                trace = self.trace_of(str(TurnKey(conversation.path, number)))
+                if trace is not None:
+                    yield trace

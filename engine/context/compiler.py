@@ -9,12 +9,12 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
    budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
    whole from the end: what remains is still a beginning of the usual prefix.)
 3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
-   for topics, and up to an eighth each for presets, search results and the last two exchanges, as far as they
-   ask.
+   for the last turns of the conversation, up to a quarter for topics, and up to an eighth each for presets and
+   search results, as far as they ask.
 4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
    for those that follow.
-5. Search results (P3) get what is left less the last two exchanges (at most a quarter of it); history (P4)
-   gets everything that nobody took, both up to their caps where they have any.
+5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do
+   with the message; history (P4) gets everything that nobody took, both up to their caps where they have any.
 6. Where something is free then although a journal, preset or topic was cut for lack of room, 4 and 5 are done
    again with no more kept than was used.
 """
@@ -35,7 +35,7 @@ from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import Room, next_kb
 from engine.context.request import CompileRequest, Retrieve
-from engine.context.retrieved import LEAST_ROOM, Retrieved, query
+from engine.context.retrieved import FLOOR, LEAST_ROOM, Retrieved, query, share_of_room
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.windows import window_of, within_window
@@ -47,9 +47,9 @@ __all__ = ["CompileRequest", "ContextCompiler", "Retrieve", "Source", "Workspace
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
-_TOPICS_PART = 2
+_TOPICS_PART = 4
 _FOOT_PART = 8
-_HISTORY_PART = 4
+_HISTORY_PART = 2
 _RESERVE_PART = 32
 
 _RETRIEVED_PRIORITY = 3
@@ -131,6 +131,7 @@ class _Compile:
         self.history = History(request.history, request.flushed)
         self.history_room = 0
         self.dropped_turns = 0
+        self.share = 0.0
 
     def run(self) -> Compiled:
         message = self._message()
@@ -272,17 +273,17 @@ class _Compile:
         retrieved = self._retrieve(room)
         foot = room // _FOOT_PART
         topic_caps = caps_of(self.settings, "topics")
-        last_exchanges = about_tokens(self._history_caps(), history.minimum(placement))
+        window = about_tokens(self._history_caps(), room // _HISTORY_PART)
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), foot),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
             results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), foot))
             if retrieved
             else 0,
-            history=min(last_exchanges, foot),
+            history=sum(piece.tokens for piece in history.window(placement, window)),
         )
         before = placement.mark()
-        used = self._fill(presets, playbooks, retrieved, history, keep, room, last_exchanges)
+        used = self._fill(presets, playbooks, retrieved, history, keep, room)
         cut = {
             missing.slot
             for missing in placement.left_out[len(before.left_out) :]
@@ -290,7 +291,7 @@ class _Compile:
         }
         if cut and self.room.available - self.spent >= _WORTH_ANOTHER_ROUND:
             placement.restore(before)
-            self._fill(presets, playbooks, retrieved, history, used, room, used.history)
+            self._fill(presets, playbooks, retrieved, history, used, room)
 
     def _fill(
         self,
@@ -300,7 +301,6 @@ class _Compile:
         history: History,
         keep: _Shares,
         room: int,
-        last_exchanges: int,
     ) -> _Shares:
         """Give journals, presets, topics, search results and history their room; gives what each took."""
         placement, settings = self.placement, self.settings
@@ -316,21 +316,24 @@ class _Compile:
         room -= for_topics
 
         history_caps = self._history_caps()
-        keep_history = max(keep.history, min(last_exchanges, room // _HISTORY_PART))
         for_results = 0
+        elsewhere: frozenset[int] = frozenset()
         if retrieved:
-            line = history.first_line_within(placement, keep_history)
+            line = history.first_line(history.window(placement, keep.history))
             caps = tuple(replace(cap) for cap in self.knowledge_caps)
+            free = int((room - keep.history) * self.share)
             for_results = placement.within(
-                caps, room - keep_history, lambda free: retrieved.place(placement, free, line)
+                caps, free, lambda free: retrieved.place(placement, free, line)
             )
             room -= for_results
-        for_history = placement.within(history_caps, room, lambda free: self._past(history, free))
+            found = placement.included.get(self.request.conversation, ())
+            elsewhere = history.numbers((first, last) for _, first, last in found)
+        for_history = placement.within(history_caps, room, lambda free: self._past(history, free, elsewhere))
         return _Shares(for_presets, for_topics, for_results, for_history)
 
-    def _past(self, history: History, room: int) -> int:
+    def _past(self, history: History, room: int, elsewhere: frozenset[int]) -> int:
         self.history_room = room
-        spent, self.dropped_turns = history.place(self.placement, room)
+        spent, self.dropped_turns = history.place(self.placement, room, elsewhere)
         return spent
 
     def _history_caps(self) -> tuple[Cap, ...]:
@@ -344,35 +347,44 @@ class _Compile:
 
     def _retrieve(self, room: int) -> Retrieved | None:
         request = self.request
+        exclude = {
+            path
+            for path, spans in self.placement.included.items()
+            if any(first <= 1 and last == WHOLE for _, first, last in spans)
+        }
+        if not request.main_session:
+            exclude.add(fixed.MEMORY)
+        limit = self.settings.knowledge_results
+        asked = query(
+            request.message, request.history, ordered(request.topics), limit, frozenset(exclude)
+        )
         results: Sequence[SearchResult] = request.results or ()
-        if request.results is None and request.retrieve is not None and self.settings.knowledge_results:
-            if room < LEAST_ROOM:
-                self.placement.left_out.append(
-                    LeftOut(
-                        "knowledge", 3, "knowledge", "", "", 0, None, f"not searched: {room:,} tokens left"
-                    )
-                )
+        if request.results is None and request.retrieve is not None and limit:
+            if room < LEAST_ROOM or asked is None:
+                why = f"{room:,} tokens left" if asked else "the message asks for nothing"
+                self._not_retrieved(f"not searched: {why}")
                 return None
-            exclude = {
-                path
-                for path, spans in self.placement.included.items()
-                if any(first <= 1 and last == WHOLE for _, first, last in spans)
-            }
-            if not request.main_session:
-                exclude.add(fixed.MEMORY)
-            text = query(request.message, ordered(request.topics))
             try:
-                results = request.retrieve(text, self.settings.knowledge_results, frozenset(exclude))
+                results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
-        if not results:
+        # A topic gets in by its trigger, its score or a person, never because its text was found.
+        results = [each for each in results if each.category != "topic"]
+        self.share = share_of_room(results)
+        if results and not self.share:
+            best = max(each.relevance or 0.0 for each in results)
+            self._not_retrieved(f"nothing found has enough to do with the message: {best:.2f} of {FLOOR}")
+        if not self.share:
             return None
         return Retrieved(
             results,
-            query=query(request.message, ordered(request.topics)),
+            query=asked.text if asked else request.message,
             main_session=request.main_session,
-            session_id=request.session_id,
+            conversation=request.conversation,
         )
+
+    def _not_retrieved(self, reason: str) -> None:
+        self.placement.left_out.append(LeftOut("knowledge", 3, "knowledge", "", "", 0, None, reason))
 
     def _within_budget(self) -> Assembled:
         """The assembled prompt, counted whole: o200k's parts add up, another tokenizer's might not."""

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from engine.context.budget import Candidate, Placement
+from engine.context.budget import Candidate, Piece, Placement, open_fence
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
-from engine.context.tokens import count
+from engine.context.tokens import count, fit, fit_end
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
 
-EXCHANGE_TURNS = 4
-"""The last two exchanges: what an answer most often refers to."""
+RECENT = 10
+"""Turns that are there before anything else: of long ones their beginning and end, if not all fit whole."""
+
+LEAST_TURN = 128
+"""Tokens below which a turn is not shortened: rather the oldest of the recent ones go."""
+
+_NEWEST = 2
+"""Of the recent turns, so many may be twice as long as the others: the message is mostly about them."""
 
 CURRENT_TOOLS = 8
 """Tool calls since a person last spoke that may stand longer than the others, the newest ones."""
 
+_NOTE_TOKENS = 24
 _TOOL_CHARACTERS = 200
 _CURRENT_TOOL_CHARACTERS = 1_000
 
@@ -86,44 +95,84 @@ class History:
         self._turns = [(number, turn) for number, turn in enumerate(turns, 1) if _tokens_of(turn)]
         self._flushed = frozenset(flushed)
 
-    def minimum(self, placement: Placement) -> int:
-        """Tokens of the last two exchanges."""
-        return sum(
-            placement.piece(self._candidate(number, turn)).tokens
-            for number, turn in self._turns[-EXCHANGE_TURNS:]
-        )
+    def window(self, placement: Placement, room: int, elsewhere: Collection[int] = ()) -> list[Piece]:
+        """The turns that stand in a window of so many tokens, newest first; nothing is placed.
 
-    def first_line_within(self, placement: Placement, room: int) -> int | None:
-        """The transcript line on which the window of so many tokens begins; ``None`` when it is not known."""
-        line: int | None = None
-        for number, turn in reversed(self._turns):
-            room -= placement.piece(self._candidate(number, turn)).tokens
-            if room < 0:
+        The last ten turns come first, whole where all of them fit; where they do not, the longest give way
+        by their middle. Then older ones come, whole, until one does not fit: a window has no holes.
+
+        Args:
+            placement: Makes the pieces.
+            room: Tokens.
+            elsewhere: Numbers of turns of which something stands in the prompt already; an older one of them
+                ends the window.
+        """
+        recent, older = self._turns[-RECENT:], self._turns[:-RECENT]
+        whole = [placement.piece(self._candidate(number, turn)) for number, turn in recent]
+        limits = _shared(room, [piece.tokens for piece in whole])
+        pieces: list[Piece] = []
+        for piece, limit in zip(reversed(whole), reversed(limits), strict=True):
+            shorter = piece if piece.tokens <= limit else _shortened(placement, piece, limit)
+            if shorter is None:
+                return pieces
+            pieces.append(shorter)
+        left = room - sum(piece.tokens for piece in pieces)
+        for number, turn in reversed(older if limits and limits[0] == whole[0].tokens else ()):
+            piece = placement.piece(self._candidate(number, turn))
+            left -= piece.tokens
+            if left < 0 or number in elsewhere:
                 break
-            line = turn.line or None
-        return line
+            pieces.append(piece)
+        return pieces
 
-    def place(self, placement: Placement, room: int) -> tuple[int, int]:
-        """Fill the room, newest turn first.
+    def first_line(self, window: Sequence[Piece]) -> int | None:
+        """The transcript line on which a window begins; ``None`` when it is not known."""
+        if not window:
+            return None
+        first = window[-1].order[0]
+        return next((turn.line for number, turn in self._turns if number == first), 0) or None
 
-        A window has no holes: the first turn that does not fit ends it. Only the newest turn is ever cut.
+    def numbers(self, spans: Iterable[tuple[int, int]]) -> frozenset[int]:
+        """The numbers of the turns on some lines of the transcript, first and last line each."""
+        lines = [turn.line for _, turn in self._turns]
+        found: set[int] = set()
+        for first, last in spans:
+            within = range(max(0, bisect_right(lines, first) - 1), bisect_right(lines, last))
+            found.update(self._turns[place][0] for place in within)
+        return frozenset(found)
+
+    def place(self, placement: Placement, room: int, elsewhere: Collection[int] = ()) -> tuple[int, int]:
+        """Fill the room with the window of that size; arguments as of ``window``.
 
         Returns:
             Tokens taken, and the number of turns that were dropped.
         """
-        spent = 0
-        for taken, (number, turn) in enumerate(reversed(self._turns)):
-            candidate = self._candidate(number, turn)
-            piece = placement.piece(candidate)
-            if piece.tokens <= room - spent:
-                spent += placement.add(piece)
-                continue
-            kept = placement.place(candidate, room - spent) if not taken else 0
-            dropped = self._turns[: len(self._turns) - taken - (not taken)]
-            if dropped:
-                placement.left_out.append(self._dropped(dropped, room))
-            return spent + kept, len(dropped) + (not taken and not kept)
-        return spent, 0
+        window = self.window(placement, room, elsewhere)
+        for piece in window:
+            placement.add(piece)
+            whole = placement.section(self._candidate(*self._turns[self._place_of(piece)])).tokens
+            if piece.section.tokens < whole:
+                placement.left_out.append(self._middle(piece, whole))
+        dropped = self._turns[: len(self._turns) - len(window)]
+        if dropped:
+            placement.left_out.append(self._dropped(dropped, room))
+        return sum(piece.tokens for piece in window), len(dropped)
+
+    def _place_of(self, piece: Piece) -> int:
+        return bisect_left(self._turns, piece.order[0], key=lambda each: each[0])
+
+    def _middle(self, piece: Piece, whole: int) -> LeftOut:
+        return LeftOut(
+            label=piece.section.label,
+            priority=4,
+            slot="history",
+            source="",
+            lines="",
+            tokens=max(1, whole - piece.section.tokens),
+            score=None,
+            reason="the middle of it: the last turns share the room",
+            limit="room",
+        )
 
     def flushed(self, dropped: int) -> tuple[tuple[int, int], ...]:
         """Which of the turns that were dropped have been flushed: the first and last number of each run."""
@@ -195,6 +244,47 @@ def _candidate(number: int, turn: Turn, text: str) -> Candidate:
         order=(number,),
         mark=f"{turn.role} {turn.time}{memory}".strip(),
     )
+
+
+def _shared(room: int, sizes: Sequence[int]) -> list[int]:
+    """How many tokens each of some turns may take, oldest first: its size, less, or 0 for the oldest ones."""
+    if sum(sizes) <= room:
+        return list(sizes)
+    for start in range(len(sizes)):
+        level = _level(room, sizes[start:])
+        if level >= LEAST_TURN or start == len(sizes) - 1:
+            newest = len(sizes) - _NEWEST
+            most = [level * (2 if place >= newest else 1) for place in range(start, len(sizes))]
+            return [0] * start + list(map(min, sizes[start:], most))
+    return []
+
+
+def _level(room: int, sizes: Sequence[int]) -> int:
+    """The most that each of some turns may take, so that together they fit; the newest count twice."""
+    weights = [1] * max(0, len(sizes) - _NEWEST) + [2] * min(_NEWEST, len(sizes))
+    left, weight = room, sum(weights)
+    for size, own in sorted(zip(sizes, weights, strict=True), key=lambda each: each[0] / each[1]):
+        if size * weight > left * own:
+            break
+        left, weight = left - size, weight - own
+    return left // weight if weight else room
+
+
+def _shortened(placement: Placement, piece: Piece, limit: int) -> Piece | None:
+    """A turn without its middle, within so many tokens; ``None`` where not even that makes sense."""
+    section = piece.section
+    room = limit - (piece.tokens - section.tokens) - _NOTE_TOKENS
+    beginning = fit(section.text, room * 2 // 3)
+    end = fit_end(section.text, room - placement.count(beginning))
+    if not beginning.strip() or len(beginning) + len(end) >= len(section.text):
+        return None
+    opened = open_fence(section.text[: len(section.text) - len(end)]).strip()
+    note = f"[cut: {placement.count(beginning + end):,} of {section.tokens:,} tokens]"
+    parts = (beginning.rstrip() + open_fence(beginning), note, opened, end.strip("\n"))
+    text = "\n".join(part for part in parts if part)
+    shorter = replace(section, text=text, tokens=placement.count(text), why=f"{section.why}; shortened")
+    tokens = placement.count(f"{piece.head}{text}{piece.tail}")
+    return replace(piece, section=shorter, tokens=tokens) if tokens <= limit else None
 
 
 @lru_cache(maxsize=32_768)

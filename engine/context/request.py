@@ -11,8 +11,26 @@ from engine.search.results import SearchResult
 from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
 
-Retrieve = Callable[[str, int, frozenset[str]], Sequence[SearchResult]]
-"""Searches: query, number of results, workspace-relative paths not to return; best first."""
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a prompt asks of the memory.
+
+    Attributes:
+        text: The message.
+        context: What it is said in: the exchange before it, and the words that the active topics watch for.
+        limit: Results wanted.
+        exclude: Workspace-relative paths of files left out.
+    """
+
+    text: str
+    context: str
+    limit: int
+    exclude: frozenset[str]
+
+
+Retrieve = Callable[[Query], Sequence[SearchResult]]
+"""Searches; best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +47,7 @@ class CompileRequest:
         retrieve: Searches when there is room for results; ``None`` for no retrieved part.
         budget: Tokens for prompt and reply reserve together; ``None`` for the workspace's setting.
         session_id: The conversation; empty for a message tried by hand.
+        conversation: Its transcript, workspace-relative: what it says further up can be found again.
         main_session: Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription
             nor a search result brings it in.
         corrections: What output watchers want the agent to correct (spec 4.3).
@@ -45,6 +64,7 @@ class CompileRequest:
     retrieve: Retrieve | None = None
     budget: int | None = None
     session_id: str = ""
+    conversation: str = ""
     main_session: bool = True
     corrections: tuple[Correction, ...] = ()
     file_notes: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -63,6 +63,27 @@ def fit(text: str, limit: int) -> str:
         found = _longest(window, [match.end() for match in ends.finditer(window)], limit)
         if len(found) > len(best):
             best = found
+        if best and 2 * _count(best) >= limit:
+            break
+    return best
+
+
+def fit_end(text: str, limit: int) -> str:
+    """The longest end of a text within ``limit`` tokens that begins with a line, or else with a word."""
+    if limit <= 0:
+        return ""
+    if count(text) <= limit:
+        return text
+    window = text[-8 * limit :]
+    best = ""
+    for starts in (_LINE_END, _WORD_END):
+        places = [match.end() + 1 for match in starts.finditer(window)]
+        # The count of an end falls the later it begins.
+        index = bisect_left(places, -limit, key=lambda place: -_count(window[place:]))
+        while index < len(places) and _count(window[places[index] :]) > limit:
+            index += 1
+        found = window[places[index] :] if index < len(places) else ""
+        best = max(best, found, key=len)
         if best and 2 * _count(best) >= limit:
             break
     return best

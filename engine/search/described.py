@@ -23,6 +23,7 @@ class Chosen:
         vector_rank: Likewise.
         cosine: Likeness by meaning; ``None`` when the search was by words alone.
         shares: As in ``SearchResult``.
+        relevance: Likewise.
     """
 
     chunk: int
@@ -31,6 +32,7 @@ class Chosen:
     vector_rank: int | None
     cosine: float | None
     shares: tuple[Share, ...] = ()
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
                 why=why,
                 shares=one.shares,
                 speaker=speaker,
+                relevance=one.relevance,
             )
         )
     return results

@@ -24,6 +24,7 @@ from engine.search.query import literal_terms
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
+from engine.search.talk import telling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
+_SAYS_ENOUGH = 3
+"""Telling words from which the meaning of a query is its own."""
+_CONTEXT_CHARACTERS = 400
 _NO_EMBEDDER = "no embedding model is set up"
 
 
@@ -101,6 +105,7 @@ class SearchIndex:
         use_vectors: bool = True,
         today: date | None = None,
         in_full: bool = True,
+        context: str = "",
     ) -> list[SearchResult]:
         """The chunks that answer a query best, best first.
 
@@ -116,6 +121,7 @@ class SearchIndex:
             use_vectors: ``False`` searches by words alone, and loads no model.
             today: What ``last week`` is counted from, and age; the present day unless given.
             in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
+            context: What it is asked in. Its rarest words count a little, and more the less the query says.
 
         Raises:
             IndexFailed: There is no such category.
@@ -134,6 +140,7 @@ class SearchIndex:
             use_vectors,
             today or datetime.now(UTC).date(),
             in_full,
+            context,
         )
         damaged: database.Identity | None = None
         try:
@@ -256,7 +263,7 @@ class SearchIndex:
             self._require_ready(connection)
             vector: Floats | None = None
             if wanted and not without and vectors.are_of(connection, wanted):
-                vector = self._query_vector(wanted, asked.query)
+                vector = self._query_vector(wanted, asked.meant)
             if by_list:
                 packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
                 return lookup.answer(
@@ -288,6 +295,7 @@ class SearchIndex:
                     half_life_days=settings.half_life_days,
                     references=self._references(),
                     in_full=asked.in_full,
+                    context=literal_terms(asked.context) if asked.context else (),
                 ),
             )
 
@@ -371,6 +379,14 @@ class _Asked:
     use_vectors: bool
     today: date
     in_full: bool
+    context: str
+
+    @property
+    def meant(self) -> str:
+        """The text whose meaning is looked for: with the end of its context where it says little by itself."""
+        if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
+            return self.query
+        return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"
 
 
 def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:

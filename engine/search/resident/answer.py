@@ -13,8 +13,10 @@ from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
 from engine.search.resident.ranking import Asked, Found
+from engine.search.resident.relevance import relevances, weighed
 from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share, ShareName
+from engine.search.talk import telling
 
 if TYPE_CHECKING:
     from engine.search.resident.resident import Resident, View
@@ -42,6 +44,7 @@ class Question:
         half_life_days: As in ``config.SearchSettings``.
         references: Useful references by path.
         in_full: As in ``described.Wording``.
+        context: The words of what it is asked in.
     """
 
     query: str
@@ -55,6 +58,7 @@ class Question:
     half_life_days: float
     references: Mapping[str, int]
     in_full: bool
+    context: tuple[str, ...] = ()
 
 
 def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
@@ -66,6 +70,9 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     view = resident.view(connection)
     words, meaning = question.weights
     days = days_in(question.query, question.today)
+    parts = [_part(view, number, question) for number in range(len(view.segments))]
+    asks = resident.numbers(telling(question.terms))
+    context = weighed(parts, asks, resident.numbers(telling(question.context)))
     asked = Asked(
         terms=resident.numbers(question.terms),
         vector=_usable(question.vector, view),
@@ -76,12 +83,14 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         today=question.today.toordinal(),
         half_life=question.half_life_days,
         places=question.in_full,
+        context=context,
     )
-    parts = [_part(view, number, question) for number in range(len(view.segments))]
     found = ranking.rank(parts, view.sample, asked)
     # Rounded as in the ranking, so that equals have equal scores and the best has 1.
     best = max((_rounded(one) for one in found), default=1.0)
     found.sort(key=lambda one: (-_rounded(one), view.segments[one.part].path_of(one.place), one.place))
+    found = found[: question.limit]
+    told = relevances(parts, {**dict.fromkeys(asks, 1.0), **context}, found)
     chosen = [
         Chosen(
             chunk=int(view.segments[one.part].chunks[one.place]),
@@ -90,8 +99,9 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
             vector_rank=one.vector_rank,
             cosine=one.cosine,
             shares=_shares(one, best),
+            relevance=relevance,
         )
-        for one in found[: question.limit]
+        for one, relevance in zip(found, told, strict=True)
     ]
     return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +14,15 @@ B = 0.6
 """Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
 
 
-def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
+def scores_of(
+    parts: Sequence[Part], terms: Sequence[int], context: Mapping[int, float] | None = None
+) -> list[Floats]:
     """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
 
     Args:
         parts: Together they are the collection.
         terms: The numbers of the query's words, each once.
+        context: Those of its context, with their weights.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
@@ -34,9 +37,9 @@ def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
     mean = total / count if total else 1.0
     scores = [numpy.zeros(len(part.segment), dtype=numpy.float32) for part in parts]
     floors = [_floors(part.segment, mean) for part in parts]
-    for term in terms:
-        spans = [_span(part, term) for part in parts]
-        holders = sum(_alive_in(part, span) for part, span in zip(parts, spans, strict=True))
+    for term, weight in {**dict.fromkeys(terms, 1.0), **(context or {})}.items():
+        spans = [span_of(part, term) for part in parts]
+        holders = sum(alive_in(part, span) for part, span in zip(parts, spans, strict=True))
         if not holders:
             continue
         idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
@@ -44,7 +47,7 @@ def scores_of(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
             if first < last:
                 places = part.segment.postings[first:last]
                 times = part.segment.counts[first:last].astype(numpy.float32)
-                score[places] += numpy.float32(idf * (K1 + 1)) * (times / (times + floor[places]))
+                score[places] += numpy.float32(weight * idf * (K1 + 1)) * (times / (times + floor[places]))
     for part, score in zip(parts, scores, strict=True):
         if part.alive is not None:
             score[~part.alive] = 0.0
@@ -64,7 +67,8 @@ def _floors(segment: Segment, mean: float) -> Floats:
     return kept
 
 
-def _span(part: Part, term: int) -> tuple[int, int]:
+def span_of(part: Part, term: int) -> tuple[int, int]:
+    """Where the postings of a term begin and end in a part's segment."""
     import numpy  # noqa: PLC0415 — as above
 
     segment = part.segment
@@ -74,7 +78,8 @@ def _span(part: Part, term: int) -> tuple[int, int]:
     return int(segment.starts[place]), int(segment.starts[place + 1])
 
 
-def _alive_in(part: Part, span: tuple[int, int]) -> int:
+def alive_in(part: Part, span: tuple[int, int]) -> int:
+    """How many of these postings are of chunks that are not gone."""
     first, last = span
     if part.alive is None or first == last:
         return last - first

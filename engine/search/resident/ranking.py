@@ -11,8 +11,8 @@ then exactly for those that may be among the results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.search.resident import bm25
@@ -61,6 +61,7 @@ class Asked:
         today: The ordinal of the day on which it is asked.
         half_life: Days after which text that fades has lost half of ``RECENCY``; 0: never.
         places: Whether to say at which place words and meaning alone would have put each chunk.
+        context: The numbers of the words of its context, with their weights.
     """
 
     terms: Sequence[int]
@@ -72,6 +73,7 @@ class Asked:
     today: int = 0
     half_life: float = 0.0
     places: bool = False
+    context: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
-    words = bm25.scores_of(parts, asked.terms)
+    words = bm25.scores_of(parts, asked.terms, asked.context)
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
     meaning = None
     if asked.vector is not None and len(sample):
