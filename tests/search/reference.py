@@ -65,6 +65,8 @@ def rank(
         own = shares["words"] + shares["meaning"]
         named = speaker_of(row.chunk.speaker, terms)
         shares["speaker"] = own * (ranking.SPEAKER - 1) if named and named in asked.terms else 0.0
+        if row.chunk.speaker == "user":
+            shares["speaker"] = own * (ranking.PERSON - 1)
         own += shares["speaker"]
         day = day_of(row.chunk.date)
         is_asked_for = any(first <= day <= last for first, last in asked.days)
@@ -78,7 +80,7 @@ def rank(
 
 def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
     counts: Counter[int] = Counter()
-    for text, weight in zip(row.texts, (5, 4, 5), strict=True):
+    for text, weight in zip(row.texts, (5, 4, 5, 1, 1), strict=False):
         for term in terms.of(text):
             counts[terms.numbers[term]] += weight
     return Row(file.path, file.category, place, row, counts, min(sum(counts.values()), 65_535) / 5)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.search.resident.segment import Floats, Part, Segment
 
-K1 = 1.0
-B = 0.6
+K1 = 0.8
+B = 0.75
 """Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
 
 

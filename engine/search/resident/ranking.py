@@ -30,6 +30,8 @@ NEIGHBOURS = (0.3, 0.15, 0.1)
 SESSION = 0.8
 """What it gets of the mean of the best own scores in its file."""
 SESSION_BEST = 3
+PERSON = 1.1
+"""By what the own score is multiplied where the person speaks: what they said is what a memory is asked for."""
 SPEAKER = 1.6
 """By what the own score is multiplied when the query names who speaks."""
 DATED = 1.3
@@ -86,7 +88,7 @@ class Found:
         score: The sum of the following eight.
         words: By its words.
         meaning: By its meaning.
-        speaker: Because the query names who speaks.
+        speaker: Because the query names who speaks, or the person does.
         date: Because the query speaks of its day.
         neighbours: By what stands around it.
         session: By the best of its file.
@@ -143,6 +145,7 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
         own = by_bm25 * numpy.float32(per_word)
         if meaning is not None:
             own += meaning.roughly(part.segment)
+        own[part.segment.persons] *= numpy.float32(PERSON)
         own[_spoken(part.segment, named)] *= numpy.float32(SPEAKER)
         if asked.days:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
@@ -313,7 +316,8 @@ def _exactly(
     if _is_spoken(segment, named):
         spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
         speaker = numpy.where(spoken, own * numpy.float32(SPEAKER - 1), nothing)
-        own = own + speaker
+    speaker = numpy.where(segment.persons[places], own * numpy.float32(PERSON - 1), speaker)
+    own = own + speaker
     if asked.days:
         date = numpy.where(_dated(segment.days[places], asked), own * numpy.float32(DATED - 1), nothing)
         own = own + date

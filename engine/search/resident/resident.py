@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from engine.search import schema
 from engine.search.resident import image
 from engine.search.resident.segment import ChunkRow, FileRow, Segment, build, merged
 from engine.search.resident.terms import Terms
+from engine.search.resident.wording import wording
 
 if TYPE_CHECKING:
     import numpy
@@ -260,7 +261,13 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
         ]
         if not all(map(_is_whole, chunks)) or not isinstance(path, str):
             raise apsw.CorruptError(f"the chunks of file {file} are not those that were written")
-        yield FileRow(file, path, category, chunks)
+        yield FileRow(file, path, category, [_worded(row) for row in chunks])
+
+
+def _worded(row: ChunkRow) -> ChunkRow:
+    text, *around = row.texts
+    prose, *rest = wording(text)
+    return replace(row, texts=(prose, *around, *rest))
 
 
 def _is_whole(row: ChunkRow) -> bool:

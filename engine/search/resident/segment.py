@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     Ints = NDArray[numpy.int32]
     Bools = NDArray[numpy.bool_]
 
-WEIGHTS = (5, 4, 5)
-"""How much a word counts in a chunk's text, its heading and its surroundings, in fifths."""
+WEIGHTS = (5, 4, 5, 1, 1)
+"""How much a word counts in a chunk's prose, its heading, its surroundings, what it quotes, and as a part of
+an identifier; in fifths."""
+PERSON = "user"
+"""The speaker who is a person without a name: in a conversation with an agent, the person."""
 _MOST_COUNT = 255
 _MOST_LENGTH = 65_535
 _BATCH = 4_096
@@ -40,14 +43,14 @@ class ChunkRow:
         id: Its row.
         speaker: Role and, where it is known, name.
         date: ISO date; empty when undated.
-        texts: Its text, heading and surroundings.
+        texts: As ``WEIGHTS``; the last ones may be missing.
         vector: int8, packed; empty without one.
     """
 
     id: int
     speaker: str
     date: str
-    texts: tuple[str, str, str]
+    texts: tuple[str, ...]
     vector: bytes
 
 
@@ -71,6 +74,7 @@ class Segment:
         lengths: uint16 ``[N]``: terms, weighted, in fifths.
         days: int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated.
         speakers: uint64 ``[N]``: the number of the speaker's first name; 0 without one.
+        persons: bool ``[N]``: whether ``PERSON`` speaks.
         bits: uint8 ``[N, D/8]``: the signs of the vectors.
         vectors: int8 ``[N, D]``; a row of zeros for a chunk without one.
         scales: float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros.
@@ -90,6 +94,7 @@ class Segment:
     lengths: NDArray[numpy.uint16]
     days: Ints
     speakers: NDArray[numpy.uint64]
+    persons: Bools
     bits: NDArray[numpy.uint8]
     vectors: NDArray[numpy.int8]
     scales: NDArray[numpy.float32]
@@ -199,6 +204,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
         lengths=numpy.frombuffer(made.lengths, dtype=numpy.uint16),
         days=numpy.frombuffer(made.days, dtype=numpy.int32),
         speakers=numpy.frombuffer(made.speakers, dtype=numpy.uint64),
+        persons=numpy.frombuffer(made.persons, dtype=numpy.bool_),
         bits=numpy.packbits(vectors > 0, axis=1),
         vectors=vectors,
         scales=scales_of(vectors),
@@ -235,7 +241,7 @@ class _Builder:
         self.terms, self.counts = array("i"), array("B")
         self.chunks, self.owners, self.distinct = array("q"), array("i"), array("i")
         self.lengths, self.days, self.speakers = array("H"), array("i"), array("Q")
-        self.vectors, self.marks = bytearray(), array("I")
+        self.persons, self.vectors, self.marks = bytearray(), bytearray(), array("I")
         self.files, self.firsts = array("q"), array("i")
         self.paths: list[str] = []
         self.categories: list[str] = []
@@ -250,11 +256,10 @@ class _Builder:
 
     def _chunk(self, row: ChunkRow, owner: int) -> None:
         of = self._terms.of
-        text, heading, about = row.texts
-        counted = Counter(of(text))
+        counted = Counter(of(row.texts[0]))
         for term in counted:
             counted[term] *= WEIGHTS[0]
-        for words, weight in ((heading, WEIGHTS[1]), (about, WEIGHTS[2])):
+        for words, weight in zip(row.texts[1:], WEIGHTS[1:], strict=False):
             for term in of(words):
                 counted[term] += weight
         self.terms.extend(counted)
@@ -266,6 +271,7 @@ class _Builder:
         self.lengths.append(min(sum(counts), _MOST_LENGTH))
         self.days.append(day_of(row.date))
         self.speakers.append(speaker_of(row.speaker, self._terms))
+        self.persons.append(row.speaker == PERSON)
         vector = row.vector if len(row.vector) == len(self._none) else self._none
         self.vectors += vector
         self.marks.append(crc32(vector))
@@ -347,6 +353,7 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
         lengths=column("lengths"),
         days=column("days"),
         speakers=column("speakers"),
+        persons=column("persons"),
         bits=column("bits"),
         vectors=column("vectors"),
         scales=column("scales"),
