@@ -322,9 +322,7 @@ class _Compile:
             line = history.first_line(history.window(placement, keep.history))
             caps = tuple(replace(cap) for cap in self.knowledge_caps)
             free = int((room - keep.history) * self.share)
-            for_results = placement.within(
-                caps, free, lambda free: retrieved.place(placement, free, line)
-            )
+            for_results = placement.within(caps, free, lambda free: retrieved.place(placement, free, line))
             room -= for_results
             found = placement.included.get(self.request.conversation, ())
             elsewhere = history.numbers((first, last) for _, first, last in found)
@@ -355,9 +353,7 @@ class _Compile:
         if not request.main_session:
             exclude.add(fixed.MEMORY)
         limit = self.settings.knowledge_results
-        asked = query(
-            request.message, request.history, ordered(request.topics), limit, frozenset(exclude)
-        )
+        asked = query(request.message, request.history, ordered(request.topics), limit, frozenset(exclude))
         results: Sequence[SearchResult] = request.results or ()
         if request.results is None and request.retrieve is not None and limit:
             if room < LEAST_ROOM or asked is None:

@@ -1,7 +1,8 @@
 """Excerpts of files as they stand in ``{rag-context}``: where each is from, and who says it (spec 6.3).
 
-One line names the file, and the day where the path does not; below it each excerpt has its line behind a
-``§``, and who speaks or what it is about. What is known from the excerpt above is not said again.
+One line names the file, and the day where the path does not; below it each excerpt has who speaks or what it
+is about, and, where there is room for that, its line behind a ``§``. What is known from the excerpt above is
+not said again. A transcript is named by the day and time of its beginning, which lead to it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from engine.context.delimiters import marker, one_line, outside
 from engine.search.results import SearchResult
 
 _HEADING_CHARACTERS = 120
+_TRANSCRIPT = re.compile(
+    r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/(\d{4})-"
+    r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[^-/]+|[^/]+?)(?:-([^/]+))?\.md"
+)
 _LINE_MARK = re.compile(
     r"((?:^|[\v\f\x1c-\x1e\x85\u2028\u2029])"
     r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
@@ -66,12 +71,25 @@ def order(found: Excerpt) -> tuple[int, int]:
     return found.first, found.last
 
 
-def head(found: Excerpt, *, above: Excerpt | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How excerpts are introduced.
+
+    Attributes:
+        numbered: Whether each has its line.
+        conversation: The transcript of the conversation itself; empty without one.
+    """
+
+    numbered: bool = True
+    conversation: str = ""
+
+
+def head(found: Excerpt, style: Style, *, above: Excerpt | None) -> str:
     """What stands before an excerpt: the line that names file and day, and a label, unless known already."""
-    source = _source(found)
-    if above is None or (above.result.path, _source(above)) != (found.result.path, source):
-        return f"{source}\n{_label(found)}"
-    return "" if _follows(found, above) else _label(found)
+    source = _source(found, style)
+    if above is None or (above.result.path, _source(above, style)) != (found.result.path, source):
+        return f"{source}\n{_label(found, style)}"
+    return "" if _follows(found, above) else _label(found, style)
 
 
 def _follows(found: Excerpt, above: Excerpt) -> bool:
@@ -80,27 +98,40 @@ def _follows(found: Excerpt, above: Excerpt) -> bool:
     return same and above.last + 1 == found.first and not (found.is_cut or above.is_cut)
 
 
-def _source(found: Excerpt) -> str:
+def _source(found: Excerpt, style: Style) -> str:
     """The line that names the file, and the day where the path does not."""
-    return _source_line(found.result.path, found.result.date)
+    result = found.result
+    return _source_line(result.path, result.date, result.path == style.conversation)
 
 
 @lru_cache(maxsize=4_096)
-def _source_line(path: str, day: str) -> str:
-    return marker(path if day in path or day.replace("-", "/") in path else f"{path} · {day}")
+def _source_line(path: str, day: str, is_own: bool) -> str:
+    name = _name(path)
+    if is_own:
+        name = f"earlier in this conversation ({name})"
+    return marker(name if day in path or day.replace("-", "/") in path else f"{name} · {day}")
 
 
-def _label(found: Excerpt) -> str:
+def _name(path: str) -> str:
+    """A path as it is shown: of a transcript the day and time, and what it is about or else its session."""
+    match = _TRANSCRIPT.fullmatch(path)
+    if match is None:
+        return path
+    year, month, day, clock, session, about = match.groups()
+    return f"{year}-{month}-{day} {clock} {about or session}"
+
+
+def _label(found: Excerpt, style: Style) -> str:
     """Where the excerpt stands, and who says it or what it is about."""
     result = found.result
     heading = one_line(result.heading, _HEADING_CHARACTERS)
     if result.speaker:
         role, _, name = result.speaker.partition(" ")
         said = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
-        return f"§{found.first} {said}"
+        return f"§{found.first} {said}" if style.numbered else said
     where = f"§{found.first}" if found.first == found.last else f"§{found.first}-{found.last}"
-    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else f" {heading}"
-    return f"{where}{outside(about)}\n"
+    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else heading
+    return outside(" ".join(filter(None, [where if style.numbered else "", about]))) + "\n"
 
 
 def normal(text: str) -> str:

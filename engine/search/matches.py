@@ -134,7 +134,22 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
     whole = " ".join(text.split())
     if len(whole) <= limit:
         return whole
-    parts = _parts(text, limit - 2)
+    top, bottom = stretch(text, matches, limit - 2)
+    shown = " ".join(text[top:bottom].split())
+    before = "…" if text[:top].strip() else ""
+    after = "…" if text[bottom:].strip() else ""
+    return f"{before}{shown}{after}"
+
+
+def stretch(text: str, matches: Matches, limit: int) -> tuple[int, int]:
+    """Where the stretch of lines or sentences begins and ends that holds most of the query's words.
+
+    Args:
+        text: The whole text.
+        matches: Where the words stand in it; without any, the stretch is the beginning.
+        limit: Longest stretch in characters.
+    """
+    parts = _parts(text, limit)
     words = _words_of(parts, matches.spans)
     best, most, last = (0, 0), -1, 0
     # As many different words as possible; of equals, the earliest. A stretch that does not begin with one of
@@ -142,18 +157,14 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
     for first in [part for part, there in enumerate(words) if there] or [0]:
         # The stretch goes on from part to part: its end never moves back.
         last = max(last, first + 1)
-        while last < len(parts) and parts[last][1] - parts[first][0] <= limit - 2:
+        while last < len(parts) and parts[last][1] - parts[first][0] <= limit:
             last += 1
         within = 0
         for there in words[first:last]:
             within |= there
         if within.bit_count() > most:
             best, most = (first, last), within.bit_count()
-    top, bottom = parts[best[0]][0], parts[best[1] - 1][1]
-    shown = " ".join(text[top:bottom].split())
-    before = "…" if text[:top].strip() else ""
-    after = "…" if text[bottom:].strip() else ""
-    return f"{before}{shown}{after}"
+    return parts[best[0]][0], parts[best[1] - 1][1]
 
 
 def _words_of(parts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, str]]) -> list[int]:
