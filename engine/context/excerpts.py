@@ -76,7 +76,7 @@ class Style:
     """How excerpts are introduced.
 
     Attributes:
-        numbered: Whether each has its line.
+        numbered: Whether each has its line, and each transcript what it is about.
         conversation: The transcript of the conversation itself; empty without one.
     """
 
@@ -101,24 +101,25 @@ def _follows(found: Excerpt, above: Excerpt) -> bool:
 def _source(found: Excerpt, style: Style) -> str:
     """The line that names the file, and the day where the path does not."""
     result = found.result
-    return _source_line(result.path, result.date, result.path == style.conversation)
+    return _source_line(result.path, result.date, result.path == style.conversation, style.numbered)
 
 
 @lru_cache(maxsize=4_096)
-def _source_line(path: str, day: str, is_own: bool) -> str:
-    name = _name(path)
+def _source_line(path: str, day: str, is_own: bool, in_full: bool) -> str:
+    name = _name(path, in_full)
     if is_own:
         name = f"earlier in this conversation ({name})"
     return marker(name if day in path or day.replace("-", "/") in path else f"{name} · {day}")
 
 
-def _name(path: str) -> str:
-    """A path as it is shown: of a transcript the day and time, and what it is about or else its session."""
+def _name(path: str, in_full: bool) -> str:
+    """A path as it is shown: of a transcript the day and time, in full with what it is about or its session."""
     match = _TRANSCRIPT.fullmatch(path)
     if match is None:
         return path
     year, month, day, clock, session, about = match.groups()
-    return f"{year}-{month}-{day} {clock} {about or session}"
+    moment = f"{year}-{month}-{day} {clock}"
+    return f"{moment} {about or session}" if in_full else moment
 
 
 def _label(found: Excerpt, style: Style) -> str:

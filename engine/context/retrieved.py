@@ -55,20 +55,16 @@ _QUERY_KEYWORDS = 16
 _ITEM_SHARE = 4
 _ITEM_TOKENS = 160
 """One excerpt takes at most a fourth of the room, or this many tokens where that is more."""
-_LONG_SHARE = 10
-_WHOLE_ONES = 2
-_PASSAGE_SHARE = 24
-"""Of excerpts longer than a tenth of the room, the first two stand whole, of the others the best passage."""
 _NUMBERED_FROM = 3_000
 """Tokens of room from which every excerpt has its line."""
-_BREADTH = 0.5
+_BREADTH = 0.3
 """How much of what its file gave a result is not counted again for further results of that file, where many
 files answer about equally well: then another file is worth more than more of the same."""
 _MANY_FILES = 16
 _EQUALS = 8
-_STANDS_OUT = (1.1, 1.4)
+_STANDS_OUT = (1.0, 1.2)
 """How much better than the next eight a file has to be to stand out among many: not at all, and quite."""
-_RELEVANCE = 0.3
+_RELEVANCE = 0.4
 """What relevance counts beside the score, for which result gets room."""
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
@@ -169,31 +165,22 @@ class Retrieved:
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
         share = max(_ITEM_TOKENS, left // _ITEM_SHARE)
-        long, passage = left // _LONG_SHARE, left // _PASSAGE_SHARE
         chosen = _Selection(style)
         waiting: list[SearchResult] = []
-        whole_ones = 0
-        finder = matches.Finder(literal_terms(self._query), _stems())
         for result in self._in_order(chosen):
             why_not = self._repeated(placement, result, chosen, history_line)
             if why_not:
                 self._omit(placement, result, why_not)
                 continue
-            is_long = _about(result) > long
-            found = None
-            if is_long and whole_ones >= _WHOLE_ONES:
-                found = _excerpt(result, chosen, min(passage, left), placement, finder)
-            elif _about(result) <= 2 * min(left, share):
-                # Whatever is much longer than what is left need not be counted.
-                found = _whole(placement, result, chosen)
+            # Whatever is much longer than what is left need not be counted.
+            found = _whole(placement, result, chosen) if _about(result) <= 2 * min(left, share) else None
             cost = _cost(placement, found, chosen) if found else 0
             if found is None or cost > min(left, share + LENGTH_FLOOR):
                 waiting.append(result)
                 continue
             left -= cost
-            whole_ones += is_long and not found.is_cut
             chosen.add(found)
-        left = self._fill(placement, chosen, waiting, left, share, finder)
+        left = self._fill(placement, chosen, waiting, left, share)
         for result in waiting:
             why_not = f"needs about {_about(result):,} tokens, {max(0, left):,} left"
             self._omit(placement, result, why_not, "room")
@@ -222,9 +209,9 @@ class Retrieved:
         waiting: list[SearchResult],
         left: int,
         share: int,
-        finder: matches.Finder,
     ) -> int:
         """Fill what is left with the best lines of longer results; gives what is left then."""
+        finder = matches.Finder(literal_terms(self._query), _stems())
         for result in list(waiting):
             if left < _FULL:
                 break

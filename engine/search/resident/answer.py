@@ -13,7 +13,7 @@ from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
 from engine.search.resident.ranking import Asked, Found
-from engine.search.resident.relevance import relevances, weighed
+from engine.search.resident.relevance import relevance, weighed
 from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share, ShareName
 from engine.search.talk import telling
@@ -84,13 +84,13 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         half_life=question.half_life_days,
         places=question.in_full,
         context=context,
+        asks={**dict.fromkeys(asks, 1.0), **context},
     )
     found = ranking.rank(parts, view.sample, asked)
     # Rounded as in the ranking, so that equals have equal scores and the best has 1.
     best = max((_rounded(one) for one in found), default=1.0)
     found.sort(key=lambda one: (-_rounded(one), view.segments[one.part].path_of(one.place), one.place))
     found = found[: question.limit]
-    told = relevances(parts, {**dict.fromkeys(asks, 1.0), **context}, found)
     chosen = [
         Chosen(
             chunk=int(view.segments[one.part].chunks[one.place]),
@@ -99,9 +99,9 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
             vector_rank=one.vector_rank,
             cosine=one.cosine,
             shares=_shares(one, best),
-            relevance=relevance,
+            relevance=relevance(one.share, one.cosine),
         )
-        for one, relevance in zip(found, told, strict=True)
+        for one in found
     ]
     return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
 

@@ -13,6 +13,11 @@ K1 = 0.8
 B = 0.75
 """Of BM25: how soon a repeated word counts no more, and how much long chunks are held back."""
 
+FILE_K1 = 2.0
+FILE_B = 0.6
+"""The same for files as a whole."""
+_MOST_TIMES = 4.0
+
 
 def scores_of(
     parts: Sequence[Part], terms: Sequence[int], context: Mapping[int, float] | None = None
@@ -52,6 +57,45 @@ def scores_of(
         if part.alive is not None:
             score[~part.alive] = 0.0
     return scores
+
+
+def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
+    """BM25 of every file as one text, as a share of the best, float32 ``[F]`` for each part.
+
+    Args:
+        parts: Together they are the collection.
+        terms: The numbers of the query's words, each once.
+    """
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    lengths = [part.segment.extents for part in parts]
+    count = sum(map(len, lengths))
+    mean = sum(float(each.sum()) for each in lengths) / count if count else 1.0
+    scores = [numpy.zeros(len(each), dtype=numpy.float32) for each in lengths]
+    for term in terms:
+        times = [_times(part, term) for part in parts]
+        holders = sum(int(numpy.count_nonzero(each)) for each in times)
+        idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
+        for score, each, length in zip(scores, times, lengths, strict=True):
+            floor = FILE_K1 * (1 - FILE_B + FILE_B * length / (mean or 1.0))
+            score += numpy.float32(idf) * (each / (each + floor))
+    best = max((float(each.max(initial=0.0)) for each in scores), default=0.0)
+    return [each / numpy.float32(best) for each in scores] if best else scores
+
+
+def _times(part: Part, term: int) -> Floats:
+    """How often a word stands in each file of a part; in no chunk more than ``_MOST_TIMES``."""
+    import numpy  # noqa: PLC0415 — as above
+
+    segment = part.segment
+    first, last = span_of(part, term)
+    places, counts = segment.postings[first:last], segment.counts[first:last]
+    if part.alive is not None:
+        kept = part.alive[places]
+        places, counts = places[kept], counts[kept]
+    times = numpy.minimum(counts.astype(numpy.float32) / 5, _MOST_TIMES)
+    found = numpy.bincount(segment.owners[places], weights=times, minlength=len(segment.files))
+    return found.astype(numpy.float32)
 
 
 def _floors(segment: Segment, mean: float) -> Floats:

@@ -1,7 +1,8 @@
 """Which chunks answer a query, by words, by meaning and by what stands around them (spec 7.3).
 
-A chunk's own score is ``words + meaning``: BM25 divided by the best of the query, and how far its vector is
-nearer to the query's than the vectors of all chunks on average, in standard deviations. What answers a
+A chunk's own score is ``words + meaning``: BM25 divided by the best of the query and the share of the query's
+words that it holds, and how far its vector is nearer to the query's than the vectors of all chunks on
+average, in standard deviations. What answers a
 question is often said in the turn next to the one that has its words, and seldom in a session that is about
 something else: so neighbours and the best of the session add a part of their own scores.
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from engine.search.resident import bm25
 from engine.search.resident.largest import largest_of, least_of_the_best
 from engine.search.resident.meaning import Meaning
+from engine.search.resident.relevance import shares
 
 if TYPE_CHECKING:
     import numpy
@@ -25,11 +27,15 @@ if TYPE_CHECKING:
 
     from engine.search.resident.segment import Floats, Ints, Part, Segment
 
-NEIGHBOURS = (0.3, 0.15, 0.1)
+COVERAGE = 0.2
+"""What it counts to hold all words of the query, whichever and however often."""
+NEIGHBOURS = (0.3, 0.2, 0.1)
 """What a chunk gets of the own scores of those one, two and three places away in its file."""
 SESSION = 0.8
 """What it gets of the mean of the best own scores in its file."""
 SESSION_BEST = 3
+WHOLE = 0.2
+"""What the words of a file as one text count beside that mean: the words of a question may be scattered."""
 PERSON = 1.1
 """By what the own score is multiplied where the person speaks: what they said is what a memory is asked for."""
 SPEAKER = 1.6
@@ -64,6 +70,8 @@ class Asked:
         half_life: Days after which text that fades has lost half of ``RECENCY``; 0: never.
         places: Whether to say at which place words and meaning alone would have put each chunk.
         context: The numbers of the words of its context, with their weights.
+        asks: The numbers of the words that say what is asked for, with their weights, the context's among
+            them.
     """
 
     terms: Sequence[int]
@@ -76,6 +84,7 @@ class Asked:
     half_life: float = 0.0
     places: bool = False
     context: Mapping[int, float] = field(default_factory=dict)
+    asks: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,7 @@ class Found:
         lexical_rank: 1-based place by words; ``None`` without any, or where nobody asked for places.
         vector_rank: 1-based place by meaning, among the chunks whose meaning was looked at exactly.
         cosine: Likeness to the query; ``None`` where the search was by words alone.
+        share: Which share of the words that say what is asked for it holds.
     """
 
     part: int
@@ -113,6 +123,7 @@ class Found:
     lexical_rank: int | None
     vector_rank: int | None
     cosine: float | None
+    share: float = 0.0
 
 
 @dataclass(slots=True)
@@ -151,9 +162,13 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
             own[_dated(part.segment.days, asked)] *= numpy.float32(DATED)
         scores.append(_Scores(by_bm25, own))
     candidates = _candidates(parts, scores, max(POOL, 2 * asked.limit))
+    held = shares(parts, asked.asks, candidates)
+    wholes = bm25.scores_of_files(parts, asked.terms)
     columns = [
-        _exactly(number, part, score, places, meaning, per_word, named, asked)
-        for number, (part, score, places) in enumerate(zip(parts, scores, candidates, strict=True))
+        _exactly(number, part, score, places, meaning, per_word, named, asked, *shared)
+        for number, (part, score, places, *shared) in enumerate(
+            zip(parts, scores, candidates, held, wholes, strict=True)
+        )
         if len(places)
     ]
     if not columns:
@@ -168,9 +183,9 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
     table = looked_at[:, order]
     by_words = by_meaning = [None] * table.shape[1]
     if asked.places and table.shape[1]:
-        by_words = _places(numpy.concatenate(list(map(_permitted, parts, words))), table[-2])
+        by_words = _places(numpy.concatenate(list(map(_permitted, parts, words))), table[-3])
         if meaning is not None:
-            by_meaning = _places(looked_at[-1], table[-1])
+            by_meaning = _places(looked_at[-2], table[-2])
     return [
         _found(column, *ranks, likeness=meaning is not None)
         for column, *ranks in zip(table.T.tolist(), by_words, by_meaning, strict=True)
@@ -191,7 +206,7 @@ def _places(all_values: Floats, values: Any) -> list[Any]:
 def _found(
     row: Sequence[float], lexical_rank: int | None, vector_rank: int | None, *, likeness: bool
 ) -> Found:
-    part, place, score, words, meaning, speaker, date, around, session, recency, use, _, cosine = row
+    part, place, score, words, meaning, speaker, date, around, session, recency, use, _, cosine, share = row
     return Found(
         part=int(part),
         place=int(place),
@@ -207,6 +222,7 @@ def _found(
         lexical_rank=lexical_rank,
         vector_rank=vector_rank,
         cosine=cosine if likeness else None,
+        share=share,
     )
 
 
@@ -299,12 +315,14 @@ def _exactly(
     per_word: float,
     named: NDArray[numpy.uint64],
     asked: Asked,
+    share: Floats,
+    whole: Floats,
 ) -> Any:
     """The final scores of some chunks: a row for each field of ``Found``, a column for each chunk."""
     import numpy  # noqa: PLC0415 — as above
 
     segment = part.segment
-    words = score.words[places] * numpy.float32(per_word)
+    words = score.words[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
     likeness = numpy.zeros(len(places), dtype=numpy.float32)
     cosines = likeness
     if meaning is not None:
@@ -323,12 +341,13 @@ def _exactly(
         own = own + date
     score.own[places] = own  # nothing but the neighbours looks at it from here on
     around = _around(segment, score.own, places)
-    session = _sessions(segment.owners[places], own) * numpy.float32(SESSION)
+    owners = segment.owners[places]
+    session = (_sessions(owners, own) + whole[owners] * numpy.float32(WHOLE)) * numpy.float32(SESSION)
     total = own + around + session
     recency = _faded(part, places, asked) * total
     use = _used(part, places) * total
     numbers = numpy.full(len(places), number)
-    rows = (words, likeness, speaker, date, around, session, recency, use, score.words[places], cosines)
+    rows = (words, likeness, speaker, date, around, session, recency, use, score.words[places], cosines, share)
     return numpy.stack([numbers, places, total + recency + use, *rows])
 
 

@@ -10,14 +10,13 @@ spreads is the same for chats of people, for long chats with an assistant, and f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from engine.search.resident.bm25 import alive_in, span_of
 
 if TYPE_CHECKING:
-    from engine.search.resident.ranking import Found
-    from engine.search.resident.segment import Part
+    from engine.search.resident.segment import Floats, Part
 
 PRIOR = 100
 """Chunks without any of the words that are added to the memory: how rare a word is cannot be told from few."""
@@ -71,43 +70,35 @@ def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int])
     return {term: weight for _, term in chosen}
 
 
-def relevances(parts: Sequence[Part], terms: dict[int, float], found: Sequence[Found]) -> list[float]:
-    """The relevance of chunks, 0 to 1 each.
+def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[Any]) -> list[Floats]:
+    """Which share of a query's words, weighed by their rarity, some chunks hold; float32, for each part.
 
     Args:
-        parts: What was searched.
+        parts: What is searched.
         terms: The numbers of the words that say what is asked for, with their weights.
-        found: The chunks.
+        places: For each part the places of the chunks, ascending.
     """
-    shares = _shares(parts, terms, found)
-    return [_relevance(share, one.cosine) for share, one in zip(shares, found, strict=True)]
-
-
-def _relevance(share: float, cosine: float | None) -> float:
-    if cosine is None:
-        return share
-    likeness = max(0.0, cosine)
-    return (share + likeness) / 2 if share else ALONE * likeness
-
-
-def _shares(parts: Sequence[Part], terms: dict[int, float], found: Sequence[Found]) -> list[float]:
-    """Which share of the words, weighed by their rarity, each chunk holds."""
     import numpy  # noqa: PLC0415 — only a search needs it
 
     rarity = Rarity(parts)
-    numbers = numpy.array([one.part for one in found], dtype=numpy.int64)
-    places = numpy.array([one.place for one in found], dtype=numpy.int64)
-    held = numpy.zeros(len(found))
+    held = [numpy.zeros(len(each), dtype=numpy.float32) for each in places]
     total = 0.0
     for term, given in terms.items():
         weight = given * rarity.of(term)
         total += weight
-        for number, part in enumerate(parts):
+        for part, there, sums in zip(parts, places, held, strict=True):
             first, last = span_of(part, term)
-            if first < last:
-                there = part.segment.postings[first:last]
-                at = numpy.searchsorted(there, places)
-                is_held = there.take(at, mode="clip") == places
-                held += weight * (is_held & (numbers == number))
+            if first < last and len(there):
+                holders = part.segment.postings[first:last]
+                at = numpy.searchsorted(holders, there)
+                sums += numpy.float32(weight) * (holders.take(at, mode="clip") == there)
     # A query of common words alone asks for less than one rare word does.
-    return [float(each) for each in held / max(total, 1.0)]
+    return [sums / numpy.float32(max(total, 1.0)) for sums in held]
+
+
+def relevance(share: float, cosine: float | None) -> float:
+    """The relevance of a chunk, 0 to 1, by what it holds of the words and by how like the vectors are."""
+    if cosine is None:
+        return share
+    likeness = max(0.0, cosine)
+    return (share + likeness) / 2 if share else ALONE * likeness

@@ -117,6 +117,14 @@ class Segment:
         return {}
 
     @cached_property
+    def extents(self) -> Floats:
+        """The terms of each file, float32 ``[F]``."""
+        import numpy  # noqa: PLC0415 — as above
+
+        sums = numpy.bincount(self.owners, weights=self.lengths / 5, minlength=len(self.files))
+        return sums.astype(numpy.float32)
+
+    @cached_property
     def extent(self) -> int:
         """The sum of ``lengths``."""
         import numpy  # noqa: PLC0415 — as above
