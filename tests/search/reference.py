@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from engine.search.resident import bm25, meaning, ranking
+from engine.search.resident import bm25, meaning, ranking, relevance
 from engine.search.resident.ranking import Asked
 from engine.search.resident.segment import ChunkRow, FileRow, day_of, speaker_of
 from engine.search.resident.terms import Terms
@@ -30,6 +30,7 @@ class Row:
     bm25: float = 0.0
     cosine: float = 0.0
     own: float = 0.0
+    share: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -57,10 +58,12 @@ def rank(
     rows = [_row(file, place, row, terms) for file in files for place, row in enumerate(file.chunks)]
     _words(rows, asked)
     best = max((row.bm25 for row in rows), default=0.0) or 1.0
+    held, wholes = _held(rows, asked), _wholes(rows, asked)
     likeness = _meaning(rows, asked)
     for row in rows:
         shares = row.shares
-        shares["words"] = asked.words * row.bm25 / best
+        row.share = held[id(row)]
+        shares["words"] = asked.words * (row.bm25 / best + ranking.COVERAGE * row.share)
         shares["meaning"] = likeness[id(row)]
         own = shares["words"] + shares["meaning"]
         named = speaker_of(row.chunk.speaker, terms)
@@ -73,7 +76,8 @@ def rank(
         shares["date"] = own * (ranking.DATED - 1) if is_asked_for else 0.0
         row.own = own + shares["date"]
     for row in rows:
-        _surroundings(row, [other for other in rows if other.path == row.path], asked, used or {})
+        of_file = [other for other in rows if other.path == row.path]
+        _surroundings(row, of_file, wholes[row.path], asked, used or {})
     found = [row for row in rows if (among is None or row.path in among) and row.total > 0.5e-6]
     return sorted(found, key=lambda row: (-round(row.total, ranking.DECIMALS), row.path, row.place))
 
@@ -97,6 +101,43 @@ def _words(rows: Sequence[Row], asked: Asked) -> None:
             row.bm25 += idf * (bm25.K1 + 1) * times / (times + held_back)
 
 
+def _held(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
+    """Which share of the words that say what is asked for each chunk holds, by their rarity."""
+    count = len(rows) + relevance.PRIOR
+    rarest = math.log(1 + (count - 0.5) / 1.5)
+    held = {id(row): 0.0 for row in rows}
+    total = 0.0
+    for term, given in asked.asks.items():
+        holders = [row for row in rows if row.counts[term]]
+        idf = math.log(1 + (count - len(holders) + 0.5) / (len(holders) + 0.5))
+        weight = given * min(1.0, idf / rarest)
+        total += weight
+        for row in holders:
+            held[id(row)] += weight
+    return {name: value / max(1.0, total) for name, value in held.items()}
+
+
+def _wholes(rows: Sequence[Row], asked: Asked) -> dict[str, float]:
+    """BM25 of each file as one text, as a share of the best."""
+    lengths: Counter[str] = Counter()
+    for row in rows:
+        lengths[row.path] += round(5 * row.length)
+    files = [path for path, length in lengths.items() if length]
+    scores = dict.fromkeys((row.path for row in rows), 0.0)
+    mean = sum(lengths.values()) / len(files) if files else 1.0
+    for term in asked.terms:
+        times: Counter[str] = Counter()
+        for row in rows:
+            if row.counts[term]:
+                times[row.path] += min(min(row.counts[term], 255) / 5, 4.0)  # type: ignore[assignment]
+        idf = math.log(1 + (len(files) - len(times) + 0.5) / (len(times) + 0.5))
+        for path, number in times.items():
+            floor = bm25.FILE_K1 * (1 - bm25.FILE_B + bm25.FILE_B * lengths[path] / mean)
+            scores[path] += idf * number / (number + floor)
+    best = max(scores.values(), default=0.0)
+    return {path: score / best if best else 0.0 for path, score in scores.items()}
+
+
 def _meaning(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
     found = {id(row): 0.0 for row in rows}
     with_vector = [row for row in rows if any(row.chunk.vector)]
@@ -116,14 +157,17 @@ def _meaning(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
     return found
 
 
-def _surroundings(row: Row, file: Sequence[Row], asked: Asked, used: Mapping[str, int]) -> None:
+def _surroundings(
+    row: Row, file: Sequence[Row], whole: float, asked: Asked, used: Mapping[str, int]
+) -> None:
     shares = row.shares
     own = {other.place: other.own for other in file}
     shares["neighbours"] = sum(
         share * (own.get(row.place - away, 0.0) + own.get(row.place + away, 0.0))
-        for away, share in enumerate((0.3, 0.15, 0.1), 1)
+        for away, share in enumerate(ranking.NEIGHBOURS, 1)
     )
-    shares["session"] = 0.8 * sum(sorted(own.values(), reverse=True)[:3]) / 3
+    best = sum(sorted(own.values(), reverse=True)[:3]) / 3
+    shares["session"] = ranking.SESSION * (best + ranking.WHOLE * whole)
     total = row.own + shares["neighbours"] + shares["session"]
     day = day_of(row.chunk.date)
     fades = row.category in FADING and day > 0 and asked.half_life > 0

@@ -96,7 +96,17 @@ def query(
         asked[: len(vector)] = vector
         asked /= numpy.linalg.norm(asked)
     spans = [(first.toordinal(), last.toordinal()) for first, last in days]
-    return Asked(numbers, asked, limit, *weights, spans, today.toordinal(), half_life, places)
+    return Asked(
+        numbers,
+        asked,
+        limit,
+        *weights,
+        spans,
+        today.toordinal(),
+        half_life,
+        places,
+        asks=dict.fromkeys(numbers, 1.0),
+    )
 
 
 def scores(memory: Memory, asked: Asked, **among: object) -> dict[int, Found]:
@@ -270,8 +280,9 @@ def test_words_are_those_of_bm25() -> None:
     )
     # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
     heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
-    short, long = 0.4 + 0.6 * 2 / 3.75, 0.4 + 0.6 * 12 / 3.75
-    expected = [2 * (heron + trout) / (1 + short), 2 * heron * 3 / (3 + long), 0, 0]
+    short, long = (bm25.K1 * (1 - bm25.B + bm25.B * words / 3.75) for words in (2, 12))
+    most = bm25.K1 + 1
+    expected = [most * (heron + trout) / (1 + short), most * heron * 3 / (3 + long), 0, 0]
     assert found.tolist() == pytest.approx(expected)
 
 
@@ -390,10 +401,11 @@ def test_neighbours_are_those_of_the_same_file(place: int) -> None:
     assert set(found) == set(range(5, 14))
     for number in range(9):
         away = abs(number - place)
-        expected = {1: 0.3, 2: 0.15, 3: 0.1}.get(away, 0.0)
+        own = found[5 + place].words
+        expected = own * (0.0, *ranking.NEIGHBOURS)[away] if away <= 3 else 0.0
         assert found[5 + number].neighbours == pytest.approx(expected)
-        assert found[5 + number].words == (1.0 if away == 0 else 0.0)
-        assert found[5 + number].session == pytest.approx(0.8 / 3)
+        assert found[5 + number].words == (own if away == 0 else 0.0)
+        assert found[5 + number].session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
 
 
 def test_the_best_of_a_file_lift_all_of_it() -> None:
@@ -405,14 +417,14 @@ def test_the_best_of_a_file_lift_all_of_it() -> None:
     best = sorted((one.words for one in found.values()), reverse=True)[:3]
     assert len(found) == 5
     for one in found.values():
-        assert one.session == pytest.approx(0.8 * sum(best) / 3)
+        assert one.session == pytest.approx(ranking.SESSION * (sum(best) / 3 + ranking.WHOLE))
 
 
 def test_of_a_small_file_what_is_missing_counts_as_nothing() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("bread")]))
     (one,) = memory.rank(query(memory, "heron"))
-    assert one.session == pytest.approx(0.8 / 3)
-    assert one.score == pytest.approx(1 + 0.8 / 3)
+    assert one.session == pytest.approx(ranking.SESSION * (one.words / 3 + ranking.WHOLE))
+    assert one.score == pytest.approx(one.words + one.session)
 
 
 def test_who_is_named_is_lifted() -> None:
@@ -426,10 +438,13 @@ def test_who_is_named_is_lifted() -> None:
     for words in ("heron caroline", "Caroline's HERONS"):
         found = scores(memory, query(memory, words))
         assert {number: one.speaker > 0 for number, one in found.items()} == {
-            1: True, 2: False, 3: False, 4: False
+            1: True, 2: False, 3: True, 4: False
         }  # fmt: skip
         assert found[1].speaker == pytest.approx(0.6 * found[1].words)
-    assert {one.speaker for one in memory.rank(query(memory, "heron user agent"))} == {0.0}
+        # A person without a name is the person: what they said counts a little more, asked for or not.
+        assert found[3].speaker == pytest.approx((ranking.PERSON - 1) * found[3].words)
+    unnamed = scores(memory, query(memory, "heron user agent"))
+    assert [unnamed[number].speaker > 0 for number in range(1, 5)] == [False, False, True, False]
 
 
 def test_days_that_are_asked_for_are_lifted() -> None:
@@ -449,7 +464,8 @@ def test_a_named_speaker_on_a_day_asked_for() -> None:
     (one,) = memory.rank(query(memory, "heron ann", days=[(day, day)]))
     assert one.speaker == pytest.approx(0.6 * one.words)
     assert one.date == pytest.approx(0.3 * 1.6 * one.words)
-    assert one.session == pytest.approx(0.8 * 1.3 * 1.6 * one.words / 3)
+    own = 1.3 * 1.6 * one.words
+    assert one.session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
 
 
 @pytest.mark.parametrize("category", ["conversation", "journal", "reference", "person", "memory"])

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
     from engine.search.resident.segment import Floats, Part, Segment
 
 K1 = 0.8
@@ -68,19 +71,30 @@ def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
-    lengths = [part.segment.extents for part in parts]
-    count = sum(map(len, lengths))
-    mean = sum(float(each.sum()) for each in lengths) / count if count else 1.0
+    lengths = [_extents(part) for part in parts]
+    count = sum(int(numpy.count_nonzero(each)) for each in lengths)
+    mean = sum(int(each.sum()) for each in lengths) / count if count else 1.0
     scores = [numpy.zeros(len(each), dtype=numpy.float32) for each in lengths]
     for term in terms:
         times = [_times(part, term) for part in parts]
         holders = sum(int(numpy.count_nonzero(each)) for each in times)
         idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
         for score, each, length in zip(scores, times, lengths, strict=True):
-            floor = FILE_K1 * (1 - FILE_B + FILE_B * length / (mean or 1.0))
+            floor = numpy.float32(FILE_K1) * (1 - FILE_B + FILE_B * length / mean).astype(numpy.float32)
             score += numpy.float32(idf) * (each / (each + floor))
     best = max((float(each.max(initial=0.0)) for each in scores), default=0.0)
     return [each / numpy.float32(best) for each in scores] if best else scores
+
+
+def _extents(part: Part) -> NDArray[numpy.int64]:
+    """The terms of each file, in fifths; 0 for files that are gone."""
+    import numpy  # noqa: PLC0415 — as above
+
+    segment = part.segment
+    if part.alive is None:
+        return segment.extents
+    is_alive = numpy.bincount(segment.owners, weights=part.alive, minlength=len(segment.files)) > 0
+    return segment.extents * is_alive
 
 
 def _times(part: Part, term: int) -> Floats:

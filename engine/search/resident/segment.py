@@ -117,12 +117,12 @@ class Segment:
         return {}
 
     @cached_property
-    def extents(self) -> Floats:
-        """The terms of each file, float32 ``[F]``."""
+    def extents(self) -> NDArray[numpy.int64]:
+        """The sums of ``lengths`` by file, ``[F]``."""
         import numpy  # noqa: PLC0415 — as above
 
-        sums = numpy.bincount(self.owners, weights=self.lengths / 5, minlength=len(self.files))
-        return sums.astype(numpy.float32)
+        sums = numpy.bincount(self.owners, weights=self.lengths, minlength=len(self.files))
+        return sums.astype(numpy.int64)
 
     @cached_property
     def extent(self) -> int:
