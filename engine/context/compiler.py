@@ -9,8 +9,8 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
    budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
    whole from the end: what remains is still a beginning of the usual prefix.)
 3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
-   for the last turns of the conversation, up to a quarter for topics, and up to an eighth each for presets and
-   search results, as far as they ask.
+   for the last turns of the conversation, and up to a sixth for topics, an eighth for presets and a twelfth
+   for search results, as far as they ask.
 4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
    for those that follow.
 5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do
@@ -47,9 +47,10 @@ __all__ = ["CompileRequest", "ContextCompiler", "Retrieve", "Source", "Workspace
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
-_TOPICS_PART = 4
-_FOOT_PART = 8
 _HISTORY_PART = 2
+_TOPICS_PART = 6
+_FOOT_PART = 8
+_RESULTS_PART = 12
 _RESERVE_PART = 32
 
 _RETRIEVED_PRIORITY = 3
@@ -271,13 +272,12 @@ class _Compile:
 
         history = self.history
         retrieved = self._retrieve(room)
-        foot = room // _FOOT_PART
         topic_caps = caps_of(self.settings, "topics")
         window = about_tokens(self._history_caps(), room // _HISTORY_PART)
         keep = _Shares(
-            presets=min(presets.demand(placement, caps_of(self.settings, "preset")), foot),
+            presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _FOOT_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
-            results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), foot))
+            results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), room // _RESULTS_PART))
             if retrieved
             else 0,
             history=sum(piece.tokens for piece in history.window(placement, window)),

@@ -1,7 +1,7 @@
 """Excerpts of files as they stand in ``{rag-context}``: where each is from, and who says it (spec 6.3).
 
-One line names the file, and the day where the path does not; below it each excerpt has who speaks or what it
-is about, and, where there is room for that, its line behind a ``§``. What is known from the excerpt above is
+One line names the file, and the day where the path does not; below it each excerpt has a ``§``, its line
+where there is room for that, and who speaks or what it is about. What is known from the excerpt above is
 not said again. A transcript is named by the day and time of its beginning, which lead to it.
 """
 
@@ -113,7 +113,7 @@ def _source_line(path: str, day: str, is_own: bool, in_full: bool) -> str:
 
 
 def _name(path: str, in_full: bool) -> str:
-    """A path as it is shown: of a transcript the day and time, in full with what it is about or its session."""
+    """A path as it is shown; of a transcript day and time, in full with what it is about or its session."""
     match = _TRANSCRIPT.fullmatch(path)
     if match is None:
         return path
@@ -125,14 +125,15 @@ def _name(path: str, in_full: bool) -> str:
 def _label(found: Excerpt, style: Style) -> str:
     """Where the excerpt stands, and who says it or what it is about."""
     result = found.result
-    heading = one_line(result.heading, _HEADING_CHARACTERS)
+    first = str(found.first) if style.numbered else ""
     if result.speaker:
         role, _, name = result.speaker.partition(" ")
         said = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
-        return f"§{found.first} {said}" if style.numbered else said
-    where = f"§{found.first}" if found.first == found.last else f"§{found.first}-{found.last}"
-    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else heading
-    return outside(" ".join(filter(None, [where if style.numbered else "", about]))) + "\n"
+        return f"§{first} {said}"
+    last = f"-{found.last}" if first and found.last > found.first else ""
+    heading = one_line(result.heading, _HEADING_CHARACTERS)
+    about = "" if not heading or heading.rpartition(" › ")[2] in found.text else f" {heading}"
+    return f"§{first}{last}{outside(about)}\n"
 
 
 def normal(text: str) -> str:

@@ -383,7 +383,7 @@ class _Asked:
 
     @property
     def meant(self) -> str:
-        """The text whose meaning is looked for: with the end of its context where it says little by itself."""
+        """The text whose meaning is looked for: with the end of its context where it says little."""
         if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
             return self.query
         return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"

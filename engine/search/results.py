@@ -69,8 +69,8 @@ class SearchResult:
         source: ``index``, ``ripgrep`` or ``scan``: who answered.
         why: One sentence.
         shares: What the score is made of, largest first; empty where nobody ranked by signals.
-        relevance: 0 to 1, how surely it has to do with the query at all, on one scale for all queries; ``None``
-            where it was not measured.
+        relevance: 0 to 1, how surely it has to do with the query at all, on one scale for all queries;
+            ``None`` where it was not measured.
         speaker: In a transcript ``user``, ``agent`` or ``system``, and behind it the speaker's name where the
             turn begins with one; ``""`` elsewhere.
     """

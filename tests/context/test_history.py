@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.context.budget import Placement
 from engine.context.compiled import Compiled
-from engine.context.history import CURRENT_TOOLS, History, render, sizes
+from engine.context.history import CURRENT_TOOLS, RECENT, History, render, sizes
 from engine.context.tokens import count
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
 from tests.context.conftest import Space
@@ -40,14 +40,12 @@ def test_the_window_ends_with_the_newest_turn_and_is_printed_oldest_first(space:
 
 def test_turns_that_found_no_room_say_so_themselves() -> None:
     placement = Placement(count)
-    # The newest turn in part, and none of those before it.
+    # Of a newest turn that is too long the beginning and the end, and those before it.
     long = Turn("agent", "10:00", (Text("\n".join(f"- step {each} of the plan" for each in range(400))),))
     spent, dropped = History((*turns(3), long)).place(placement, 600)
-    assert spent and dropped == 3
-    assert [(each.label, each.limit) for each in placement.left_out] == [
-        ("history:4", "room"),
-        ("history:1-3", "room"),
-    ]
+    assert 0 < spent <= 600
+    assert dropped == 0
+    assert [(each.label, each.limit) for each in placement.left_out] == [("history:4", "room")]
     placement = Placement(count)
     History(turns(9)).place(placement, 100)
     assert [each.limit for each in placement.left_out] == ["room"]
@@ -102,10 +100,31 @@ def test_a_turn_cannot_forge_a_section(space: Space) -> None:
 def test_a_newest_turn_too_long_for_the_window_is_cut(space: Space) -> None:
     long = Turn("agent", "10:00", (Text("\n".join(f"- step {each} of the plan" for each in range(400))),))
     compiled = space.compile(history=(*turns(3), long), budget=1500)
-    assert shown(compiled) == [4]
-    assert compiled.dropped_turns == 3
+    assert shown(compiled) == [1, 2, 3, 4]
+    assert compiled.dropped_turns == 0
     assert "- step 0 of the plan\n" in compiled.text
-    assert [each.label for each in compiled.left_out] == ["history:4", "history:1-3"]
+    assert "\n- step 399 of the plan\n" in compiled.text
+    assert "- step 200 of the plan\n" not in compiled.text
+    [left] = compiled.left_out
+    assert (left.label, left.reason) == ("history:4", "the middle of it: the last turns share the room")
+
+
+@given(st.lists(st.integers(1, 900), max_size=16), st.integers(0, 3000))
+def test_the_last_turns_share_their_room_and_the_window_has_no_hole(sizes: list[int], room: int) -> None:
+    history = tuple(
+        Turn("user" if place % 2 else "agent", "10:00", (Text(" ".join(f"w{word}" for word in range(size))),))
+        for place, size in enumerate(sizes)
+    )
+    placement = Placement(count)
+    spent, dropped = History(history).place(placement, room)
+    assert spent == sum(piece.tokens for piece in placement.pieces) <= room
+    numbers = [piece.order[0] for piece in placement.pieces]
+    assert numbers == list(range(len(sizes), len(sizes) - len(numbers), -1))
+    assert dropped == len(sizes) - len(numbers)
+    cut = {piece.order[0] for piece in placement.pieces if "[cut: " in piece.section.text}
+    assert all(number > len(sizes) - RECENT for number in cut)
+    for number in set(numbers) - cut:
+        assert f"w{sizes[number - 1] - 1}" in placement.pieces[numbers.index(number)].section.text
 
 
 def test_an_endless_newest_turn_counts_as_dropped_where_no_part_of_it_fits(space: Space) -> None:

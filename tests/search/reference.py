@@ -157,9 +157,7 @@ def _meaning(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
     return found
 
 
-def _surroundings(
-    row: Row, file: Sequence[Row], whole: float, asked: Asked, used: Mapping[str, int]
-) -> None:
+def _surroundings(row: Row, file: Sequence[Row], whole: float, asked: Asked, used: Mapping[str, int]) -> None:
     shares = row.shares
     own = {other.place: other.own for other in file}
     shares["neighbours"] = sum(

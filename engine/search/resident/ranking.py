@@ -37,7 +37,7 @@ SESSION_BEST = 3
 WHOLE = 0.2
 """What the words of a file as one text count beside that mean: the words of a question may be scattered."""
 PERSON = 1.1
-"""By what the own score is multiplied where the person speaks: what they said is what a memory is asked for."""
+"""By what the own score is multiplied where the person speaks: a memory is mostly asked for what they said."""
 SPEAKER = 1.6
 """By what the own score is multiplied when the query names who speaks."""
 DATED = 1.3
@@ -347,7 +347,19 @@ def _exactly(
     recency = _faded(part, places, asked) * total
     use = _used(part, places) * total
     numbers = numpy.full(len(places), number)
-    rows = (words, likeness, speaker, date, around, session, recency, use, score.words[places], cosines, share)
+    rows = (
+        words,
+        likeness,
+        speaker,
+        date,
+        around,
+        session,
+        recency,
+        use,
+        score.words[places],
+        cosines,
+        share,
+    )
     return numpy.stack([numbers, places, total + recency + use, *rows])
 
 

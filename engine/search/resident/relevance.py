@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.search.resident.segment import Floats, Part
 
 PRIOR = 100
-"""Chunks without any of the words that are added to the memory: how rare a word is cannot be told from few."""
+"""Chunks without any of the words, added to the memory: how rare a word is cannot be told from few."""
 ALONE = 0.4
 """What a likeness counts where no word is shared. Half would let in what merely looks like words."""
 CONTEXT_TERMS = 12

@@ -1,7 +1,7 @@
-"""What of a chunk's text counts how much by its words: prose, what is only quoted, the parts of identifiers.
+"""What of a chunk's text counts how much by its words: prose, quoted lines, the parts of identifiers.
 
-A turn of a coding session is a few sentences and much output of tools, in which every word of a project stands
-sooner or later. What somebody says tells what a turn is about; what a tool printed, or a quotation, hardly.
+A turn of a coding session is a few sentences and much output of tools, in which every word of a project
+stands sooner or later. What somebody says tells what a turn is about; what a tool printed, or a quotation, hardly.
 """
 
 from __future__ import annotations
