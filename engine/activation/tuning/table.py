@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from engine.activation import policy
 from engine.activation.decision import LABELLER_RANK, Decision
 from engine.activation.decision_reading import uncollected
-from engine.activation.policy import EVENT_TYPES, Cuts, cuts_of
+from engine.activation.policy import Cuts
+from engine.activation.proof import NO_PROOF, Alone, Proof
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.labels import LABELLERS, label_of
 from engine.activation.tuning.own import own_cuts, today
@@ -33,6 +35,7 @@ FREE_GATES = frozenset({"", "local", "ask"})
 RULED_YES = 0.5
 """Probability from which the local gate's fixed rule says yes."""
 
+_NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
 _DAY_S = 86_400.0
 _LEAST_SCORE = 5e-324
@@ -81,6 +84,7 @@ class DecisionTable:
         topics: Sequence[Topic],
         settings: WatcherSettings,
         provider: str = "",
+        proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> None:
         import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
 
@@ -89,6 +93,8 @@ class DecisionTable:
         kept = [row for row, score in enumerate(scores) if score is not None]
         self._settings = settings
         self._provider = provider
+        self._proofs = proofs
+        self._alone: dict[str, bool] = {}
         self._decisions = [decisions[row] for row in kept]
         self._left_out = Counter(decisions[row].topic for row, score in enumerate(scores) if score is None)
         self._topics = {topic.name: topic for topic in topics} | _gone(decisions, topics)
@@ -120,6 +126,7 @@ class DecisionTable:
         topics: Sequence[Topic],
         settings: WatcherSettings,
         provider: str = "",
+        proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> DecisionTable:
         """Makes the columns; 100,000 decisions take about half a second.
 
@@ -129,9 +136,10 @@ class DecisionTable:
             settings: Today's policy table and preset.
             provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
                 calculated, what another one would have said is expected as reliable as what it did say.
+            proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
         """
         with uncollected():
-            return cls(decisions, topics, settings, provider)
+            return cls(decisions, topics, settings, provider, proofs)
 
     def today(self, topic: str) -> Cuts:
         """The cuts that hold now for a topic without a match, from its file and the table.
@@ -231,13 +239,19 @@ class DecisionTable:
         known = self._topics[topic]
         if cuts is not None:
             known = own_cuts(known, self._settings, cuts).on(known)
-        found = cuts_of(known, self._settings, matched=matched)
+        found = policy.cuts_of(known, self._settings, matched=matched)
+        found = found if matched else policy.alone_cuts(found, self.alone(known))
         activate = math.inf if found.activate is None else found.activate
         gate = math.inf if found.gate is None else found.gate
         if self._settings.preset == "spec" and not matched:
             # There a score of 0 is no similarity at all, whatever the threshold.
             gate = max(gate, _LEAST_SCORE)
         return min(gate, activate), activate
+
+    def alone(self, topic: Topic) -> Alone:
+        """What a score may do for a topic where no trigger fired."""
+        proof = self._proofs.get(topic.name, NO_PROOF)
+        return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
 
     @property
     def reliability(self) -> Reliability:
@@ -321,8 +335,18 @@ class DecisionTable:
             matched = self._settings.row(topic.priority).matched
             certain = topic.activation == "auto" or (matched is not None and score >= matched)
             return math.inf if certain or _is_event(decision) else 0.0
-        nominates = decision.direction == "input" and self._settings.nominate == "either"
-        return 0.0 if nominates else -math.inf
+        if decision.direction != "input" or self._settings.nominate == "pattern":
+            return -math.inf
+        # Labels that are too few prove nothing at any cut, and without a gate no other cut lets it in.
+        return 0.0 if self._decides_alone(topic) else -math.inf
+
+    def _decides_alone(self, topic: Topic) -> bool:
+        """Whether any score at any cut can let a topic in where no trigger fired."""
+        known = self._alone.get(topic.name)
+        if known is None:
+            alone, proof = self.alone(topic), self._proofs.get(topic.name, NO_PROOF)
+            self._alone[topic.name] = known = bool(proof.held) or alone.asks or alone.activates
+        return known
 
 
 def _number(value: Any) -> float | None:
@@ -337,7 +361,7 @@ def _number(value: Any) -> float | None:
 def _is_event(decision: Decision) -> bool:
     # The log is a file that people can edit: a hit may have any form.
     kinds = (kind for hit in decision.hits for kind in hit[1:2])
-    return any(isinstance(kind, str) and kind in EVENT_TYPES for kind in kinds)
+    return any(isinstance(kind, str) and kind in policy.EVENT_TYPES for kind in kinds)
 
 
 def _mark(label: bool | None) -> Literal[-1, 0, 1]:
