@@ -113,14 +113,12 @@ def _of_unmatched(case: Case) -> str:
 
 def _of_unproven(case: Case) -> str:
     """Of a topic without a match whose score labels have not proven, where the gate is not asked."""
-    match = _matching(case) or "a trigger would have to match"
     if case.step.rule != UNPROVEN:
-        return match
+        return _matching(case) or "a trigger would have to match"
     step = decide(case.topic, (), case.score, case.around.watchers)
     does = "activate it" if step.kind == "activate" else "ask the gate"
     return _joined(
-        match,
-        "a gate that is a model or a person would be asked",
+        "a match would activate it, or a yes of a gate that is a model or a person",
         f"watchers.similarity_alone: always would {does}",
     )
 

@@ -14,7 +14,7 @@ from engine.activation.policy import Cuts
 from engine.activation.proof import Proof, Standing, lower_bound
 from engine.activation.trace import GateOutcome, TopicTrace
 from engine.activation.tuning.fit import propose
-from engine.activation.tuning.replay import figures
+from engine.activation.tuning.replay import alone_text, figures
 from engine.activation.tuning.table import DecisionTable
 from engine.config import GateSettings, PolicyRow, WatcherSettings
 from engine.errors import GateError
@@ -85,7 +85,7 @@ def test_a_row_says_what_its_score_lacks() -> None:
         "(3 of 8 labels)"
     )
     assert found.flip == (
-        "a trigger would have to match; a gate that is a model or a person would be asked; "
+        "a match would activate it, or a yes of a gate that is a model or a person; "
         "watchers.similarity_alone: always would activate it"
     )
     spoken_against = row(watching(0.62, Proven(review=WRONG)))
@@ -204,6 +204,16 @@ def test_a_replay_knows_at_which_cuts_labels_prove_it() -> None:
     mixed = table("local", Proof(9, ((0.65, True),) * 9 + ((0.62, False),) * 3))
     assert figures(mixed, "t").useful_active == 1
     assert figures(mixed, "t", Cuts(0.2, 0.64)).useful_active == 11
+
+
+def test_a_replay_says_what_a_score_may_do() -> None:
+    assert alone_text(table("local", FEW), "t") == (
+        "without a trigger hit: never active until your labels prove its score (3 of 8 labels)"
+    )
+    assert "only a yes of the gate activates it until" in alone_text(table("openai", FEW), "t")
+    assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
+    assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Cuts(0.2, 0.9))
+    assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
 
 
 def test_what_cuts_do_not_decide_is_told_when_fitting() -> None:
