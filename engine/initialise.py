@@ -13,6 +13,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import hooks
 from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -95,7 +96,10 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     ]
     if any(made):
         report.lines.append(f"{sum(made)} starter files")
-    report.lines.extend(_hooks(workspace, files, repository))
+    if (workspace.root / ".git").exists():
+        lines, problems = hooks.install(files, repository)
+        report.lines.extend(lines)
+        report.problems.extend(problems)
 
     past = _past(files, shift) if sample else None
     if state.kind == "ok":
@@ -158,27 +162,6 @@ def shift_dates(text: str, shift: timedelta) -> str:
         return (date.fromisoformat(match.group().replace("/", "-")) + shift).strftime("%Y/%m/%d")
 
     return _PATH_DATE.sub(path, _ISO_DATE.sub(iso, text))
-
-
-HOOKS_FOLDER = ".githooks"
-
-
-def _hooks(workspace: Workspace, files: Files, repository: Repository) -> list[str]:
-    """Puts the hooks where they can be read and changed, and points git at them."""
-    made = []
-    for name in ("pre-commit", "post-commit"):
-        path = f"{HOOKS_FOLDER}/{name}"
-        source = resources.files("engine").joinpath("starter", "hooks", name)
-        if files.create(path, source.read_bytes()):
-            made.append(name)
-            (workspace.root / path).chmod(0o755)
-    if not made:
-        return []
-    try:
-        repository.use_hooks(HOOKS_FOLDER)
-    except RepositoryError:
-        return []
-    return [f"git hooks in {HOOKS_FOLDER}/: {' and '.join(made)}"]
 
 
 def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:
