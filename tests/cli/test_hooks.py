@@ -212,9 +212,11 @@ def test_init_leaves_a_hooks_folder_that_somebody_has_chosen(apo: Command, root:
 
 
 def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
+    about = (
+        "# Brings the search index up to date in the background; it is a cache, so a failure does no harm."
+    )
     old = (
-        "#!/bin/sh\n# Brings the search index up to date in the background; it is a cache, so a failure does no "
-        "harm.\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
+        f"#!/bin/sh\n{about}\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
         'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
     )
     (root / ".githooks" / "post-commit").write_text(old)
