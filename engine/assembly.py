@@ -196,6 +196,7 @@ def assemble_index(
     settings: SearchSettings,
     *,
     references: Callable[[], Mapping[str, int]] = dict,
+    zone: str = "",
     costs: Callable[[], Costs] | None = None,
 ) -> SearchIndex:
     """The search index with the embedding model that the settings name; by words alone where that is missing.
@@ -205,6 +206,7 @@ def assemble_index(
         files: The workspace's write path.
         settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
+        zone: The time zone whose days count.
         costs: What calls of a service are put down to.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
@@ -221,6 +223,7 @@ def assemble_index(
         embedder,
         without_vectors=why,
         references=references,
+        zone=zone,
         read_only=files.read_only,
     )
 
@@ -266,6 +269,7 @@ def assemble_flusher(
     clock: Callable[[], datetime],
     on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
+    zone: Callable[[], str],
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
@@ -281,6 +285,7 @@ def assemble_flusher(
         clock=clock,
         on_problem=on_problem,
         spending=lambda completer: costs().account("flush", completer),
+        zone=zone,
     )
 
 

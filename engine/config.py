@@ -397,6 +397,16 @@ class ImportSettings(Settings):
 
 
 @dataclass(frozen=True)
+class DaySettings(Settings):
+    """Which day it is."""
+
+    time_zone: str = ""
+    """The zone whose days count, as ``Europe/Brussels`` or ``UTC``: what ``today``, ``yesterday`` and
+    ``last week`` mean, which day a journal belongs to, and the times that screens show. Empty: the machine's.
+    Transcripts keep UTC."""
+
+
+@dataclass(frozen=True)
 class Config(Settings):
     """The whole of memory-config.yaml."""
 
@@ -411,3 +421,4 @@ class Config(Settings):
     costs: CostSettings = CostSettings()
     git: GitSettings = GitSettings()
     imports: ImportSettings = ImportSettings()
+    days: DaySettings = DaySettings()

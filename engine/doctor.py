@@ -19,6 +19,7 @@ from engine.store.comparison import Comparison
 from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
+from engine.zone import local_day
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -184,7 +185,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
         config, _ = load(files.read(CONFIG_FILE))
     except (AutopoiesisError, OSError):
         config = Config()
-    request = CompileRequest("", today=datetime.now(UTC).date())
+    request = CompileRequest("", today=local_day(datetime.now(UTC), config.days.time_zone))
     try:
         compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
     except AutopoiesisError as error:
