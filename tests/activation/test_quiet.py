@@ -214,6 +214,7 @@ def test_a_replay_says_what_a_score_may_do() -> None:
     assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
     assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Cuts(0.2, 0.9))
     assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
+    assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
 
 
 def test_what_cuts_do_not_decide_is_told_when_fitting() -> None:

@@ -12,7 +12,7 @@ from engine.activation import policy
 from engine.activation.decision import LABELLER_RANK, Decision
 from engine.activation.decision_reading import uncollected
 from engine.activation.policy import Cuts
-from engine.activation.proof import NO_PROOF, Alone, Proof
+from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.labels import LABELLERS, label_of
 from engine.activation.tuning.logged import days_of, gate_in_use, gone_topics
@@ -249,6 +249,8 @@ class DecisionTable:
 
     def alone(self, topic: Topic) -> Alone:
         """What a score may do for a topic where no trigger fired."""
+        if self._settings.nominate == "pattern":
+            return NOTHING
         proof = self._proofs.get(topic.name, NO_PROOF)
         return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
 
