@@ -8,6 +8,7 @@ PATH, and where there is neither they refuse the commit and say so.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from hashlib import sha256
@@ -75,7 +76,7 @@ def install(files: Files, repository: Repository) -> tuple[list[str], list[Probl
 
 def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
     """What keeps the hooks from doing their work, and what to do about it. Runs nothing that git names."""
-    again = f"run: autopoiesis init {files.workspace.root}"
+    again = f"run: autopoiesis init --hooks {shlex.quote(str(files.workspace.root))}"
     try:
         chosen, interpreter = repository.setting(_HOOKS_PATH), repository.setting(INTERPRETER)
     except AutopoiesisError:
@@ -86,8 +87,10 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
             (f"{again}, or: git config {_HOOKS_PATH} {FOLDER}"),
         )
         return
+    are_ours = True
     for name in NAMES:
         path, found = f"{FOLDER}/{name}", _read(files, f"{FOLDER}/{name}")
+        are_ours = are_ours and found == text_of(name)
         if found is None:
             yield f"hooks: {path} is missing", again
         elif found != text_of(name):
@@ -99,6 +102,8 @@ def faults(files: Files, repository: Repository) -> Iterator[tuple[str, str]]:
             )
         elif not os.access(files.workspace.root / path, os.X_OK):
             yield f"hooks: {path} cannot be executed, so git passes it over", f"run: chmod +x {path}"
+    if not are_ours:
+        return  # what others need is not known
     if interpreter and not os.access(interpreter, os.X_OK):
         on_path = _on_path()
         what = f"hooks: {interpreter}, which was to run them, is gone"

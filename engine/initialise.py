@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -113,6 +114,24 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         )
     report.lines.insert(0, f"{workspace.root} is a workspace now")
     report.lines.append(f"next: autopoiesis {root}")
+    return report
+
+
+def renew_hooks(root: Path) -> InitialiseReport:
+    """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
+
+    Raises:
+        WorkspaceError: The folder is no workspace.
+        WriteFailed: The disk refused.
+    """
+    workspace = Workspace.open(root)
+    report = InitialiseReport(workspace.root)
+    if not (workspace.root / ".git").exists():
+        raise WorkspaceError("is no git repository, so there are no hooks", where=str(workspace.root))
+    lines, report.problems = hooks.install(Files(workspace), Repository(workspace))
+    if not report.problems:
+        report.lines = lines or [f"git hooks in {hooks.FOLDER}/ are in order"]
+        report.lines.append(f"commits made by hand are checked by {sys.executable or 'autopoiesis on PATH'}")
     return report
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from engine.doctor import Finding, examine
 from engine.hooks import NAMES, text_of
-from engine.initialise import initialise
+from engine.initialise import initialise, renew_hooks
 from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.importers.text import Measured
 from tests.cli.conftest import Command
@@ -108,7 +108,12 @@ def test_where_the_program_is_gone_they_refuse_and_name_the_way_out(root: Path, 
     git(root, "add", "topics")
     refused = git(root, "commit", "-qm", "x", PATH=path)
     assert refused.returncode == 1
-    for words in ("nothing was checked", "autopoiesis init", "git commit --no-verify", "gone/bin/python"):
+    for words in (
+        "nothing was checked",
+        "autopoiesis init --hooks",
+        "git commit --no-verify",
+        "gone/bin/python",
+    ):
         assert words in refused.stderr
     assert git(root, "commit", "-qm", "x", "--no-verify", PATH=path).returncode == 0
 
@@ -175,7 +180,7 @@ def test_doctor_looks_at_the_hooks(root: Path) -> None:
     ]
     hook.unlink()
     assert [each.text for each in found(root)] == ["hooks: .githooks/pre-commit is missing"]
-    initialise(root)
+    renew_hooks(root)
     assert hook.read_bytes() == text_of("pre-commit") and found(root) == []
     git(root, "config", "autopoiesis.python", "/nowhere/python")
     assert "hooks: /nowhere/python, which was to run them, is gone" in found(root)[0].text
@@ -187,11 +192,17 @@ def test_doctor_looks_at_the_hooks(root: Path) -> None:
     assert [each.text for each in found(root)] == ["hooks: git runs none, not those in .githooks/"]
 
 
-def test_init_bakes_in_its_interpreter_and_takes_a_new_one(root: Path) -> None:
+def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: Path) -> None:
     assert git(root, "config", "autopoiesis.python").stdout.strip() == sys.executable
     git(root, "config", "autopoiesis.python", "/nowhere/python")
-    initialise(root)
+    (root / "topics" / "mine.md").write_text("# Mine\n")
+    files = sorted(path for path in root.rglob("*") if ".git/" not in f"{path}/")
+    ran = apo("init", "--hooks", root)
+    assert ran.code == 0 and f"are checked by {sys.executable}" in ran.out
     assert git(root, "config", "autopoiesis.python").stdout.strip() == sys.executable
+    assert sorted(path for path in root.rglob("*") if ".git/" not in f"{path}/") == files
+    assert apo("init", "--hooks", "--sample", root).code == 2
+    assert "not a workspace" in apo("init", "--hooks", root / "topics").err
 
 
 def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, tmp_path: Path) -> None:
@@ -221,7 +232,7 @@ def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
     )
     (root / ".githooks" / "post-commit").write_text(old)
     assert [each.text for each in found(root)] == ["hooks: .githooks/post-commit is of an earlier version"]
-    initialise(root)
+    renew_hooks(root)
     assert all((root / ".githooks" / name).read_bytes() == text_of(name) for name in NAMES)
 
 
