@@ -57,7 +57,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def engine(pristine: Path, tmp_path: Path) -> Iterator[Engine]:
-    root = tmp_path / "memory"
+    root = tmp_path / "earned"
     shutil.copytree(pristine, root)
     with Engine.open(root) as opened:
         yield opened
@@ -162,3 +162,23 @@ def test_an_answer_to_the_gate_that_a_person_gave_is_a_label(engine: Engine) -> 
     engine.decision_log.record(replace(trace, rows=rows), {})
     engine.decision_log.flush()
     assert gather() == {TOPIC: Labelled((UNSEEN,))}
+
+
+SMALL_TALK = ("ok, do it", "yes please", "continue", "thanks!", "go ahead", "looks good to me", "hello")
+
+
+def test_small_talk_fires_nothing(sample: Path, engine: Engine) -> None:
+    with Engine.open(sample) as full:
+        assert [full.trace(text).active for text in SMALL_TALK] == [()] * len(SMALL_TALK)
+        assert full.trace("Can you review the PR that just came in?").active == ("github-pr-review",)
+    assert [engine.trace(text).active for text in SMALL_TALK] == [()] * len(SMALL_TALK)
+
+
+def test_a_fresh_workspace_with_one_unrelated_topic_stays_quiet(tmp_path: Path) -> None:
+    root = tmp_path / "fresh"
+    initialise(root)
+    (root / "topics" / "bees.md").write_text(
+        "---\ntype: topic\ndescription: Bees.\n---\n\n# Bees\n\n1. Buzz.\n"
+    )
+    with Engine.open(root) as fresh:
+        assert [fresh.trace(text).active for text in SMALL_TALK] == [()] * len(SMALL_TALK)
