@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -161,7 +162,7 @@ def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator
         after = compared.show(path) if compared.staged else _bytes(files, path)
         what = fault_of(repository.show("HEAD", path), after)
         if what:
-            restore = f"git restore {'--staged --worktree ' if compared.staged else ''}-- '{shown(path)}'"
+            restore = f"git restore --source=HEAD --staged --worktree -- {shlex.quote(shown(path))}"
             meant = "; if it is meant: git commit --no-verify"
             yield Finding("error", f"{shown(path)} {what}", f"take it back: {restore}{meant}")
 

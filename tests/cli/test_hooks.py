@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -137,8 +138,9 @@ def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bo
         git(root, "add", "-A")
     (wrong,) = found(root, staged=staged)
     assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted, though its session has ended")
-    assert ("--staged --worktree" in wrong.cure) is staged
-    git(root, "restore", "--staged", "--worktree", "--", "raw")
+    command = wrong.cure.partition("; ")[0].removeprefix("take it back: git ")
+    git(root, *shlex.split(command))
+    git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)
     assert found(root, staged=staged) == []
     (root / ENDED).write_text(transcript("ended", "", BODY))
     if staged:
