@@ -11,10 +11,12 @@ from engine.config import Config
 from engine.config_file import load
 from engine.engine import Engine
 from engine.errors import ConfigError
+from engine.events import Signal
 from engine.store.moments import moment
 from engine.zone import is_zone, local_day, local_time, moment_of
 from tests.conftest import set_zone
 from tui import figures
+from tui.cli.watch import described
 
 NIGHT = datetime(2026, 6, 12, 23, 30, tzinfo=UTC)
 
@@ -165,6 +167,11 @@ def test_a_setting_that_is_no_zone_is_refused(engine: Engine) -> None:
         assert engine.config.days.time_zone == "Asia/Tokyo"
         engine.configuration.change("days.time_zone", None)
         assert engine.config.days.time_zone == ""
+
+
+def test_the_feed_without_a_screen_shows_them_too() -> None:
+    assert described(Signal(NIGHT, "key", "email", "new"), "Asia/Tokyo").startswith("08:30 ")
+    assert described(Signal(NIGHT, "key", "email", "new")).startswith("23:30 ")
 
 
 def test_screens_show_the_clocks_of_the_zone() -> None:
