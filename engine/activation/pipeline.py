@@ -327,7 +327,16 @@ class WatcherPipeline:
                 )
                 for topic in topics
             }
-            far = {topic.name: far_step(topic, self._watchers, alone=alone[topic.name]) for topic in topics}
+            # Topics with the same row share what becomes of them: there may be thousands.
+            rows: dict[object, tuple[float, Step]] = {}
+            far = {}
+            for topic in topics:
+                of = alone[topic.name]
+                own = topic.forced, topic.activation, topic.activation_threshold, topic.similarity_threshold
+                row = (topic.priority, own, id(of))
+                if row not in rows:
+                    rows[row] = far_step(topic, self._watchers, alone=of)
+                far[topic.name] = rows[row]
             known = self._unmatched_[is_input] = _Unmatched(alone, far)
         return known
 

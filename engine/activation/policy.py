@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.numbers import limit
-from engine.activation.proof import FREELY, NOTHING, Alone, Proof
+from engine.activation.proof import FREELY, NOTHING, Alone, Proof, Standing
 from engine.activation.trace import TriggerHit
 
 if TYPE_CHECKING:
@@ -138,9 +138,14 @@ def alone_of(
         return NOTHING
     if settings.preset == "spec" or settings.similarity_alone == "always":
         return FREELY
+    if not proof.useful:
+        return _UNPROVEN[provider != LOCAL]  # most topics have no labels, and there may be thousands
     cut = cuts_of(topic, settings, matched=False).activate
     standing = proof.at(1.0 if cut is None else cut)
     return Alone(asks=provider != LOCAL, activates=cut is not None and standing.proven, standing=standing)
+
+
+_UNPROVEN = tuple(Alone(asks=asks, activates=False, standing=Standing()) for asks in (False, True))
 
 
 def alone_cuts(cuts: Cuts, alone: Alone) -> Cuts:
