@@ -123,10 +123,11 @@ def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settin
     Takes some fits of tier 2 where a topic has enough labels.
 
     Returns:
-        Whether anything is proven now that was not, or the reverse.
+        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
+        nothing is: no message can be scored either, and that is said there.
 
     Raises:
-        AutopoiesisError: The embedding is not installed.
+        WriteFailed: What was found did not reach the disk.
     """
     if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
         return False
@@ -143,7 +144,10 @@ def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settin
     labelled = LabelledMessages(log, files)()
     if not labelled and proofs.stamp() is None:
         return False
-    given_vectors, given_combiner = _meaning(settings)
+    try:
+        given_vectors, given_combiner = _meaning(settings)
+    except EmbeddingFailed:
+        return False
     vectors, combiner = given_vectors or TokenVectors(), given_combiner or Combiner.load()
     read = Headings(files)
     headings = read(topics)

@@ -10,7 +10,9 @@ import pytest
 
 from engine.activation.labelled import Labelled
 from engine.activation.proof import PROOFS_PATH, Proofs
+from engine.assembly import prove_topics
 from engine.engine import Engine
+from engine.errors import EmbeddingFailed
 from engine.initialise import initialise
 
 TOPIC = "wine-cellar"
@@ -140,6 +142,18 @@ def test_a_damaged_file_proves_nothing(engine: Engine, damage: bytes) -> None:
     assert told(engine)[0] == "dropped"
     engine.labels.learn()
     assert told(engine)[0] == "active"
+
+
+def test_a_label_is_taken_where_the_embedding_is_missing(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label(engine, WANTED[:1], True)
+
+    def missing(*_of: object) -> None:
+        raise EmbeddingFailed("is not installed", where="watchers.embedding")
+
+    monkeypatch.setattr("engine.assembly._meaning", missing)
+    assert not prove_topics(engine.library.topics, engine.decision_log, engine.files, engine.config.watchers)
 
 
 def test_what_other_vectors_proved_does_not_count(engine: Engine) -> None:
