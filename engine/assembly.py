@@ -13,6 +13,7 @@ from engine.activation.gate import Gate, GateProvider
 from engine.activation.gate_cache import GateCache
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
+from engine.activation.proof import Proofs
 from engine.activation.similarity import Scorer, TfidfScorer
 from engine.config import Config, GateSettings, SearchSettings, WatcherSettings
 from engine.errors import EmbeddingFailed, GateError
@@ -23,7 +24,10 @@ from engine.topics.library import TopicLibrary
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engine.activation.fusion.combiner import Combiner
+    from engine.activation.fusion.fitted import Embedding
     from engine.activation.gate_ask import Asker
+    from engine.activation.labelled import Labelled
     from engine.config import FlushSettings
     from engine.conversations import Conversations
     from engine.costs.costs import Costs
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
     from engine.store.change import ChangeCommit
+    from engine.topics.model import Topic
 
 
 def assemble_pipeline(
@@ -70,6 +75,7 @@ def assemble_pipeline(
         config.watchers,
         config.gate,
         decisions,
+        Proofs(files, config.watchers.embedding),
     )
 
 
@@ -86,17 +92,12 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
     """
     if settings.preset == "spec":
         return TfidfScorer()
-    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — brings json
     from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — not for the other preset
     from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
     from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
     from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
 
-    vectors, combiner = None, None
-    if settings.embedding == "minilm":
-        from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — an extra
-
-        vectors, combiner = JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
+    vectors, combiner = _meaning(settings)
     return CalibratedScorer(
         vectors=vectors,
         combiner=combiner,
@@ -104,6 +105,66 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
         labelled=LabelledMessages(decisions, files),
         headings=Headings(files),
     )
+
+
+def _meaning(settings: WatcherSettings) -> tuple[Embedding | None, Combiner | None]:
+    """The vectors and weights of tier 2 where they are not those that ship."""
+    if settings.embedding != "minilm":
+        return None, None
+    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — an extra
+    from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — likewise
+
+    return JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
+
+
+def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settings: WatcherSettings) -> bool:
+    """Finds out what labels prove of topics' scores, where labels or topics are not those tried last.
+
+    Takes some fits of tier 2 where a topic has enough labels.
+
+    Returns:
+        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
+        nothing is: no message can be scored either, and that is said there.
+
+    Raises:
+        WriteFailed: What was found did not reach the disk.
+    """
+    if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
+        return False
+    from engine.activation.fusion.combiner import Combiner  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.proving import prove  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.store import fingerprint  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.texts import texts_of  # noqa: PLC0415 — likewise
+    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+    from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — likewise
+
+    proofs = Proofs(files, settings.embedding)
+    labelled = LabelledMessages(log, files)()
+    if not labelled and proofs.stamp() is None:
+        return False
+    try:
+        given_vectors, given_combiner = _meaning(settings)
+    except EmbeddingFailed:
+        return False
+    vectors, combiner = given_vectors or TokenVectors(), given_combiner or Combiner.load()
+    read = Headings(files)
+    headings = read(topics)
+    texts = [texts_of(topic, labelled.get(topic.name), headings.get(topic.name, ())) for topic in topics]
+    matched = sorted((name, *of.matched) for name, of in labelled.items())
+    made_from = fingerprint(texts, f"{vectors.version} {combiner.version} {matched}")
+    if made_from == proofs.made_from():
+        return False
+
+    def fitted(some: Mapping[str, Labelled]) -> Scorer:
+        scorer = CalibratedScorer(vectors=vectors, combiner=combiner, labelled=lambda: some, headings=read)
+        scorer.update(topics)
+        return scorer
+
+    before, after = proofs(topics), prove(topics, labelled, fitted)
+    proofs.save(made_from, topics, after)
+    return before != after
 
 
 def gate_provider(
@@ -139,6 +200,7 @@ def assemble_index(
     settings: SearchSettings,
     *,
     references: Callable[[], Mapping[str, int]] = dict,
+    zone: str = "",
     costs: Callable[[], Costs] | None = None,
 ) -> SearchIndex:
     """The search index with the embedding model that the settings name; by words alone where that is missing.
@@ -148,6 +210,7 @@ def assemble_index(
         files: The workspace's write path.
         settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
+        zone: The time zone whose days count.
         costs: What calls of a service are put down to.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
@@ -164,6 +227,7 @@ def assemble_index(
         embedder,
         without_vectors=why,
         references=references,
+        zone=zone,
         read_only=files.read_only,
     )
 
@@ -209,6 +273,7 @@ def assemble_flusher(
     clock: Callable[[], datetime],
     on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
+    zone: Callable[[], str],
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
@@ -224,6 +289,7 @@ def assemble_flusher(
         clock=clock,
         on_problem=on_problem,
         spending=lambda completer: costs().account("flush", completer),
+        zone=zone,
     )
 
 

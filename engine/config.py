@@ -200,7 +200,12 @@ class WatcherSettings(Settings):
     extra, which is better and takes two seconds to load in every process."""
     nominate: Literal["either", "pattern"] = "either"
     """``pattern``: only a tier-1 hit makes a candidate. ``either``: a tier-2 score at or above the topic's
-    threshold does as well; with the ``spec`` preset such a candidate always goes to the gate."""
+    threshold does as well; such a candidate goes to the gate, where that is a model or a person."""
+    similarity_alone: Literal["proven", "always"] = "proven"
+    """When a score of the ``calibrated`` preset activates a topic without a trigger hit and without a yes of
+    the gate. ``proven``: once labels of this workspace have proven it right for the topic (eight right ones
+    held out, .8 of them or more for sure); until then the ``local`` gate is not asked either. ``always``:
+    from the first message on."""
     similarity_threshold: Annotated[float, Limits(ge=0, le=1)] | None = None
     """Tier-2 score from which a topic reaches the gate, where the topic names none itself. Absent: .15 with
     the ``spec`` preset, what the policy table says with ``calibrated``."""
@@ -256,7 +261,8 @@ class GateSettings(Settings):
     concurrency: Annotated[int, Limits(ge=1, le=64)] = 8
     """Questions under way at once."""
     on_failure: Literal["skip", "activate"] = "skip"
-    """What happens to a candidate whose question failed."""
+    """What happens to a candidate whose question failed. One without a trigger hit whose score labels have
+    not proven stays out in any case."""
     local_min_labels: Annotated[int, Limits(ge=10)] = 50
     """Labelled decisions from which the local gate learns; until then a fixed rule answers."""
 
@@ -391,6 +397,16 @@ class ImportSettings(Settings):
 
 
 @dataclass(frozen=True)
+class DaySettings(Settings):
+    """Which day it is."""
+
+    time_zone: str = ""
+    """The zone whose days count, as ``Europe/Brussels`` or ``UTC``: what ``today``, ``yesterday`` and
+    ``last week`` mean, which day a journal belongs to, and the times that screens show. Empty: the machine's.
+    Transcripts keep UTC."""
+
+
+@dataclass(frozen=True)
 class Config(Settings):
     """The whole of memory-config.yaml."""
 
@@ -405,3 +421,4 @@ class Config(Settings):
     costs: CostSettings = CostSettings()
     git: GitSettings = GitSettings()
     imports: ImportSettings = ImportSettings()
+    days: DaySettings = DaySettings()

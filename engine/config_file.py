@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.config import Config, PolicyRow, Priority, Settings
 from engine.errors import AutopoiesisError, ConfigError, Problem
+from engine.zone import is_zone
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -106,7 +107,7 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
             where=f"{path}:{_line(tree, location)}",
             cure="correct the value or remove the line to use the default",
         ) from error
-    return config, tuple(_unknown(config, plain, tree, path, ()))
+    return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
 
 
 def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
@@ -160,6 +161,23 @@ def _unknown(
         if isinstance(value, Settings) and key in plain:
             problems.extend(_unknown(value, plain[key], tree, path, (*above, key)))
     return problems
+
+
+def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
+    name = config.days.time_zone
+    if not name or is_zone(name):
+        return []
+    import difflib  # noqa: PLC0415 — as in load
+    from zoneinfo import available_timezones  # noqa: PLC0415 — hardly ever needed
+
+    known = {each.lower(): each for each in available_timezones()}
+    last = {each.rpartition("/")[2]: each for each in sorted(known)}
+    near = difflib.get_close_matches(name.lower(), known, n=1) or [
+        last[each] for each in difflib.get_close_matches(name.lower().replace(" ", "_"), last, n=1)
+    ]
+    cure = f"did you mean {known[near[0]]}?" if near else "use a name such as Europe/Brussels, or UTC"
+    what = f"days.time_zone: there is no time zone {name!r}, so the machine's counts"
+    return [Problem(path, _line(tree, ["days", "time_zone"]), what, cure, "warning")]
 
 
 def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:

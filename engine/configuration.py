@@ -6,13 +6,13 @@ nobody can open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.config import PolicyRow, Priority, WatcherSettings
 from engine.config_file import CONFIG_FILE, MAX_BYTES, MOVED, load
-from engine.errors import AutopoiesisError, ConfigError, DocumentError
+from engine.errors import AutopoiesisError, ConfigError, DocumentError, Problem
 from engine.setting_catalog import NONE, catalog, is_cut, value_of
 from engine.store import yamltext
 from engine.store.change import ChangeCommit, commit_change
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
+_ZONE = "days.time_zone"
 _SAFE_WHOLE = 1e15
 """Numbers below which a float that is whole is written without its point."""
 
@@ -179,13 +180,17 @@ class Configuration:
                 first = _edited(data, _entries(name, _listed(name, value), before))
                 # What it is read as is what is written: a number given as a text has no quotes.
                 new = _edited(data, _entries(name, _written(value_of(load(first)[0], name)), before))
-            after, _ = load(new)
+            after, odd = load(new)
+            if value is not None:
+                _check_zone(name, odd)
         except ConfigError as error:
             if broken is not None:
                 raise broken from error
             if value is None:
                 raise
             setting = catalog()[name]
+            if name == _ZONE:
+                raise
             said = shown(value) if isinstance(value, str) else repr(value)
             raise ConfigError(
                 f"{name} cannot be {said}", where=CONFIG_FILE, cure=f"it is {setting.allowed}"
@@ -209,6 +214,13 @@ class _Changed:
     data: bytes
     before: Config
     after: Config
+
+
+def _check_zone(name: str, odd: Iterable[Problem]) -> None:
+    """Raises ``ConfigError`` where a time zone is set that there is not; a file that names one is read."""
+    for problem in odd:
+        if name == _ZONE and problem.what.startswith(f"{_ZONE}:"):
+            raise ConfigError(problem.what.partition(", so")[0], where=CONFIG_FILE, cure=problem.cure)
 
 
 def _check_name(name: str) -> None:

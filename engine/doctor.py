@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,9 +16,11 @@ from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
 from engine.store import documents
+from engine.store.comparison import Comparison
 from engine.store.files import Files
-from engine.store.paths import Workspace, category_of
+from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
+from engine.zone import local_day
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -50,17 +53,30 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     files = Files(workspace)
     repository = Repository(workspace)
     if staged:
-        paths = repository.staged()
-        return (*_documents(workspace, files, paths), *_staged_presets(files, repository, paths))
+        compared = Comparison(
+            repository.git,
+            has_commits=repository.has_commits,
+            staged=True,
+            index=_index_of_commit(repository),
+        )
+        paths = compared.added()
+        return (
+            *_documents(workspace, files, paths),
+            *_staged_presets(files, repository, paths),
+            *_raw(files, repository, compared),
+        )
     return (
         Finding("ok", f"workspace {workspace.root}"),
         *_config(files),
         *_git(repository),
+        *_hooks(files, repository),
+        *_raw(files, repository, Comparison(repository.git, has_commits=repository.has_commits)),
         *_documents(workspace, files, _all_documents(workspace)),
         *_topics(workspace, files),
         *_presets(files, repository),
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
+        *_prompt(files),
         *_index(workspace, files),
         *_prices(),
         *_machine(workspace),
@@ -108,6 +124,76 @@ def _git(repository: Repository) -> Iterator[Finding]:
         yield Finding(
             "warning", f"git: {state.why}", "files are still written; only history and undo are missing"
         )
+
+
+def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
+    """Whether the hooks are there, are ours, and can run."""
+    from engine.hooks import FOLDER, faults  # noqa: PLC0415 — not needed for --staged
+
+    if not (files.workspace.root / ".git").exists() or repository.git.program() is None:
+        return
+    found = [Finding("warning", what, cure) for what, cure in faults(files, repository)]
+    yield from found
+    if not found:
+        yield Finding("ok", f"hooks: those in {FOLDER}/ check every commit made by hand")
+
+
+def _index_of_commit(repository: Repository) -> str:
+    """The index of the commit that a hook runs for, which ``git commit -a`` keeps beside the usual one.
+
+    Only one of the repository's own is taken: nothing else that the variable may name is read.
+    """
+    named = os.environ.get("GIT_INDEX_FILE", "")
+    path = repository.workspace.root / named
+    return str(path) if named and path.resolve().parent == repository.folder.resolve() else ""
+
+
+def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
+    """Transcripts in ``raw/`` that were changed or deleted though their session has ended."""
+    from engine.transcripts.unchanged import fault_of  # noqa: PLC0415 — hardly ever needed
+
+    try:
+        altered = compared.altered("raw")
+    except AutopoiesisError:
+        return  # what is wrong with the repository is said elsewhere
+    for path in altered:
+        if not path.endswith(".md"):
+            continue
+        after = compared.show(path) if compared.staged else _bytes(files, path)
+        what = fault_of(repository.show("HEAD", path), after)
+        if what:
+            restore = f"git restore --source=HEAD --staged --worktree -- {shlex.quote(shown(path))}"
+            meant = "; if it is meant: git commit --no-verify"
+            yield Finding("error", f"{shown(path)} {what}", f"take it back: {restore}{meant}")
+
+
+def _bytes(files: Files, path: str) -> bytes | None:
+    try:
+        return files.read(path, limit=None)
+    except (FileNotFoundError, AutopoiesisError):
+        return None
+
+
+def _prompt(files: Files) -> Iterator[Finding]:
+    """Whether a prompt is possible at all: what stands in every one must fit its budget."""
+    from engine.context.compiler import (  # noqa: PLC0415 — not needed for --staged
+        CompileRequest,
+        ContextCompiler,
+        WorkspaceSource,
+    )
+
+    try:
+        config, _ = load(files.read(CONFIG_FILE))
+    except (AutopoiesisError, OSError):
+        config = Config()
+    request = CompileRequest("", today=local_day(datetime.now(UTC), config.days.time_zone))
+    try:
+        compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
+    except AutopoiesisError as error:
+        yield Finding("error", f"no prompt is possible: {error.where}: {error.what}", error.cure)
+        return
+    fixed = sum(section.tokens for section in compiled.sections if section.priority == 0)
+    yield Finding("ok", f"prompt: system prompt and identity take {fixed:,} of {compiled.budget:,} tokens")
 
 
 def _all_documents(workspace: Workspace) -> list[str]:

@@ -29,6 +29,7 @@ from engine.flush_secrets import without_secrets
 from engine.providers.redaction import redact
 from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
+from engine.zone import local_day
 
 if TYPE_CHECKING:
     from engine.activation.completion import Completed, Completer, Spending
@@ -56,6 +57,7 @@ class Flusher:
         clock: Now, UTC.
         on_problem: Told of a journal that cannot be read.
         spending: Who keeps the accounts of a provider.
+        zone: The time zone whose days count: a journal is about one of them.
     """
 
     def __init__(
@@ -70,12 +72,14 @@ class Flusher:
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
         spending: Callable[[Completer], Spending | None] = lambda _completer: None,
+        zone: Callable[[], str] = lambda: "",
     ) -> None:
         self.log = log
         self._commit = commit
         self._files = files
         self._conversations = conversations
         self._settings = settings
+        self._zone = zone
         self._completer = completer
         self._clock = clock
         self._on_problem = on_problem
@@ -243,7 +247,7 @@ class Flusher:
             return self._kept(replace(record, error=str(error)))
         known = set(projects(self._files.workspace))
         said = voices(turn for _, turn in shown)
-        day = _day_of(conversation, part)
+        day = _day_of(conversation, part, self._zone())
         lines: list[NoteLine] = []
         held: list[HeldNote] = []
         for note in notes:
@@ -336,8 +340,8 @@ def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:
     return list(enumerate(conversation.turns, conversation.first + 1))
 
 
-def _day_of(conversation: Conversation, part: Part) -> str:
-    return f"{conversation.times[part.last - 1 - conversation.first]:%Y-%m-%d}"
+def _day_of(conversation: Conversation, part: Part, zone: str) -> str:
+    return local_day(conversation.times[part.last - 1 - conversation.first], zone).isoformat()
 
 
 def _source_name(session_id: str, path: str) -> str:

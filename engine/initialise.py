@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import hooks
 from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -95,7 +97,10 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     ]
     if any(made):
         report.lines.append(f"{sum(made)} starter files")
-    report.lines.extend(_hooks(workspace, files, repository))
+    if (workspace.root / ".git").exists():
+        lines, problems = hooks.install(files, repository)
+        report.lines.extend(lines)
+        report.problems.extend(problems)
 
     past = _past(files, shift) if sample else None
     if state.kind == "ok":
@@ -109,6 +114,24 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         )
     report.lines.insert(0, f"{workspace.root} is a workspace now")
     report.lines.append(f"next: autopoiesis {root}")
+    return report
+
+
+def renew_hooks(root: Path) -> InitialiseReport:
+    """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
+
+    Raises:
+        WorkspaceError: The folder is no workspace.
+        WriteFailed: The disk refused.
+    """
+    workspace = Workspace.open(root)
+    report = InitialiseReport(workspace.root)
+    if not (workspace.root / ".git").exists():
+        raise WorkspaceError("is no git repository, so there are no hooks", where=str(workspace.root))
+    lines, report.problems = hooks.install(Files(workspace), Repository(workspace))
+    if not report.problems:
+        report.lines = lines or [f"git hooks in {hooks.FOLDER}/ are in order"]
+        report.lines.append(f"commits made by hand are checked by {sys.executable or 'autopoiesis on PATH'}")
     return report
 
 
@@ -158,27 +181,6 @@ def shift_dates(text: str, shift: timedelta) -> str:
         return (date.fromisoformat(match.group().replace("/", "-")) + shift).strftime("%Y/%m/%d")
 
     return _PATH_DATE.sub(path, _ISO_DATE.sub(iso, text))
-
-
-HOOKS_FOLDER = ".githooks"
-
-
-def _hooks(workspace: Workspace, files: Files, repository: Repository) -> list[str]:
-    """Puts the hooks where they can be read and changed, and points git at them."""
-    made = []
-    for name in ("pre-commit", "post-commit"):
-        path = f"{HOOKS_FOLDER}/{name}"
-        source = resources.files("engine").joinpath("starter", "hooks", name)
-        if files.create(path, source.read_bytes()):
-            made.append(name)
-            (workspace.root / path).chmod(0o755)
-    if not made:
-        return []
-    try:
-        repository.use_hooks(HOOKS_FOLDER)
-    except RepositoryError:
-        return []
-    return [f"git hooks in {HOOKS_FOLDER}/: {' and '.join(made)}"]
 
 
 def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ class Labels:
         self._config = config
         self._pipeline = pipeline
         self._refitted = refitted
+        self._proving = threading.Lock()
 
     def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
         """Records a person's judgement on one row of a trace, and learns from it.
@@ -102,20 +104,23 @@ class Labels:
         return label_by_use(self._turns.exchanges(path, first), self._library.topics, self._log)
 
     def learn(self) -> bool:
-        """Takes over labels given since: tier 2 as examples, the local gate once there are enough of them.
+        """Takes over labels given since: tier 2 as examples, and as proof of what it finds; the local gate
+        once there are enough of them.
 
         Messages go on being judged by what was known before until it is done.
 
         Returns:
             Whether anything is judged differently from now on.
         """
-        from engine.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
+        from engine.assembly import prove_topics, refit_local_gate  # noqa: PLC0415 — fitting is rare
 
-        pipeline = self._pipeline()
+        config, pipeline = self._config(), self._pipeline()
         relearned = pipeline is not None and pipeline.relearn()
-        refitted = refit_local_gate(self._log, self._files, self._config().gate)
+        with self._proving:
+            proved = prove_topics(self._library.topics, self._log, self._files, config.watchers)
+        refitted = refit_local_gate(self._log, self._files, config.gate)
         if refitted:
             self._refitted()
-        if relearned or refitted:
+        if relearned or proved or refitted:
             self._turns.forget()
-        return relearned or refitted
+        return relearned or proved or refitted

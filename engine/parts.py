@@ -300,6 +300,7 @@ class Parts:
             self.files,
             self.config.search,
             references=lambda: self.injections.references(),
+            zone=self.config.days.time_zone,
             costs=lambda: self.costs,
         )
 
@@ -322,6 +323,7 @@ class Parts:
             self.clock,
             lambda before: self.flush_log.flushed(self.conversations.read(before.path), before.turns),
             self._file_notes,
+            lambda: self.config.days.time_zone,
         )
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
@@ -356,4 +358,5 @@ class Parts:
             clock=self.clock,
             on_problem=self.trouble,
             costs=lambda: self.costs,
+            zone=lambda: self.config.days.time_zone,
         )

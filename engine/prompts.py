@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.context.compiler import CompileRequest
 from engine.conversations import tool_paths
 from engine.turns import Before
+from engine.zone import local_day
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
@@ -30,6 +31,7 @@ class Prompts:
         clock: Now, UTC.
         flushed: Which of the turns before a message have been flushed, by their place from 1.
         file_notes: Files of notes for paths that the turns before a message name, the newest first.
+        zone: The time zone whose days count.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class Prompts:
         clock: Callable[[], datetime],
         flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
         file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
+        zone: Callable[[], str] = lambda: "",
     ) -> None:
         self._library = library
         self._compiler = compiler
         self._index = index
         self._clock = clock
+        self._zone = zone
         self._flushed = flushed
         self._file_notes = file_notes
 
@@ -64,7 +68,7 @@ class Prompts:
         """
         names = dict.fromkeys((*trace.active, *before.steering))
         topics = [self._library.get(name) for name in names]
-        today = self._clock().date()
+        today = local_day(self._clock(), self._zone())
         return self._compiler().compile(
             CompileRequest(
                 message=text,

@@ -32,6 +32,7 @@ from engine.store.revisions import TreeEntry
 
 if TYPE_CHECKING:
     from engine.activation.pipeline import WatcherPipeline
+    from engine.config import Config
     from engine.context.compiled import Compiled
     from engine.errors import Problem
     from engine.search.results import SearchResult
@@ -61,6 +62,7 @@ class Past(Protocol):
     """What is needed of the engine of a past state; ``Engine`` is one."""
 
     files: Files
+    config: Config
 
     @property
     def library(self) -> TopicLibrary: ...
@@ -141,7 +143,7 @@ class Revisions:
         Raises:
             RepositoryError: There is none; the message says what there is.
         """
-        return revisions.find(self._repository, text, self._clock())
+        return revisions.find(self._repository, text, self._clock(), self._now.config.days.time_zone)
 
     def compile(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.activation.numbers import limit
 from engine.activation.policy import Cuts
+from engine.activation.proof import Proofs
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.journal import Change, TuningJournal
 from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
@@ -87,6 +88,7 @@ class Tuning:
         self._stamp: object = None
         self._known: object = None
         self._table: DecisionTable | None = None
+        self._proofs: Proofs | None = None
 
     def table(self) -> DecisionTable:
         """The log as it can be replayed; the same one until log, topics or settings change.
@@ -97,7 +99,10 @@ class Tuning:
         with self._guard:
             config = self._config()
             stamp = self._log.stamp()
-            known = self._library.topics, config.watchers, config.gate.provider
+            topics, embedding = self._library.topics, config.watchers.embedding
+            if self._proofs is None or self._proofs.embedding != embedding:
+                self._proofs = Proofs(self._files, embedding)
+            known = topics, config.watchers, config.gate.provider, self._proofs(topics)
             if self._table is None or stamp != self._stamp or known != self._known:
                 self._table = DecisionTable.of(self._reading.update().decisions, *known)
                 self._stamp, self._known = stamp, known

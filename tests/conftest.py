@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -29,6 +30,24 @@ GIT_IDENTITY = {
     "GIT_AUTHOR_DATE": "2026-06-12T08:00:00+00:00",
     "GIT_COMMITTER_DATE": "2026-06-12T08:00:00+00:00",
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_zone() -> Iterator[None]:
+    """The machine's time zone is UTC, wherever the tests run; a test may set another one."""
+    before = os.environ.get("TZ")
+    set_zone("UTC")
+    yield
+    set_zone(before)
+
+
+def set_zone(name: str | None) -> None:
+    """Gives this process a time zone."""
+    if name is None:
+        os.environ.pop("TZ", None)
+    else:
+        os.environ["TZ"] = name
+    time.tzset()
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui import commandline
 from tui.clock import Clock
 from tui.commands.palette import WorkbenchCommands
+from tui.figures import use_zone
 from tui.messages import NextTheme
 from tui.preferences import Preferences, folder
 from tui.safe import ControlFilter, visible
@@ -67,6 +68,7 @@ class WorkbenchApp(App[int]):
         self.animation_level = "none"
         self._filters.append(ControlFilter())
         self.engine = engine
+        use_zone(lambda: engine.config.days.time_zone)
         self.preferences = preferences or Preferences()
         self.clock = clock or Clock()
         self.run_line = run_line or partial(commandline.run_line, engine.workspace.root)

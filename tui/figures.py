@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+
+from engine.zone import local_time
+
+
+def _machine() -> str:
+    return ""
+
+
+_zone: Callable[[], str] = _machine
 
 
 def score(value: float) -> str:
@@ -54,14 +64,25 @@ def sizes(size: int) -> str:
     return f"{size / 1024:.1f} KB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MB"
 
 
+def use_zone(zone: Callable[[], str]) -> None:
+    """From now on times are shown as clocks in the zone that ``zone`` names; empty: the machine's."""
+    global _zone
+    _zone = zone
+
+
+def local(at: datetime) -> datetime:
+    """A moment as the person's clocks show it."""
+    return local_time(at, _zone())
+
+
 def clock(at: datetime) -> str:
     """``18:47`` in the person's time zone."""
-    return at.astimezone().strftime("%H:%M")
+    return local(at).strftime("%H:%M")
 
 
 def day(at: datetime) -> str:
     """``06-12`` in the person's time zone."""
-    return at.astimezone().strftime("%m-%d")
+    return local(at).strftime("%m-%d")
 
 
 def day_of(text: str) -> str:

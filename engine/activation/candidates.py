@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Step, decide
+from engine.activation.proof import Alone
 from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
 
@@ -64,7 +65,7 @@ def candidates_of(
     settings: WatcherSettings,
     *,
     deciding: str,
-    similarity_nominates: bool,
+    alone: Mapping[str, Alone],
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
 
@@ -77,7 +78,7 @@ def candidates_of(
             decision of their own.
         settings: The policy table and thresholds.
         deciding: Name of the signal that decides.
-        similarity_nominates: Whether a score without a hit can make a candidate.
+        alone: What a score may do without a hit, by topic.
     """
     found = []
     for topic in topics:
@@ -86,7 +87,7 @@ def candidates_of(
         score = deciding_value(scores, deciding)
         mark, step = unmatched[topic.name]
         if hits or score >= mark:
-            step = decide(topic, hits, score, settings, similarity_nominates=similarity_nominates)
+            step = decide(topic, hits, score, settings, alone=alone[topic.name])
         found.append(Candidate(topic, hits, scores, score, step))
     return tuple(found)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.activation.numbers import limit, signed, written
-from engine.activation.policy import Step, decide
+from engine.activation.policy import Step, cuts_of, decide
+from engine.activation.proof import FREELY, NOTHING, Alone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ class Circumstances:
         similarity_nominates: Whether a score without a match could make a candidate.
         on_failure: The setting ``gate.on_failure``.
         watchers: The policy table, and what a score means.
+        alone: What a score may do without a match, by topic; everything for those left out.
     """
 
     direction: Direction
     similarity_nominates: bool
     on_failure: str
     watchers: WatcherSettings
+    alone: Mapping[str, Alone] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,13 @@ class Case:
         return self.around.watchers.preset == "calibrated"
 
     @property
+    def alone(self) -> Alone:
+        """What the score may do without a match."""
+        if self.around.direction != "input":
+            return NOTHING
+        return self.around.alone.get(self.topic.name, FREELY)
+
+    @property
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
@@ -68,15 +78,25 @@ class Case:
     def lowest(self) -> float | None:
         """The score from which anything happens at all; ``None``: nothing ever does."""
         gate, active = self.step.gate_at, self.step.activate_at
+        if gate is None and active is None:
+            return self.once_proven
         if gate is None or active is None:
             return active if gate is None else gate
         return min(gate, active)
+
+    @property
+    def once_proven(self) -> float | None:
+        """Where no score activates it because labels have not proven it yet: from which one would then."""
+        if self.hits or not self.calibrated or self.alone.activates or not self.alone.nominates:
+            return None
+        cuts = cuts_of(self.topic, self.around.watchers, matched=False)
+        return cuts.gate if cuts.activate is None else cuts.activate
 
     def otherwise(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
     ) -> Step:
         """What the policy says about another case."""
-        return decide(topic, hits, score, settings, similarity_nominates=self.around.direction == "input")
+        return decide(topic, hits, score, settings, alone=self.alone)
 
     def whose(self, mark: float, otherwise: str) -> str:
         """Where a cut comes from when it is not the table's; else ``otherwise``."""
@@ -94,13 +114,15 @@ class Case:
     @property
     def made_of(self) -> str:
         """``, from vectors +1.9, words +1.2``: the strongest signals; of an active topic, those for it."""
-        if not self.contributions:
-            return ""
+        return f", from {self.signals}" if self.signals else ""
+
+    @property
+    def signals(self) -> str:
+        """``vectors +1.9, words +1.2``, likewise."""
         told = [each for each in self.contributions if abs(each.weight) >= _TELLING]
         if self.verdict == "active":
             told = [each for each in told if each.weight > 0]
-        signals = ", ".join(f"{each.signal} {signed(each.weight)}" for each in told[:_SHOWN_SIGNALS])
-        return f", from {signals}" if signals else ""
+        return ", ".join(f"{each.signal} {signed(each.weight)}" for each in told[:_SHOWN_SIGNALS])
 
 
 def matches(hits: Sequence[TriggerHit]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from engine.activation.case import Case, reaches
 from engine.activation.numbers import limit, written
-from engine.activation.policy import Step, cuts_of
+from engine.activation.policy import UNPROVEN, Step, cuts_of, decide
 from engine.activation.trace import GateOutcome
 
 TRIGGER_SIGNAL = "trigger"
@@ -64,6 +64,8 @@ def _of_active(case: Case) -> str:
 
 def _of_asked(case: Case, gate: GateOutcome) -> str:
     if gate.answer == "failed":
+        if case.step.needs_yes:
+            return "an answer would decide"
         other = "skip" if case.verdict == "active" else "activate"
         result = "leave it out" if case.verdict == "active" else "let it in"
         return f"an answer would decide; gate.on_failure: {other} would {result}"
@@ -77,6 +79,8 @@ def _of_dropped(case: Case) -> str:
     topic, step, score = case.topic, case.step, case.score
     if not case.hits and not case.around.similarity_nominates:
         return _of_unmatched(case)
+    if case.once_proven is not None and step.gate_at is None:
+        return _of_unproven(case)
     gate_at, activate_at = step.gate_at, step.activate_at
     asks = gate_at is not None and gate_at > score and (activate_at is None or gate_at < activate_at)
     marks = ([("reach the gate", gate_at)] if asks else []) + [("activate", activate_at)]
@@ -105,6 +109,18 @@ def _of_unmatched(case: Case) -> str:
     if step.kind == "ask":
         return f"{setting} ask the gate, as {reaches(score, step.gate_at or 0.0)}"
     return "a trigger would have to match"
+
+
+def _of_unproven(case: Case) -> str:
+    """Of a topic without a match whose score labels have not proven, where the gate is not asked."""
+    if case.step.rule != UNPROVEN:
+        return _matching(case) or "a trigger would have to match"
+    step = decide(case.topic, (), case.score, case.around.watchers)
+    does = "activate it" if step.kind == "activate" else "ask the gate"
+    return _joined(
+        "a match would activate it, or a yes of a gate that is a model or a person",
+        f"watchers.similarity_alone: always would {does}",
+    )
 
 
 def _without_match(case: Case) -> str:

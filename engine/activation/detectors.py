@@ -18,9 +18,10 @@ Each of these modules says what it cannot do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
-from engine.activation.code import CodeBlock, matches_language
+from engine.activation.code import CodeBlock, code_blocks, matches_language
 from engine.activation.links import Link, link_matches
 from engine.activation.phrases import Phrase, is_denied, keyword, names
 from engine.activation.scan import Scan, compiled
@@ -89,6 +90,22 @@ _SHORT_SHOUTS = word_set(
     "HILFE JETZT GEHT MIR MICH KEIN NOCH AUCH SCHON NON OUI PAS EST QUE QUI MAIS VITE AIDE C'EST J'AI "
     "YA ESTO AYUDA POR QUÉ PERO MUY NIET HET EEN NU JE ДА НЕТ НЕ ЧТО КАК ГДЕ ЭТО ВСЁ ВСЕ"
 )
+# What constants, states and columns are called as well: one of these alone is no shout.
+_STATES = word_set(
+    "GET RUN NEW OLD ONE END OFF OUT UP DOWN BACK WORK DONE GONE READ SEND SHIP WAIT KILL LOST LATE GOOD "
+    "BEST LIKE MAKE TAKE TALK TELL GIVE LOOK TRY DAY BUG BAD ALL ANY YES IS GO ONLY MORE LESS WITH WHEN THEN"
+)
+_LEVELS = (
+    "ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE|FAIL|FAILED|PASS|PASSED|SKIP|SKIPPED|OK|RUN"
+)
+_PASTED = (
+    r"(?m)^(?:[ \t]*(?:={2,}|-{2,}|>{2,}|[$#%❯➜│|][ \t]|\[[^\]\n]*\]|"  # rules, prompts, tables, [level]
+    rf"(?:{_LEVELS})(?:[ \t]*[:|]|[ \t]{{2,}}|[ \t]+[^\s]*[./_(\d])|"  # ERROR: …, FAILED tests/x.py
+    r"\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|"  # a time in front
+    r"[\w./\\-]+:\d+(?::\d+)?:|"  # file:line:
+    r"(?:CREATE|ALTER|DROP|SELECT|INSERT|UPDATE|DELETE|WITH|GRANT|EXPLAIN|WHERE|FROM|JOIN)[ \t]+\w)|"
+    r"(?:\t| {4,})\S).*$"
+)
 # Between two abbreviations they are written in capitals by whoever writes these in capitals.
 _CONNECTORS = word_set("A AND OR OF IN ON TO THE FOR BY AT AS VS VIA PER UND ODER ET OU Y E O EN")
 _ACRONYMS = word_set(
@@ -138,9 +155,11 @@ def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
 
     Marks are three or more of ``!`` and ``?``, or as many alarmed or angry emoji. Words are shouted where two
     of them are written in capitals and are neither abbreviations nor small words between those; where nearly
-    the whole message is in capitals, one is enough. Code, links, file names and identifiers are left out.
+    the whole message is in capitals, one is enough. One that stands by itself between other words is a shout
+    only if it is a word that people stress (``NOT``, ``NEVER``) and no name of a state (``ACTIVE``, ``NEW``).
+    Code, pasted output, links, file names and identifiers are left out.
 
-    Limits: an abbreviation that is not known and looks like a word (five letters, two vowels) counts as one.
+    Limits: two unknown abbreviations in a row that look like words (five letters, two vowels) count as such.
     Only scripts with capitals can shout, and a heading in capitals does.
     """
     text = scan.prose
@@ -150,13 +169,49 @@ def agitation_spans(scan: Scan) -> list[tuple[int, int]]:
         spans = [match.span() for match in compiled(_REPEATED).finditer(text)]
     if is_plain and compiled("[A-Z]['A-Z][A-Z]?").search(text) is None:
         return spans
-    capitals = [match for match in compiled(_CAPITALS).finditer(text) if match[0].isupper()]
-    words = sum(_is_word(match[0]) for match in capitals)
-    if words >= 2:
-        spans += [match.span() for match in capitals if _is_word(match[0]) or _is_long(match[0])]
-    elif words == 1 and len(capitals) >= 2 and _is_mostly_capitals(text):
-        spans += [match.span() for match in capitals]
+    capitals = _capitals(text)
+    if sum(_is_word(match[0]) for match in capitals) == 0:
+        return spans
+    said = _without_pasted(scan, text)
+    if said != text:
+        capitals = _capitals(said)
+    if not capitals:
+        return spans
+    if _is_mostly_capitals(said):
+        if len(capitals) >= 2 and any(_is_word(match[0]) for match in capitals):
+            spans += [match.span() for match in capitals]
+        return sorted(spans)
+    shouted = [match for place, match in enumerate(capitals) if _is_shouted(said, capitals, place)]
+    if sum(_is_word(match[0]) for match in shouted) >= 2:
+        spans += [match.span() for match in shouted]
     return sorted(spans)
+
+
+def _capitals(text: str) -> list[re.Match[str]]:
+    return [match for match in compiled(_CAPITALS).finditer(text) if match[0].isupper()]
+
+
+def _without_pasted(scan: Scan, text: str) -> str:
+    """``text`` with unfenced code and lines of pasted output blanked out, offsets unchanged."""
+    for block in code_blocks(scan):
+        text = text[: block.start] + " " * (block.end - block.start) + text[block.end :]
+    return compiled(_PASTED).sub(lambda match: " " * len(match[0]), text)
+
+
+def _is_shouted(text: str, capitals: Sequence[re.Match[str]], place: int) -> bool:
+    """Whether a word in capitals is stressed: it stands beside another, or people stress words like it."""
+    match = capitals[place]
+    if not _is_word(match[0]) and not _is_long(match[0]):
+        return False
+    plain = match[0].replace("’", "'")
+    if plain in _SHORT_SHOUTS and plain not in _STATES:
+        return True
+    return any(
+        0 <= at < len(capitals)
+        and (_is_word(capitals[at][0]) or _is_long(capitals[at][0]))
+        and text[min(match.end(), capitals[at].end()) : max(match.start(), capitals[at].start())].isspace()
+        for at in (place - 1, place + 1)
+    )
 
 
 def _is_word(capitals: str) -> bool:

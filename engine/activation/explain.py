@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.activation.case import NOT_ASKED, Case, Circumstances, below, matches, reaches
 from engine.activation.counterfactual import counterfactual
 from engine.activation.numbers import limit, written
-from engine.activation.policy import Cuts, Step, cuts_of
+from engine.activation.policy import UNPROVEN, Cuts, Step, cuts_of
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -96,6 +96,12 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
         nearest = _nearest([row for row in rows if row.hits])
         start = f"{_counted(funnel.tier1, 'topic')} matched, none passed its policy row"
         return f"{start}; the nearest, {nearest}" if nearest else start
+    unproven = max((row for row in rows if row.rule == UNPROVEN), key=lambda row: row.score, default=None)
+    if unproven is not None:
+        return (
+            f"no trigger matched, and the nearest topic, {unproven.topic}, is there by similarity only: "
+            f"{written(unproven.score)}, which your labels have not proven yet"
+        )
     nearest = _nearest([row for row in rows if row.score > 0]) if direction == "input" else ""
     return f"no trigger matched, and the nearest topic, {nearest}" if nearest else "no trigger matched"
 
@@ -109,6 +115,8 @@ def _of_asked(case: Case, gate: GateOutcome) -> str:
         outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
     else:
         outcome = f"the gate failed ({gate.reason or 'no answer'})"
+    if case.step.needs_yes and case.around.on_failure == "activate":
+        return f"{outcome}, and without a match only its yes lets the topic in: {found}"
     start = "active, though " if case.verdict == "active" else ""
     return f"{start}{outcome} and gate.on_failure is {case.around.on_failure}: {found}"
 
@@ -124,7 +132,9 @@ def _of_active(case: Case) -> str:
     if step.activate_at:
         name = "" if case.calibrated else "score "
         whose = case.whose(step.activate_at, otherwise="")
-        return f"{start}{name}{reaches(case.score, step.activate_at)}{whose}{case.made_of}"
+        standing = None if case.hits else case.alone.standing
+        proven = "" if standing is None else f"; your labels have proven it ({standing})"
+        return f"{start}{name}{reaches(case.score, step.activate_at)}{whose}{case.made_of}{proven}"
     if step.rule == "own":
         return f"{start}its own threshold needs no score"
     if case.hits and case.around.watchers.row(priority).matched == 0:
@@ -138,11 +148,22 @@ def _of_dropped(case: Case) -> str:
         return "no trigger for the agent's output matched"
     if not case.hits and not around.similarity_nominates:
         return "no trigger matched, and only a match nominates"
+    if case.step.rule == UNPROVEN:
+        return _unproven(case)
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched and"
     if case.lowest is None:
         return f"{start} the policy row {priority} lets nothing through"
     tabled = f" for {priority} priority" if case.hits or case.calibrated else ""
     return f"{start} {below(case.score, case.lowest)}{case.whose(case.lowest, tabled)}{case.made_of}"
+
+
+def _unproven(case: Case) -> str:
+    """Why a score that reaches its cut decides nothing."""
+    score = written(case.score, case.once_proven or 0.0)
+    found = f"no trigger matched; {score} by similarity" + (f" ({case.signals})" if case.signals else "")
+    if cuts_of(case.topic, case.around.watchers, matched=False).activate is None:
+        return f"{found}, and no score activates it without a yes, which the local gate alone cannot give"
+    return f"{found}, which decides only once your labels have proven it right ({case.alone.standing})"
 
 
 def _found(case: Case) -> str:

@@ -21,15 +21,13 @@ def middle(step: Step) -> float | None:
 
 
 def distance(step: Step, score: float) -> float:
-    """How far a score is from the middle between the cuts, 0 to 1; a missing upper cut counts as 1.
+    """How far a score is from the middle between the cuts, 0 to 1; where no score activates, from 1.
 
     The least distant candidates are asked about first. Among candidates that no score activates, those are
     the ones with the highest scores.
     """
     halfway = middle(step)
-    if halfway is None:
-        halfway = ((step.gate_at or 0.0) + 1.0) / 2
-    return abs(score - halfway)
+    return 1.0 - score if halfway is None else abs(score - halfway)
 
 
 def unasked(step: Step, score: float) -> Step:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.activation.decision_reading import LogStamp, log_stamp, open_month
+from engine.activation.tuning.labels import label_of
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ LABELLED_PATH = "scratch/labelled.json"
 MESSAGES_LIMIT = 64
 """Messages kept of each kind and topic: the latest."""
 
-_FORM = 1
+_FORM = 2
 _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 1.0
 _UNREAD_LIMIT = 1024 * 1024
 """Bytes of the log behind the last look at it from which the place is moved on."""
 _TAIL = 1024
 _LONGEST_LINE = 1024 * 1024
+_ANSWERED = b'"provider":"ask"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,12 @@ class Labelled:
     Attributes:
         useful: Where the topic was right.
         noise: Where it was not.
+        matched: Those of either on which one of its triggers had fired.
     """
 
     useful: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()
 
 
 class _Mark(NamedTuple):
@@ -72,8 +76,8 @@ class LabelledMessages:
         self._files = files
 
     def __call__(self) -> dict[str, Labelled]:
-        """The labelled messages by topic. A label of a gate or from use does not count: what tier 2 finds
-        would come back to it as proof.
+        """The labelled messages by topic; a person's answer to the gate is a label too. One of another gate,
+        or from use, does not count: what tier 2 finds would come back to it as proof.
 
         Where the log cannot be read, those that were found before.
         """
@@ -111,22 +115,28 @@ class LabelledMessages:
                     if size < mark.end or _tail(file.fileno(), mark.end) != mark.tail:
                         return False
                     file.seek(mark.end)
-                if any(b'"label"' in line for line in file):
+                if any(b'"label"' in line or _ANSWERED in line for line in file):
                     return False
         return True
 
     def _gather(self) -> dict[str, Labelled]:
         useful: dict[str, list[str]] = {}
         noise: dict[str, list[str]] = {}
+        matched: dict[str, set[str]] = {}
         for decision in self._log.read().decisions:
-            if decision.useful is None or decision.labelled_by != "person" or decision.direction != "input":
+            said, by = label_of(decision)
+            if said is None or by != "person" or decision.direction != "input":
                 continue
             if decision.message.strip():
-                (useful if decision.useful else noise).setdefault(decision.topic, []).append(decision.message)
-        return {
-            topic: Labelled(_latest(useful.get(topic, ())), _latest(noise.get(topic, ())))
-            for topic in sorted({*useful, *noise})
-        }
+                (useful if said else noise).setdefault(decision.topic, []).append(decision.message)
+                if decision.hits:
+                    matched.setdefault(decision.topic, set()).add(decision.message)
+        found = {}
+        for topic in sorted({*useful, *noise}):
+            right, wrong = _latest(useful.get(topic, ())), _latest(noise.get(topic, ()))
+            hit = matched.get(topic, set())
+            found[topic] = Labelled(right, wrong, tuple(text for text in (*right, *wrong) if text in hit))
+        return found
 
     def _kept(self) -> tuple[dict[str, _Mark], dict[str, Labelled]] | None:
         """What was found the last time; ``None`` when there is nothing, or it is damaged."""
@@ -136,7 +146,7 @@ class LabelledMessages:
                 return None
             marks = {name: _Mark(*(_number(value) for value in mark)) for name, mark in tree["read"].items()}
             found = {
-                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]))
+                topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["matched"]))
                 for topic, of in tree["topics"].items()
             }
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -19,7 +19,8 @@ from engine.activation.candidates import Candidate, candidates_of, counted_hits,
 from engine.activation.case import Circumstances
 from engine.activation.decision import worth_logging
 from engine.activation.gate import Gate, GateQuestion, profile_of
-from engine.activation.policy import Step, far_step
+from engine.activation.policy import Step, alone_of, far_step
+from engine.activation.proof import NO_PROOF, Alone, Proof
 from engine.activation.rows import funnel_of, rows_of, standing
 from engine.activation.signals import CALIBRATED, Signals, content_words, measure
 from engine.activation.similarity import Explanation, Hits, Scorer, readable, scored_part
@@ -67,6 +68,28 @@ class _Nominated:
     tier2_ms: float
     deciding: str
     explained: Mapping[str, Explanation]
+    alone: Mapping[str, Alone]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmatched:
+    """What becomes of topics without a hit, by name.
+
+    Attributes:
+        alone: What a score may do for each.
+        far: What becomes of it, and the score below which that holds.
+    """
+
+    alone: Mapping[str, Alone]
+    far: Mapping[str, tuple[float, Step]]
+
+
+class ProofSource(Protocol):
+    """What labels have proven; ``Proofs`` is one."""
+
+    def stamp(self) -> object: ...
+
+    def __call__(self, topics: Sequence[Topic]) -> Mapping[str, Proof]: ...
 
 
 class WatcherPipeline:
@@ -83,6 +106,7 @@ class WatcherPipeline:
         watchers: The policy table and thresholds.
         gate_settings: What happens when the gate fails.
         decisions: Where decisions are logged; ``None`` logs nothing.
+        proofs: What labels have proven of topics' scores; ``None``: nothing.
     """
 
     def __init__(
@@ -94,6 +118,7 @@ class WatcherPipeline:
         watchers: WatcherSettings,
         gate_settings: GateSettings,
         decisions: DecisionLog | None = None,
+        proofs: ProofSource | None = None,
     ) -> None:
         self.gate = gate
         self._source = source
@@ -104,7 +129,9 @@ class WatcherPipeline:
         self._decisions = decisions
         self._topics: tuple[Topic, ...] | None = None
         self._profiles: dict[str, tuple[Topic, str, frozenset[str]]] = {}
-        self._far: dict[bool, dict[str, tuple[float, Step]]] = {}
+        self._proofs = proofs if watchers.similarity_alone == "proven" else None
+        self._proved: object = None
+        self._unmatched_: dict[bool, _Unmatched] = {}
         self._guard = threading.Lock()
 
     def process(
@@ -179,21 +206,31 @@ class WatcherPipeline:
             scored = "" if empty else scored_part(message.text)
             counted = counted_hits(topics, hits_of, message.direction)
             deciding = self._scorer.deciding
+            unmatched = self._unmatched(topics, is_input)
             candidates = candidates_of(
                 topics,
                 counted,
                 self._scorer.score(scored, counted),
-                self._unmatched(topics, is_input),
+                unmatched.far,
                 self._watchers,
                 deciding=deciding,
-                similarity_nominates=is_input,
+                alone=unmatched.alone,
             )
             explained = readable(self._scorer.explain(scored, counted, telling(candidates)), scored)
             tier2_ms = _ms_since(started)
             asked = tuple(candidate for candidate in candidates if candidate.step.kind == "ask")
             questions = self._questions(message, asked, deciding)
         return _Nominated(
-            message, candidates, asked, questions, corrections, tier1_ms, tier2_ms, deciding, explained
+            message,
+            candidates,
+            asked,
+            questions,
+            corrections,
+            tier1_ms,
+            tier2_ms,
+            deciding,
+            explained,
+            unmatched.alone,
         )
 
     def _questions(
@@ -230,6 +267,7 @@ class WatcherPipeline:
                 is_input and self._watchers.nominate == "either",
                 self._gate_settings.on_failure,
                 self._watchers,
+                nominated.alone,
             ),
             calls=self._gate_settings.max_calls_per_message,
         )
@@ -267,16 +305,39 @@ class WatcherPipeline:
             self._scorer.update(topics)
             self._profiles = {name: known for name, known in self._profiles.items() if name in names}
             self._topics = topics
-            self._far = {}
+            self._unmatched_ = {}
         return topics
 
-    def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> dict[str, tuple[float, Step]]:
-        """What becomes of each topic without a hit, and the score below which that holds."""
-        known = self._far.get(is_input)
+    def _unmatched(self, topics: Sequence[Topic], is_input: bool) -> _Unmatched:
+        """What becomes of topics without a hit, by what labels prove now."""
+        stamp = None if self._proofs is None else self._proofs.stamp()
+        if stamp != self._proved:
+            self._unmatched_, self._proved = {}, stamp
+        known = self._unmatched_.get(is_input)
         if known is None:
-            known = self._far[is_input] = {
-                topic.name: far_step(topic, self._watchers, similarity_nominates=is_input) for topic in topics
+            proofs = {} if self._proofs is None else self._proofs(topics)
+            provider = self.gate.provider.name
+            alone = {
+                topic.name: alone_of(
+                    topic,
+                    self._watchers,
+                    proofs.get(topic.name, NO_PROOF),
+                    provider=provider,
+                    is_input=is_input,
+                )
+                for topic in topics
             }
+            # Topics with the same row share what becomes of them: there may be thousands.
+            rows: dict[object, tuple[float, Step]] = {}
+            far = {}
+            for topic in topics:
+                of = alone[topic.name]
+                own = topic.forced, topic.activation, topic.activation_threshold, topic.similarity_threshold
+                row = (topic.priority, own, id(of))
+                if row not in rows:
+                    rows[row] = far_step(topic, self._watchers, alone=of)
+                far[topic.name] = rows[row]
+            known = self._unmatched_[is_input] = _Unmatched(alone, far)
         return known
 
     def _profile(self, topic: Topic) -> tuple[str, frozenset[str]]:

@@ -16,6 +16,11 @@ module only reads them, in this order:
    topic is ``auto``: similarity alone is no proof.
 7. Everything else is dropped.
 
+Without a hit there is one limit more with the ``calibrated`` preset, ``watchers.similarity_alone: proven``: a
+score activates nothing until the workspace's own labels have proven it right (``engine.activation.proof``).
+Until then it takes a yes of a gate that a model or a person gives, and ``local``, which knows no more than
+the score, is not asked.
+
 A ``manual`` topic is judged like a gated one and then left to the person: it is ``manual`` where a gated
 topic would have been active or asked about.
 """
@@ -28,6 +33,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.numbers import limit
+from engine.activation.proof import FREELY, NOTHING, Alone, Proof, Standing
 from engine.activation.trace import TriggerHit
 
 if TYPE_CHECKING:
@@ -61,11 +67,12 @@ class Step:
         kind: ``activate`` at once, ``ask`` the gate, ``drop``, leave it to the person (``manual``), or
             nothing because a person switched it ``off``.
         rule: The row that applied, as text: ``high ≥.30``, ``medium <.20``, ``critical``, ``auto``,
-            ``event``, ``similar ≥.15``, ``own <.20``, ``no match``, ``manual``, ``forced on``,
-            ``forced off``.
+            ``event``, ``similar ≥.15``, ``own <.20``, ``no match``, ``unproven``, ``manual``,
+            ``forced on``, ``forced off``.
         threshold: The topic's similarity threshold.
         activate_at: The score from which this row activates without the gate; ``None``: never.
         gate_at: The score from which this row asks the gate; ``None``: never.
+        needs_yes: Whether only a yes of the gate lets it in, whatever ``gate.on_failure`` says.
     """
 
     kind: StepKind
@@ -73,6 +80,13 @@ class Step:
     threshold: float
     activate_at: float | None = None
     gate_at: float | None = None
+    needs_yes: bool = False
+
+
+UNPROVEN = "unproven"
+"""The rule of a topic whose score would have decided, had labels proven it right."""
+LOCAL = "local"
+"""The gate that knows no more than tiers 1 and 2."""
 
 
 def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
@@ -108,13 +122,49 @@ def cuts_of(topic: Topic, settings: WatcherSettings, *, matched: bool) -> Cuts:
     return Cuts(max(row.gate, own), activate)
 
 
+def alone_of(
+    topic: Topic, settings: WatcherSettings, proof: Proof, *, provider: str, is_input: bool
+) -> Alone:
+    """What a topic's score may do where none of its triggers fired.
+
+    Args:
+        topic: The topic.
+        settings: The table, and whether a score has to be proven.
+        proof: What labels say of the topic's scores.
+        provider: Who is the gate.
+        is_input: Whether the message goes to the agent; nothing that the agent writes nominates by itself.
+    """
+    if not is_input:
+        return NOTHING
+    if settings.preset == "spec" or settings.similarity_alone == "always":
+        return FREELY
+    if not proof.useful:
+        return _UNPROVEN[provider != LOCAL]  # most topics have no labels, and there may be thousands
+    cut = cuts_of(topic, settings, matched=False).activate
+    standing = proof.at(1.0 if cut is None else cut)
+    return Alone(asks=provider != LOCAL, activates=cut is not None and standing.proven, standing=standing)
+
+
+_UNPROVEN = tuple(Alone(asks=asks, activates=False, standing=Standing()) for asks in (False, True))
+
+
+def alone_cuts(cuts: Cuts, alone: Alone) -> Cuts:
+    """The cuts of a topic without a hit as far as its score may do what they say.
+
+    Where it may not activate, the gate is asked from the lower of both on.
+    """
+    marks = [mark for mark in (cuts.gate, cuts.activate) if mark is not None]
+    gate = cuts.gate if alone.activates else min(marks, default=None)
+    return Cuts(gate if alone.asks else None, cuts.activate if alone.activates else None)
+
+
 def decide(
     topic: Topic,
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
     *,
-    similarity_nominates: bool = True,
+    alone: Alone = FREELY,
 ) -> Step:
     """The step that the table prescribes.
 
@@ -123,30 +173,28 @@ def decide(
         hits: Its tier-1 hits on the message.
         score: Its deciding tier-2 score, 0 to 1.
         settings: Table, thresholds, and whether similarity nominates.
-        similarity_nominates: ``False``: for this message only a match does, whatever the settings say.
+        alone: What the score may do without a hit, whatever the table says.
     """
     threshold = threshold_of(topic, settings)
     if topic.forced is not None:
         on = topic.forced
         return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
-    step = _judge(topic, hits, score, settings, threshold, similarity_nominates)
+    step = _judge(topic, hits, score, settings, threshold, alone)
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
 
 
-def far_step(
-    topic: Topic, settings: WatcherSettings, *, similarity_nominates: bool = True
-) -> tuple[float, Step]:
+def far_step(topic: Topic, settings: WatcherSettings, *, alone: Alone = FREELY) -> tuple[float, Step]:
     """What ``decide`` says of a topic without a hit, and the score from which it may say something else.
 
     Args:
         topic: The topic.
         settings: The table.
-        similarity_nominates: As in ``decide``.
+        alone: As in ``decide``.
     """
-    step = decide(topic, (), 0.0, settings, similarity_nominates=similarity_nominates)
-    if topic.forced is not None or not similarity_nominates or settings.nominate == "pattern":
+    step = decide(topic, (), 0.0, settings, alone=alone)
+    if topic.forced is not None or not alone.nominates or settings.nominate == "pattern":
         return math.inf, step
     cuts = cuts_of(topic, settings, matched=False)
     return min((mark for mark in (cuts.gate, cuts.activate) if mark is not None), default=math.inf), step
@@ -158,20 +206,36 @@ def _judge(
     score: float,
     settings: WatcherSettings,
     threshold: float,
-    similarity_nominates: bool,
+    alone: Alone,
 ) -> Step:
     if any(hit.type in EVENT_TYPES for hit in hits):
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
         return Step("activate", "auto", threshold, activate_at=0.0)
-    if not hits and (not similarity_nominates or settings.nominate == "pattern"):
+    if not hits and (not alone.nominates or settings.nominate == "pattern"):
         return Step("drop", "no match", threshold)
     cuts = cuts_of(topic, settings, matched=bool(hits))
+    if not hits and not (alone.asks and alone.activates):
+        return _by_score(topic, score, settings, threshold, cuts, alone)
     if hits or settings.preset == "calibrated":
         return _row(topic, score, settings, threshold, cuts)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{limit(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
+
+
+def _by_score(
+    topic: Topic, score: float, settings: WatcherSettings, threshold: float, cuts: Cuts, alone: Alone
+) -> Step:
+    """The step of a topic without a hit whose score may not do all that its cuts say."""
+    allowed = alone_cuts(cuts, alone)
+    if allowed != Cuts(None, None):
+        step = _row(topic, score, settings, threshold, allowed)
+        return replace(step, needs_yes=step.kind == "ask" and not alone.activates)
+    mark = cuts.gate if cuts.activate is None else cuts.activate
+    step = _row(topic, score, settings, threshold, Cuts(None, mark))
+    rule = UNPROVEN if step.kind == "activate" else step.rule
+    return Step("drop", rule, threshold)
 
 
 def _row(topic: Topic, score: float, settings: WatcherSettings, threshold: float, cuts: Cuts) -> Step:

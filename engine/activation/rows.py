@@ -120,7 +120,7 @@ def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict
     """
     if gate is not None:
         if gate.answer == "failed":
-            return "active" if on_failure == "activate" else "failed"
+            return "active" if on_failure == "activate" and not step.needs_yes else "failed"
         return "active" if gate.answer == "yes" else "rejected"
     match step.kind:
         case "activate":

@@ -49,7 +49,8 @@ _VOLATILE_PART = 3
 
 _HISTORY_PART = 2
 _TOPICS_PART = 6
-_FOOT_PART = 8
+_PRESETS_PART = 8
+_FILE_NOTES_PART = 8
 _RESULTS_PART = 12
 _RESERVE_PART = 32
 
@@ -265,7 +266,7 @@ class _Compile:
             Cap.of(f"the {fixed.FILE_NOTES_KIB:g} KiB of file notes", fixed.FILE_NOTES_KIB),
             *self.knowledge_caps,
         )
-        notes_room = room // _FOOT_PART
+        notes_room = room // _FILE_NOTES_PART
         for candidate in fixed.file_notes(self.reader, request.file_notes):
             taken = placement.place(candidate, notes_room, notes_caps)
             notes_room, room = notes_room - taken, room - taken
@@ -275,7 +276,7 @@ class _Compile:
         topic_caps = caps_of(self.settings, "topics")
         window = about_tokens(self._history_caps(), room // _HISTORY_PART)
         keep = _Shares(
-            presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _FOOT_PART),
+            presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
             results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), room // _RESULTS_PART))
             if retrieved

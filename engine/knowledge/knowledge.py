@@ -80,7 +80,7 @@ class Knowledge:
         """Notes of files."""
         from engine.knowledge.notes import NoteFiles  # noqa: PLC0415 — only where there is one
 
-        return NoteFiles(self._files, self._clock)
+        return NoteFiles(self._files, self._clock, lambda: self._config().days.time_zone)
 
     @cached_property
     def reclaimer(self) -> Reclaimer:

@@ -52,6 +52,7 @@ from engine.knowledge.edit import Edit
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.renames import Search, is_same_file
 from engine.store.paths import shown
+from engine.zone import local_day
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -130,13 +131,20 @@ class NoteFiles:
 
     Args:
         files: Its write path.
-        clock: Gives the time, with its zone; days are UTC.
+        clock: Gives the time, with its zone.
+        zone: The time zone whose days count.
     """
 
-    def __init__(self, files: Files, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        files: Files,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        zone: Callable[[], str] = lambda: "",
+    ) -> None:
         self._files = files
         self._workspace = files.workspace
         self._clock = clock
+        self._zone = zone
         self._read: dict[str, tuple[tuple[int, int, int], _Record]] = {}
 
     def all(self) -> tuple[FileNotes, ...]:
@@ -227,7 +235,7 @@ class NoteFiles:
                 cure="name a file that exists; autopoiesis notes lists what is unclear",
             )
         notes, key = target
-        origin = Origin(BY_HAND, self._clock().astimezone(UTC).date().isoformat())
+        origin = Origin(BY_HAND, local_day(self._clock(), self._zone()).isoformat())
         item = Item("files", text, key, "person")
         line = note_line(text, origin)
         return apply(self._files, Edit(item_id(item, BY_HAND), "files", "note", notes, "", line, f"# {key}"))

@@ -25,6 +25,7 @@ from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipp
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 from engine.search.talk import telling
+from engine.zone import local_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,7 @@ class SearchIndex:
         *,
         without_vectors: str = _NO_EMBEDDER,
         references: Callable[[], Mapping[str, int]] = dict,
+        zone: str = "",
         read_only: bool = False,
         lock_timeout_s: float = 30.0,
     ) -> None:
@@ -76,6 +78,7 @@ class SearchIndex:
         self._embedder = embedder
         self._without_vectors = "" if embedder else without_vectors
         self._references = references
+        self._zone = zone
         self._read_only = read_only
         self._path = workspace.database
         self._resident = Resident(workspace.scratch, read_only=read_only)
@@ -138,7 +141,7 @@ class SearchIndex:
             known,
             frozenset(exclude),
             use_vectors,
-            today or datetime.now(UTC).date(),
+            today or local_day(datetime.now(UTC), self._zone),
             in_full,
             context,
         )

@@ -9,32 +9,36 @@ from collections.abc import Iterable
 
 _TALK = (
     # English
-    "ok okay okey k kk yes yep yeah yup ya no nope nah sure right correct exactly indeed true fine good great "
-    "nice cool awesome perfect excellent wonderful lovely amazing brilliant super well wow oh ah aha hm hmm hmmm "
-    "mm uh um eh huh lol haha hi hello hey hiya howdy morning afternoon evening night bye goodbye cheers thanks "
-    "thank thx ty please pls sorry welcome go going gone goes ahead on continue proceed carry keep resume again "
-    "retry try next stop wait hold pause cancel abort undo done finished ready yet still back another else one "
-    "ones thing things stuff something anything nothing everything sounds sound looks look seems seem like lgtm "
-    "got get it let lets want wants would could maybe perhaps really actually also too just now here there way "
-    "what why how when who which way doing do did does make makes sense agree agreed approved approve confirm "
-    "confirmed understood understand see saw know think guess hope say said tell show ship yourself both first "
-    "second third last option same different other others instead rather better best bad worse wrong "
+    "ok okay okey k kk yes yep yeah yup ya no nope nah sure right correct exactly indeed true fine "
+    "good great nice cool awesome perfect excellent wonderful lovely amazing brilliant super well wow "
+    "oh ah aha hm hmm hmmm mm uh um eh huh lol haha hi hello hey hiya howdy morning afternoon evening "
+    "night bye goodbye cheers thanks thank thx ty please pls sorry welcome go going gone goes ahead "
+    "on continue proceed carry keep resume again retry try next stop wait hold pause cancel abort "
+    "undo done finished ready yet still back another else one ones thing things stuff something "
+    "anything nothing everything sounds sound looks look seems seem like lgtm got get it let lets "
+    "want wants would could maybe perhaps really actually also too just now here there way what why "
+    "how when who which doing do did does make makes sense agree agreed approved approve confirm "
+    "confirmed understood understand see saw know think guess hope say said tell show ship yourself "
+    "both first second third last option same different other others instead rather better best bad "
+    "worse wrong "
     # German
-    "ja jo jep nein nee doch klar gut sehr prima super toll genau richtig stimmt danke bitte hallo hi moin tag "
-    "morgen abend weiter mach machen los nochmal noch mal halt stopp warte fertig und oder das die der den es "
-    "ist so ok okay alles einverstanden passt "
+    "ja jo jep nein nee doch klar gut sehr prima super toll genau richtig stimmt danke bitte hallo hi "
+    "moin tag morgen abend weiter mach machen los nochmal noch mal halt stopp warte fertig und oder "
+    "das die der den es ist so ok okay alles einverstanden passt "
     # French
-    "oui non si bien bon bonne parfait merci bonjour bonsoir salut continue continuez encore vas allez arrête "
-    "attends ok accord ça va c est fait "
+    "oui non si bien bon bonne parfait merci bonjour bonsoir salut continue continuez encore vas "
+    "allez arrête attends ok accord ça va c est fait "
     # Spanish, Portuguese
-    "sí si no vale bien bueno perfecto perfeito gracias obrigado obrigada hola olá ola buenos dias días bom dia "
-    "sigue continúa continua adelante otra vez outra para espera hecho feito sim não nao claro "
+    "sí si no vale bien bueno perfecto perfeito gracias obrigado obrigada hola olá ola buenos dias "
+    "días bom dia sigue continúa continua adelante otra vez outra para espera hecho feito sim não nao "
+    "claro "
     # Italian, Dutch
-    "sì va bene perfetto grazie ciao buongiorno avanti ancora aspetta fatto ja nee goed prima bedankt dank hallo "
-    "verder doorgaan opnieuw klaar "
+    "sì va bene perfetto grazie ciao buongiorno avanti ancora aspetta fatto ja nee goed prima bedankt "
+    "dank hallo verder doorgaan opnieuw klaar "
     # Russian, Chinese, Japanese
-    "да нет хорошо отлично спасибо привет дальше продолжай ещё стоп готово 好 好的 是 是的 不 谢谢 你好 继续 可以 行 "
-    "はい いいえ ありがとう 続けて お願いします"
+    "да нет хорошо отлично спасибо привет дальше "
+    "продолжай ещё стоп готово 好 好的 是 是的 不 谢谢 你好 继续 可以 "
+    "行 はい いいえ ありがとう 続けて お願いします "
 )
 TALK = frozenset(_TALK.split())
 

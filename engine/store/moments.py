@@ -10,8 +10,10 @@ import calendar
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
+from engine.zone import local_time, moment_of
+
 FORMS = "2026-10-01, '2026-10-01 14:00', yesterday, 'last friday', '3 days ago' or 'last week'"
-"""What can be given, for messages. Times are UTC unless they carry an offset."""
+"""What can be given, for messages. Days and times are those of the zone given unless they carry an offset."""
 
 _DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
@@ -25,7 +27,7 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
-def moment(text: str, now: datetime) -> datetime | None:
+def moment(text: str, now: datetime, zone: str = "UTC") -> datetime | None:
     """The last moment that a text means, UTC; ``None`` when it means none.
 
     A day means the whole of it, so its last microsecond. Never before 1970, where git's own time begins.
@@ -33,33 +35,34 @@ def moment(text: str, now: datetime) -> datetime | None:
     Args:
         text: As a person writes it, in any case.
         now: What ``ago`` counts from.
+        zone: The time zone whose days and clocks are meant where the text names none.
     """
     words = " ".join(text.lower().split())
-    now = now.astimezone(UTC)
+    now = local_time(now, zone)
     try:
-        found = _said(words, now) or _written(words)
+        found = _said(words, now, zone) or _written(words, zone)
     except (OverflowError, ValueError):
         return _EARLIEST
     return None if found is None else max(found, _EARLIEST)
 
 
-def _said(words: str, now: datetime) -> datetime | None:
+def _said(words: str, now: datetime, zone: str) -> datetime | None:
     if words in ("today", "yesterday"):
-        return _end_of(now.date() - timedelta(days=words == "yesterday"))
+        return _end_of(now.date() - timedelta(days=words == "yesterday"), zone)
     if weekday := _WEEKDAY.fullmatch(words):
         back = (now.weekday() - _DAYS[weekday[1]] - 1) % 7 + 1
-        return _end_of(now.date() - timedelta(days=back))
+        return _end_of(now.date() - timedelta(days=back), zone)
     if last := _LAST.fullmatch(words):
-        return _back(now, 1, last[1])
+        return _back(now, 1, last[1], zone)
     if ago := _AGO.fullmatch(words):
-        return _back(now, int(ago[1]) if ago[1].isdigit() else 1, ago[2])
+        return _back(now, int(ago[1]) if ago[1].isdigit() else 1, ago[2], zone)
     return None
 
 
-def _written(words: str) -> datetime | None:
+def _written(words: str, zone: str) -> datetime | None:
     """A date or time in ISO 8601."""
     try:
-        return _end_of(date.fromisoformat(words))
+        return _end_of(date.fromisoformat(words), zone)
     except ValueError:
         pass
     try:
@@ -67,21 +70,25 @@ def _written(words: str) -> datetime | None:
     except ValueError:
         return None
     if found.tzinfo is None:
-        return found.replace(tzinfo=UTC)
+        return moment_of(found.date(), found.time(), zone)
     try:
         return found.astimezone(UTC)
     except OverflowError:
         return _LATEST if found.year > _EARLIEST.year else _EARLIEST
 
 
-def _end_of(day: date) -> datetime:
-    return datetime.combine(day, time.max, UTC)
+def _end_of(day: date, zone: str) -> datetime:
+    try:
+        return moment_of(day, time.max, zone)
+    except OverflowError:
+        return _LATEST if day.year > _EARLIEST.year else _EARLIEST
 
 
-def _back(now: datetime, number: int, unit: str) -> datetime:
+def _back(now: datetime, number: int, unit: str, zone: str) -> datetime:
     if unit in _SECONDS:
-        return now - timedelta(seconds=number * _SECONDS[unit])
+        # In UTC, where every day has as many seconds.
+        return now.astimezone(UTC) - timedelta(seconds=number * _SECONDS[unit])
     months = now.year * 12 + now.month - 1 - number * _MONTHS[unit]
     year, month = divmod(months, 12)
     last_day = calendar.monthrange(year, month + 1)[1] if year > 0 else 1
-    return now.replace(year=year, month=month + 1, day=min(now.day, last_day))
+    return moment_of(date(year, month + 1, min(now.day, last_day)), now.time(), zone)

@@ -159,7 +159,7 @@ class Repository:
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
         with contextlib.suppress(OSError):
-            git_lock.clear_stale(self._folder(), self.workspace.root)
+            git_lock.clear_stale(self.folder, self.workspace.root)
         state = self.state(count=False)
         if not state.can_commit:
             raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
@@ -179,7 +179,7 @@ class Repository:
 
     def branch(self) -> str:
         """The current branch; empty when there is none. Two file reads at most."""
-        name = git_folder.head(self._folder())
+        name = git_folder.head(self.folder)
         return (
             name.removeprefix("refs/heads/")
             if name.startswith("refs/") and git_folder.is_readable(name)
@@ -188,7 +188,7 @@ class Repository:
 
     def revision(self) -> str | None:
         """The newest commit's object name without starting git; ``None`` before the first commit."""
-        folder = self._folder()
+        folder = self.folder
         name = git_folder.head(folder)
         if not name.startswith("refs/"):
             return name if git_folder.REVISION.fullmatch(name) else None
@@ -249,17 +249,21 @@ class Repository:
             if entry.startswith(b"100")
         ]
 
-    def staged(self) -> list[str]:
-        """The paths of files that the next commit made by hand would add or change.
+    def setting(self, name: str) -> str:
+        """A setting of this repository alone; empty where it has none.
 
         Raises:
             RepositoryError: There is no repository, or git failed.
         """
-        if not self.has_commits:
-            listed = self.git.run("ls-files", "-z", "--cached")
-        else:
-            listed = self.git.run("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
-        return [name.decode("utf-8", "surrogateescape") for name in listed.output.split(b"\0") if name]
+        return self.git.run("config", "--local", "--get", name, accept=(0, 1)).text
+
+    def set_up(self, name: str, value: str) -> None:
+        """Gives this repository a setting.
+
+        Raises:
+            RepositoryError: There is no repository, or git failed.
+        """
+        self.git.run("config", "--local", name, value, reading=False)
 
     def use_hooks(self, folder: str) -> None:
         """Let git run the hooks of a folder of the workspace for commits made by hand; ours run none.
@@ -269,7 +273,7 @@ class Repository:
             PathRefused: The folder leaves the workspace.
         """
         name = "/".join(split_relative(folder))
-        self.git.run("config", "--local", "core.hooksPath", name, reading=False)
+        self.set_up("core.hooksPath", name)
 
     def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
         """The newest commits, newest first; with ``path`` those that changed it.
@@ -292,7 +296,8 @@ class Repository:
                 commits.append(Commit(fields[0], at, fields[2], fields[3], fields[4].strip()))
         return commits
 
-    def _folder(self) -> Path:
+    @property
+    def folder(self) -> Path:
         """The repository's own folder, also of a linked work tree."""
         return git_folder.repository_folder(self.workspace.root)
 
@@ -303,7 +308,7 @@ class Repository:
             return RepositoryState("no-git", why="git is not installed", cure="install git to keep a history")
         if not (root / ".git").exists():
             return RepositoryState("none", why="the workspace is no git repository", cure="run: git init")
-        folder = self._folder()
+        folder = self.folder
         for name, kind, what in _IN_PROGRESS:
             if (folder / name).exists():
                 return RepositoryState(kind, why=f"{what} is in progress", cure="finish or abort it with git")

@@ -52,7 +52,7 @@ class TreeEntry:
     size: int
 
 
-def find(repository: Repository, text: str, now: datetime) -> Commit | None:
+def find(repository: Repository, text: str, now: datetime, zone: str = "UTC") -> Commit | None:
     """The commit that a revision, tag, branch, hash or date means; ``None`` for ``now``, the working tree.
 
     A name that git knows is taken as that. A date means the last commit until then on the way that the
@@ -62,6 +62,7 @@ def find(repository: Repository, text: str, now: datetime) -> Commit | None:
         repository: Where.
         text: As a person writes it; dates as in ``moments``.
         now: What ``3 days ago`` counts from, UTC.
+        zone: The time zone whose days are meant.
 
     Raises:
         RepositoryError: There is no such commit, no commit at all, or no repository.
@@ -77,7 +78,7 @@ def find(repository: Repository, text: str, now: datetime) -> Commit | None:
             f"there is no past to go back to: {state.why}", where=place, cure=f"{state.cure}, and commit"
         )
     revision = _named(git, text)
-    moment = moments.moment(text, now) if revision is None else None
+    moment = moments.moment(text, now, zone) if revision is None else None
     if moment is not None and _named(git, "HEAD") is not None:
         until = f"--before=@{int(moment.timestamp())} +0000"
         revision = _run(git, "rev-list", "-1", "--first-parent", until, "HEAD").text or None

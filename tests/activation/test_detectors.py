@@ -161,6 +161,37 @@ def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "the status goes from ACTIVE to INACTIVE when the job ends",
+        "keep it ACTIVE, and set the other one to ARCHIVED or DELETED",
+        "move it from NEW to DONE",
+        "=== RUN   TestRelease\n--- FAIL: TestRelease (0.01s)\n=== RUN   TestOther\nFAIL\nplease look",
+        "it prints this:\n2026-03-04T10:11:12Z ERROR SERVICE UNAVAILABLE AGAIN\nany idea?",
+        "[ERROR] BUILD FAILURE REPORTED\nwhat does it mean",
+        "FAILED tests/test_a.py::test_b - ASSERTION BROKEN\nwhy",
+        "CREATE TABLE IF NOT EXISTS items (id INTEGER)\nis this right?",
+        "def f():\n    return ACTIVE ARCHIVED\n\nclass A:\n    x = DELETED\n\nwhat is wrong with it?",
+        "src/main.go:12:3: UNDEFINED VARIABLE USED HERE\nfix this",
+    ],
+)
+def test_constants_and_pasted_output_are_no_raised_voice(text: str) -> None:
+    assert agitation_spans(Scan(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("why does this STILL go to INACTIVE and NEVER back", ["STILL", "NEVER"]),
+        ("=== RUN   TestRelease\n\nIT FAILED AGAIN", ["IT", "FAILED", "AGAIN"]),
+        ("the ACTIVE one, I said DO NOT TOUCH it", ["DO", "NOT", "TOUCH"]),
+    ],
+)
+def test_what_is_shouted_beside_them_is_still_heard(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in agitation_spans(Scan(text))] == expected
+
+
+@pytest.mark.parametrize(
     ("text", "words", "expected"),
     [
         ("this is urgent", (), ["urgent"]),

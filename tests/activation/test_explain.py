@@ -15,6 +15,7 @@ from engine.activation import explain
 from engine.activation.counterfactual import without
 from engine.activation.numbers import limit, signed, written
 from engine.activation.policy import decide
+from engine.activation.proof import FREELY, NOTHING
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -58,7 +59,7 @@ def told(
 ) -> tuple[str, str]:
     """The why and the flip of a row."""
     known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
-    step = decide(known, hits, score, settings, similarity_nominates=direction == "input")
+    step = decide(known, hits, score, settings, alone=FREELY if direction == "input" else NOTHING)
     verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"}
     answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
     reached = verdict or (answers[gate.answer] if gate else verdicts[step.kind])

@@ -63,7 +63,11 @@ def watching(
         PlainMatcher(),
         Probable(probabilities),
         Gate(provider, settings, None if root is None else GateCache(workspace_files(root))),
-        WatcherSettings(preset="calibrated", policy={"medium": PolicyRow(gate=0.2, activate=0.6)}),
+        WatcherSettings(
+            preset="calibrated",
+            similarity_alone="always",
+            policy={"medium": PolicyRow(gate=0.2, activate=0.6)},
+        ),
         settings,
         decisions,
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.activation.policy import Cuts, Step, cuts_of, decide, far_step, threshold_of
+from engine.activation.proof import FREELY, NOTHING
 from engine.activation.trace import TriggerHit
 from engine.config import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -70,7 +71,7 @@ def test_only_a_match_nominates_when_the_setting_says_so() -> None:
 
 
 def test_similarity_can_be_left_out_for_a_message() -> None:
-    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), similarity_nominates=False)
+    got = decide(topic(), (), 0.9, WatcherSettings(preset="spec"), alone=NOTHING)
     assert got == Step("drop", "no match", 0.15)
 
 
@@ -335,9 +336,9 @@ def test_a_topic_below_its_far_mark_is_decided_as_ever(
 ) -> None:
     settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
     known = topic(**of)
-    mark, far = far_step(known, settings, similarity_nominates=is_input)
+    mark, far = far_step(known, settings, alone=FREELY if is_input else NOTHING)
     scores = [number / 50 for number in range(51)]
     below = [score for score in scores if score < mark]
     for score in below:
-        assert decide(known, (), score, settings, similarity_nominates=is_input) == far
+        assert decide(known, (), score, settings, alone=FREELY if is_input else NOTHING) == far
     assert below or mark == 0

@@ -9,6 +9,7 @@ import pytest
 from engine.activation.candidates import EXPLAINED_ROWS, Candidate, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.policy import Step, StepKind, far_step
+from engine.activation.proof import FREELY
 from engine.activation.rows import NEAREST_ROWS, ROWS_LIMIT, funnel_of, rows_of, shown, standing, verdict_of
 from engine.activation.similarity import SCORED_CHARS, Explanation, readable, scored_part
 from engine.activation.trace import (
@@ -66,7 +67,7 @@ def test_hits_of_triggers_that_are_gone_do_not_count(trigger: int) -> None:
 
 def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
     topics = [topic("far"), topic("near"), topic("hit", triggers=(pattern("review"),))]
-    far = {each.name: far_step(each, SETTINGS, similarity_nominates=True) for each in topics}
+    far = {each.name: far_step(each, SETTINGS) for each in topics}
     found = candidates_of(
         topics,
         {"hit": (HIT,)},
@@ -74,7 +75,7 @@ def test_every_topic_is_a_candidate_with_a_step_of_its_own() -> None:
         far,
         SETTINGS,
         deciding="tfidf",
-        similarity_nominates=True,
+        alone=dict.fromkeys(("far", "near", "hit"), FREELY),
     )
     assert [(each.topic.name, each.score, each.step.kind) for each in found] == [
         ("far", 0.0, "drop"),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Cuts, decide
+from engine.activation.proof import NOTHING
 from engine.activation.trace import TriggerHit
 from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.own import own_cuts
@@ -19,6 +20,7 @@ from tests.activation.support import topic
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
+    similarity_alone="always",
     policy={
         "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
         "high": PolicyRow(activate=0.55, gate=0.2),
@@ -113,7 +115,8 @@ def judge(table: DecisionTable, row: int, cuts: Cuts | None, settings: WatcherSe
         known = own_cuts(known, settings, cuts).on(known)
     hits = tuple(TriggerHit(0, str(kind), "x") for _, kind, *_ in found.hits)
     score = float(table.scores[row])
-    step = decide(known, hits, score, settings, similarity_nominates=found.direction == "input")
+    alone = table.alone(known) if found.direction == "input" else NOTHING
+    step = decide(known, hits, score, settings, alone=alone)
     outcome = {"activate": "active", "ask": "asked"}.get(step.kind, "dropped")
     useful, _ = label_of(found)
     return Judged(outcome, _chance(table, found, outcome, useful), useful)

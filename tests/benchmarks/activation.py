@@ -1,8 +1,13 @@
-"""Tier 2 as a scorer for an activation benchmark: topics known by a name and example messages."""
+"""Tier 2 for an activation benchmark: as a scorer, and taught by labels.
+
+``make`` and its like give the scores of tier 2 themselves, which no policy cuts: figures of them are those
+of ``watchers.similarity_alone: always``. A benchmark that goes through the engine measures the default,
+``proven``, unless its settings say otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner
@@ -14,6 +19,8 @@ from engine.topics.model import Topic
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+    from engine.engine import Engine
 
 
 class Profile(TypedDict):
@@ -56,6 +63,29 @@ def make_minilm(profiles: Mapping[str, Profile]) -> ActivationScorer:
     """The ``calibrated`` preset with the transformer of the ``minilm`` extra."""
     scorer = CalibratedScorer(vectors=JoinedVectors(), combiner=Combiner.load(MINILM_WEIGHTS))
     return ActivationScorer(_topics(profiles), scorer)
+
+
+def teach(engine: Engine, pool: Sequence[str], ask: Callable[[str], set[str]], count: int) -> None:
+    """Labels messages through the engine as a person would who goes through what was said.
+
+    Every topic that the person names is labelled useful, and every other one that came as near as those
+    noise.
+
+    Args:
+        engine: The workspace.
+        pool: Messages that may be asked about.
+        ask: The topics that a person names for a message.
+        count: How many messages are asked about, spread over the pool.
+    """
+    log = engine.decision_log
+    step = max(1, len(pool) // max(1, count))
+    for text in pool[::step][:count]:
+        wanted, trace = ask(text), engine.trace(text)
+        nearest = {row.topic for row in sorted(trace.rows, key=lambda row: -row.score)[:3] if row.score > 0}
+        for row in trace.rows:
+            if row.topic in wanted or row.active or row.topic in nearest:
+                log.label(log.ensure(trace, row.topic), row.topic in wanted)
+    engine.labels.learn()
 
 
 def make_spec(profiles: Mapping[str, Profile]) -> ActivationScorer:

@@ -26,7 +26,7 @@ TOPICS = 50
 FRAME_MS = 16
 """A screen that draws sixty times a second has so long for everything."""
 
-_SETTINGS = WatcherSettings(preset="calibrated")
+_SETTINGS = WatcherSettings(preset="calibrated", similarity_alone="always")
 
 
 def run(setting: Setting) -> Iterator[Row]:

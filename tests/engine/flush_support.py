@@ -90,11 +90,18 @@ class Desk:
         root: An empty folder.
         provider: Who takes notes; ``None``: nobody.
         committing: Whether what is written is committed.
+        zone: The time zone whose days count.
         settings: Other settings than the defaults.
     """
 
     def __init__(
-        self, root: Path, provider: Provider | None = None, *, committing: bool = False, **settings: object
+        self,
+        root: Path,
+        provider: Provider | None = None,
+        *,
+        committing: bool = False,
+        zone: str = "",
+        **settings: object,
     ) -> None:
         self.root = root
         root.mkdir(exist_ok=True)
@@ -120,6 +127,7 @@ class Desk:
             ),
             clock=lambda: AT,
             on_problem=self.problems.append,
+            zone=lambda: zone,
         )
 
     def talk(self, exchanges: int = 4, words: int = 30) -> Conversation:

@@ -52,6 +52,13 @@ def test_notes_go_to_their_places_with_date_and_source(tmp_path: Path) -> None:
     assert not [path for path in memory if path.startswith("scratch")], "the journal is dropped"
 
 
+def test_a_journal_is_that_of_the_persons_day(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[2])), zone="Asia/Tokyo")
+    desk.talk()
+    desk.flush()
+    assert [note.path for note in only(desk).items] == ["knowledge/journal/2026-06-13.md"]
+
+
 def test_what_it_cost_and_who_was_asked_is_recorded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Provider(reply(NOTES[2])))
     desk.talk()

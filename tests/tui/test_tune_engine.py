@@ -37,7 +37,7 @@ class StillEngine(Engine):
 def root(sample: Path) -> Path:
     """The sample, calibrated, with a log of 100 decisions about one topic, 80 of them labelled."""
     table = "".join(f"    {name}: {{activate: 0.6, gate: 0.25}}\n" for name in ("high", "medium", "low"))
-    settings = f"watchers:\n  preset: calibrated\n  policy:\n{table}"
+    settings = f"watchers:\n  preset: calibrated\n  similarity_alone: always\n  policy:\n{table}"
     (sample / "memory-config.yaml").write_text(settings, encoding="utf-8")
     git(sample, "commit", "-qam", "cuts")
     random = Random(5)
@@ -164,6 +164,16 @@ async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
         assert driven.now == proposal.cuts and "held out, 5 folds" in driven.text
         await driven.press("enter")
         assert driven.state.today == proposal.cuts
+
+
+async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: Path) -> None:
+    config = root / "memory-config.yaml"
+    config.write_text(config.read_text().replace("  similarity_alone: always\n", ""), encoding="utf-8")
+    async with opened(root) as driven:
+        assert "without a trigger hit: never active until your labels prove its" in driven.text
+        assert driven.screen.decisions.items, "they are listed all the same, to be labelled"
+        await driven.press("f")
+        assert "before your labels prove it" in driven.state.proposals[TOPIC].refused
 
 
 async def test_decisions_that_come_in_are_shown_at_once(root: Path) -> None:

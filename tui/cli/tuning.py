@@ -159,7 +159,12 @@ def _one_topic(
     as_json: bool,
 ) -> None:
     """Figures, cuts and scores of a topic; with other cuts, what they would change."""
-    from engine.activation.tuning.replay import figures, flips, histogram  # noqa: PLC0415 — brings numpy
+    from engine.activation.tuning.replay import (  # noqa: PLC0415 — brings numpy
+        alone_text,
+        figures,
+        flips,
+        histogram,
+    )
 
     log = _log_with(engine, topic)
     today, before = log.today(topic), figures(log, topic)
@@ -184,6 +189,8 @@ def _one_topic(
         )
         return
     emit(f"{topic}: {said(today)}")
+    if alone := alone_text(log, topic, wanted):
+        emit(alone)
     say_figures(before, after)
     for line in picture(scores, today, wanted):
         emit(line)

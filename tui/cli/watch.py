@@ -10,6 +10,7 @@ import click
 
 from engine.events import EngineEvent, TurnTraced
 from engine.feed import entry_of
+from engine.zone import local_time
 from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
 
 
@@ -31,7 +32,7 @@ def watch(seconds: float | None, as_json: bool) -> None:
                     document = {"event": type(event).__name__, **plain(event)}
                     click.echo(json.dumps(document, ensure_ascii=False))
                 else:
-                    line = described(event)
+                    line = described(event, engine.config.days.time_zone)
                     if line:
                         emit(line)
         except (queue.Empty, KeyboardInterrupt):
@@ -41,15 +42,17 @@ def watch(seconds: float | None, as_json: bool) -> None:
             engine.stop()
 
 
-def described(event: EngineEvent) -> str:
-    """One line for an event; empty for events that change nothing a person would read."""
+def described(event: EngineEvent, zone: str = "") -> str:
+    """One line for an event, its time in a zone; empty for events that change nothing a person would read."""
     if isinstance(event, TurnTraced):
         return f"      {event.trace.why}" if event.trace.active or event.trace.corrections else ""
     entry = entry_of(event)
     if entry is None:
         return ""
     first = " ".join(entry.text.split())[:100]
-    return f"{entry.at:%H:%M} {entry.kind:<7} {first}{f'  {entry.note}' if entry.note else ''}"
+    return (
+        f"{local_time(entry.at, zone):%H:%M} {entry.kind:<7} {first}{f'  {entry.note}' if entry.note else ''}"
+    )
 
 
 class _Deadline:

@@ -34,13 +34,19 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
     type=click.DateTime(["%Y-%m-%d"]),
     help="The sample's last day; today when left out.",
 )
-def init(directory: Path | None, sample: bool, today: object) -> None:
+@click.option("--hooks", is_flag=True, help="Only put git's hooks of a workspace back.")
+def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> None:
     """Make a workspace in DIRECTORY: folders, settings, a git repository with its hooks."""
-    from engine.initialise import initialise  # noqa: PLC0415 — only now is the engine needed
+    from engine.initialise import initialise, renew_hooks  # noqa: PLC0415 — only now is the engine needed
 
+    if hooks and (sample or today is not None):
+        raise click.UsageError("--hooks goes with no other option")
     day = today.date() if hasattr(today, "date") else None
-    report = initialise(
-        directory or invocation().workspace, sample=sample, today=day if isinstance(day, date) else None
+    root = directory or invocation().workspace
+    report = (
+        renew_hooks(root)
+        if hooks
+        else initialise(root, sample=sample, today=day if isinstance(day, date) else None)
     )
     for line in report.lines:
         emit(line)

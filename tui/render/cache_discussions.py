@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tui.draw import Row, clip, wrap
-from tui.figures import clock, count, left, plural
+from tui.figures import clock, count, left, local, plural
 from tui.roles import Roles
 from tui.safe import first_line
 
@@ -132,7 +132,7 @@ def item_of(entry: DiscussionCache, now: datetime, doing: str = "") -> Discussio
 
 def moment(at: datetime, now: datetime) -> str:
     """``18:52``; with its day where that is another one."""
-    here, there = now.astimezone(), at.astimezone()
+    here, there = local(now), local(at)
     return clock(at) if here.date() == there.date() else f"{there:%m-%d} {clock(at)}"
 
 
@@ -276,7 +276,7 @@ def _line(label: str, value: str, width: int, roles: Roles) -> list[Row]:
 
 
 def _time(at: datetime | None) -> str:
-    return "" if at is None else f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+    return "" if at is None else f"{local(at):%Y-%m-%d %H:%M:%S}"
 
 
 def _unsaid(state: DiscussionCacheState, now: datetime) -> str:

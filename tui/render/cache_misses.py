@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from tui.caches import LastMiss, last_miss, stays
 from tui.draw import Row, clip, clip_start, wrap
-from tui.figures import clock, count, day, dollars, plural
+from tui.figures import clock, count, day, dollars, local, plural
 from tui.render.cache_discussions import name_of, shortened
 from tui.roles import Roles
 from tui.safe import first_line
@@ -150,7 +150,7 @@ def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list
         ("times", f"{count(each.times)} of {plural(found.broken, 'broken prefix', 'broken prefixes')}"),
         ("tokens lost", count(each.lost)),
         ("dollars", price),
-        ("last", f"{each.last.astimezone():%Y-%m-%d %H:%M:%S}"),
+        ("last", f"{local(each.last):%Y-%m-%d %H:%M:%S}"),
     ]
     rows = [*wrap([(first_line(each.source, 4000) or "unknown", roles.strong)], width), Row()]
     for label, value in lines:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from tui.draw import Row, wrap
-from tui.figures import count, dollars, plural, sizes
+from tui.figures import count, dollars, local, plural, sizes
 from tui.render.ledger_entries import LOST, SIGNS, RecordItem, record_style
 from tui.roles import Roles
 
@@ -118,7 +118,7 @@ def by_category(items: Mapping[str, int]) -> str:
 def moment(at: str) -> str:
     """A time as written, in the person's time zone; what is none stays as it is."""
     try:
-        return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
+        return f"{local(datetime.fromisoformat(at)):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
         return at
 

@@ -44,6 +44,7 @@ class Changes:
         fitting: It is being asked.
         problem: Why it could not be asked.
         caution: What to know before the cuts as they stand are applied; empty where there is nothing.
+        alone: What a score may do without a trigger hit; empty where it may do what the cuts say.
     """
 
     today: Cuts
@@ -55,6 +56,7 @@ class Changes:
     fitting: bool = False
     problem: str = ""
     caution: str = ""
+    alone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
         return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
     proposal = view.proposal
     if proposal is None:
-        return []
+        return wrap([(view.alone, roles.muted)], width, indent=2) if view.alone else []
     if proposal.cuts is None:
         pieces = [("! no proposal: ", roles.gate), (first_line(proposal.refused), roles.normal)]
         return wrap(pieces, width, indent=2)

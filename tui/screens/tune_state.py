@@ -227,7 +227,7 @@ class TuneState:
 
     def changes(self) -> Changes | None:
         """The comparison of today's cuts with the moved ones."""
-        from engine.activation.tuning.replay import figures  # noqa: PLC0415 — likewise
+        from engine.activation.tuning.replay import alone_text, figures  # noqa: PLC0415 — likewise
 
         if self.table is None or not self.known:
             return None
@@ -241,6 +241,7 @@ class TuneState:
             self.fitting == self.topic,
             self.fit_problem.get(self.topic, ""),
             self.caution,
+            alone_text(self.table, self.topic, self.now),
         )
 
     def list_decisions(self) -> Listing:

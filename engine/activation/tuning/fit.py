@@ -181,7 +181,7 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
     if moved < LEAST_LABELS:
         return (
             f"cuts decide about {moved} of {labelled} labelled decisions, and at least {LEAST_LABELS} are "
-            f"needed; a trigger settles the others{more}"
+            f"needed; {_settling(table, topic, samples)}{more}"
         )
     useful = int(samples.useful[samples.moved].sum())
     noise = moved - useful
@@ -195,6 +195,14 @@ def _thin(table: DecisionTable, topic: str, samples: Samples) -> str:
         what = "decisions" if len(kinds) == 1 else "useful ones, or all noise,"
         return f"all labelled {what} are about one and the same message, and at least two are needed{more}"
     return ""
+
+
+def _settling(table: DecisionTable, topic: str, samples: Samples) -> str:
+    """What settles labelled decisions that cuts do not."""
+    standing = table.alone(table.topic(topic)).standing
+    if standing is None or samples.moved[~samples.matched].all():
+        return "a trigger settles the others"
+    return f"without a trigger hit the score decides nothing before your labels prove it ({standing})"
 
 
 def _hold_out(

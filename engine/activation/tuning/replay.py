@@ -162,6 +162,26 @@ def figures(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> Figur
     )
 
 
+def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> str:
+    """What a topic's score may do where no trigger fired, one line; empty where it may do what its cuts say.
+
+    Args:
+        table: The log.
+        topic: The topic.
+        cuts: The cuts; ``None``: today's.
+
+    Raises:
+        KeyError: The table does not know the topic.
+    """
+    alone = table.alone(table.with_cuts(topic, cuts))
+    if alone.standing is None:
+        return ""
+    if alone.activates:
+        return f"without a trigger hit: active by its score, which your labels have proven ({alone.standing})"
+    does = "only a yes of the gate activates it" if alone.asks else "never active"
+    return f"without a trigger hit: {does} until your labels prove its score ({alone.standing})"
+
+
 def overview(table: DecisionTable, cuts: Mapping[str, Cuts] = _NO_CUTS) -> dict[str, Figures]:
     """The figures of every topic, in the table's order.
 

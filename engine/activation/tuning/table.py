@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from engine.activation import policy
 from engine.activation.decision import LABELLER_RANK, Decision
 from engine.activation.decision_reading import uncollected
-from engine.activation.policy import EVENT_TYPES, Cuts, cuts_of
+from engine.activation.policy import Cuts
+from engine.activation.proof import NO_PROOF, NOTHING, Alone, Proof
 from engine.activation.signals import CALIBRATED
 from engine.activation.tuning.labels import LABELLERS, label_of
+from engine.activation.tuning.logged import days_of, gate_in_use, gone_topics
 from engine.activation.tuning.own import own_cuts, today
 from engine.activation.tuning.sums import Reliability, Sums, expected_yes
-from engine.topics.model import PRIORITY_ORDER, Topic
+from engine.topics.model import Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,14 +30,11 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
     Marks = NDArray[np.int8]
 
-FREE_GATES = frozenset({"", "local", "ask"})
-"""Gates whose answers cost no money."""
-
 RULED_YES = 0.5
 """Probability from which the local gate's fixed rule says yes."""
 
+_NO_PROOFS: Mapping[str, Proof] = {}
 _PERSON = LABELLERS.index("person")
-_DAY_S = 86_400.0
 _LEAST_SCORE = 5e-324
 
 
@@ -81,6 +81,7 @@ class DecisionTable:
         topics: Sequence[Topic],
         settings: WatcherSettings,
         provider: str = "",
+        proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> None:
         import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
 
@@ -89,17 +90,18 @@ class DecisionTable:
         kept = [row for row, score in enumerate(scores) if score is not None]
         self._settings = settings
         self._provider = provider
+        self._proofs = proofs
         self._decisions = [decisions[row] for row in kept]
         self._left_out = Counter(decisions[row].topic for row, score in enumerate(scores) if score is None)
-        self._topics = {topic.name: topic for topic in topics} | _gone(decisions, topics)
+        self._topics = {topic.name: topic for topic in topics} | gone_topics(decisions, topics)
         self.topics: tuple[str, ...] = (
             *sorted(topic.name for topic in topics),
             *sorted(self._topics.keys() - {topic.name for topic in topics}),
         )
         self.size = len(kept)
         self.left_out = self._left_out.total()
-        self.days = _days(self._decisions)
-        self.gate, self.cost_per_call = _gate_in_use(self._decisions)
+        self.days = days_of(self._decisions)
+        self.gate, self.cost_per_call = gate_in_use(self._decisions)
         judged = [label_of(decision) for decision in self._decisions]
         said = {"yes": 1, "no": 0}
         self.labels: Marks = np.array([_mark(label) for label, _ in judged], dtype=np.int8)
@@ -120,6 +122,7 @@ class DecisionTable:
         topics: Sequence[Topic],
         settings: WatcherSettings,
         provider: str = "",
+        proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> DecisionTable:
         """Makes the columns; 100,000 decisions take about half a second.
 
@@ -129,9 +132,10 @@ class DecisionTable:
             settings: Today's policy table and preset.
             provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
                 calculated, what another one would have said is expected as reliable as what it did say.
+            proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
         """
         with uncollected():
-            return cls(decisions, topics, settings, provider)
+            return cls(decisions, topics, settings, provider, proofs)
 
     def today(self, topic: str) -> Cuts:
         """The cuts that hold now for a topic without a match, from its file and the table.
@@ -228,16 +232,35 @@ class DecisionTable:
             cuts: The pair that its file would stand for; ``None``: as it is.
             matched: Whether one of its triggers had fired.
         """
-        known = self._topics[topic]
-        if cuts is not None:
-            known = own_cuts(known, self._settings, cuts).on(known)
-        found = cuts_of(known, self._settings, matched=matched)
+        known = self.with_cuts(topic, cuts)
+        found = policy.cuts_of(known, self._settings, matched=matched)
+        found = found if matched else policy.alone_cuts(found, self.alone(known))
         activate = math.inf if found.activate is None else found.activate
         gate = math.inf if found.gate is None else found.gate
         if self._settings.preset == "spec" and not matched:
             # There a score of 0 is no similarity at all, whatever the threshold.
             gate = max(gate, _LEAST_SCORE)
         return min(gate, activate), activate
+
+    def with_cuts(self, name: str, cuts: Cuts | None) -> Topic:
+        """A topic with other cuts in its file; ``None``: as it is."""
+        known = self._topics[name]
+        return known if cuts is None else own_cuts(known, self._settings, cuts).on(known)
+
+    def alone(self, topic: Topic) -> Alone:
+        """What a score may do for a topic where no trigger fired."""
+        if self._settings.nominate == "pattern":
+            return NOTHING
+        proof = self._proofs.get(topic.name, NO_PROOF)
+        return policy.alone_of(topic, self._settings, proof, provider=self._provider, is_input=True)
+
+    def decides_alone(self, name: str) -> bool:
+        """Whether a score at any cut can let a topic in where no trigger fired.
+
+        Labels that are too few prove nothing at any cut, and the local gate lets nothing in by itself.
+        """
+        alone = self.alone(self._topics[name])
+        return alone.asks or alone.activates or bool(self._proofs.get(name, NO_PROOF).held)
 
     @property
     def reliability(self) -> Reliability:
@@ -337,42 +360,8 @@ def _number(value: Any) -> float | None:
 def _is_event(decision: Decision) -> bool:
     # The log is a file that people can edit: a hit may have any form.
     kinds = (kind for hit in decision.hits for kind in hit[1:2])
-    return any(isinstance(kind, str) and kind in EVENT_TYPES for kind in kinds)
+    return any(isinstance(kind, str) and kind in policy.EVENT_TYPES for kind in kinds)
 
 
 def _mark(label: bool | None) -> Literal[-1, 0, 1]:
     return -1 if label is None else 1 if label else 0
-
-
-def _gone(decisions: Iterable[Decision], topics: Iterable[Topic]) -> dict[str, Topic]:
-    """Topics that have no file any more, with the priority they had last."""
-    latest = {decision.topic: decision for decision in decisions}
-    for topic in topics:
-        latest.pop(topic.name, None)
-    return {
-        name: Topic(
-            name=name,
-            path="",
-            title=name,
-            description="",
-            instructions="",
-            priority=decision.priority if decision.priority in PRIORITY_ORDER else "medium",
-        )
-        for name, decision in latest.items()
-    }
-
-
-def _days(decisions: Sequence[Decision]) -> float:
-    if not decisions:
-        return 1.0
-    first, last = (choose(decisions, key=lambda d: d.at).time for choose in (min, max))
-    return max(1.0, (last - first).total_seconds() / _DAY_S)
-
-
-def _gate_in_use(decisions: Sequence[Decision]) -> tuple[str, float]:
-    """Who was asked last, and what an answer cost on average."""
-    name = next((d.gate_provider for d in reversed(decisions) if d.asked), "")
-    if name in FREE_GATES:
-        return name, 0.0
-    costs = [d.cost_usd for d in decisions if d.asked and d.gate_provider == name]
-    return name, sum(costs) / len(costs)

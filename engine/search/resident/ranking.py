@@ -37,7 +37,7 @@ SESSION_BEST = 3
 WHOLE = 0.2
 """What the words of a file as one text count beside that mean: the words of a question may be scattered."""
 PERSON = 1.1
-"""By what the own score is multiplied where the person speaks: a memory is mostly asked for what they said."""
+"""By what the own score is multiplied where the person speaks: memory is mostly asked for their words."""
 SPEAKER = 1.6
 """By what the own score is multiplied when the query names who speaks."""
 DATED = 1.3

@@ -1,0 +1,69 @@
+"""What the next commit made by hand would hold, or what is on disk, beside the newest commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.store.git import Git
+from engine.store.paths import split_relative
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares with the newest commit.
+
+    Attributes:
+        git: Git in the workspace.
+        has_commits: Whether there is a commit to compare with.
+        staged: Compare what is staged; otherwise what is on disk.
+        index: The index that holds what is staged, where it is not the repository's own: ``git commit -a``
+            has one beside it while its hooks run.
+    """
+
+    git: Git
+    has_commits: bool
+    staged: bool = False
+    index: str = ""
+
+    def added(self) -> list[str]:
+        """The paths of staged files that the newest commit lacks, or has otherwise.
+
+        Raises:
+            RepositoryError: There is no repository, or git failed.
+        """
+        if not self.has_commits:
+            return self._names("ls-files", "-z", "--cached")
+        return self._names("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
+
+    def altered(self, under: str) -> list[str]:
+        """The paths of files below a folder that the newest commit holds, and that are other now, or gone.
+
+        Raises:
+            RepositoryError: Git failed.
+            PathRefused: The folder leaves the workspace.
+        """
+        if not self.has_commits:
+            return []
+        what = ("--cached",) if self.staged else ()
+        options = ("--name-only", "--no-renames", "--diff-filter=MDT", "-z")
+        return self._names("diff", *options, *what, "HEAD", under=under)
+
+    def show(self, path: str) -> bytes | None:
+        """A staged file's bytes; ``None``: the next commit would hold no such file.
+
+        Raises:
+            RepositoryError: Git failed.
+            PathRefused: The path leaves the workspace.
+        """
+        name = f":{'/'.join(split_relative(path))}"
+        answer = self.git.run("cat-file", "blob", name, accept=(0, 128), environment=self._held)
+        return None if answer.code else answer.output
+
+    @property
+    def _held(self) -> dict[str, str] | None:
+        return {"GIT_INDEX_FILE": self.index} if self.index else None
+
+    def _names(self, *command: str, under: str = "") -> list[str]:
+        below = ["/".join(split_relative(under))] if under else []
+        listed = self.git.run(*command, paths=below, environment=self._held)
+        return [name.decode("utf-8", "surrogateescape") for name in listed.output.split(b"\0") if name]

@@ -1,0 +1,222 @@
+"""Without a trigger hit a score decides nothing until labels have proven it, and every row says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate_local import LocalGate
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.policy import Cuts
+from engine.activation.proof import Proof, Standing, lower_bound
+from engine.activation.trace import GateOutcome, TopicTrace
+from engine.activation.tuning.fit import propose
+from engine.activation.tuning.replay import alone_text, figures
+from engine.activation.tuning.table import DecisionTable
+from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.errors import GateError
+from engine.topics.model import Topic
+from tests.activation.support import PlainMatcher, Topics, pattern, topic
+from tests.activation.test_gate import Scripted, yes
+from tests.activation.test_gate_limit import Probable
+from tests.activation.tuning_cases import decision, series
+
+TABLE: dict[Any, PolicyRow] = {"medium": PolicyRow(gate=0.2, activate=0.6)}
+RIGHT = Proof(9, ((0.7, True),) * 8 + ((0.1, True),))
+FEW = Proof(3)
+WRONG = Proof(9, ((0.7, True),) * 9 + ((0.8, False),) * 5)
+
+
+class Proven:
+    """What labels have proven, as a test says."""
+
+    def __init__(self, **proofs: Proof) -> None:
+        self.proofs = proofs
+        self.version = 0
+
+    def stamp(self) -> object:
+        return self.version
+
+    def __call__(self, topics: Sequence[Topic]) -> Mapping[str, Proof]:
+        return self.proofs
+
+
+def watching(
+    score: float,
+    proven: Proven | None = None,
+    provider: GateProvider | None = None,
+    watchers: dict[str, Any] | None = None,
+    gate: dict[str, Any] | None = None,
+    **of: Any,
+) -> WatcherPipeline:
+    settings = GateSettings(**(gate or {}))
+    return WatcherPipeline(
+        Topics((topic("review", "Words.", **of),)),
+        PlainMatcher(),
+        Probable({"review": score}),
+        Gate(provider or LocalGate(), settings),
+        WatcherSettings(**{"policy": TABLE, **(watchers or {})}),
+        settings,
+        proofs=proven or Proven(),
+    )
+
+
+def row(pipeline: WatcherPipeline, text: str = "hello") -> TopicTrace:
+    (found,) = pipeline.process(text).rows
+    return found
+
+
+@pytest.mark.parametrize(
+    "of", [{}, {"activation": "auto"}, {"activation_threshold": 0.5}, {"priority": "critical"}]
+)
+@pytest.mark.parametrize("score", [0.25, 0.62, 0.99])
+def test_nothing_activates_by_its_score_alone(score: float, of: dict[str, Any]) -> None:
+    assert row(watching(score, **of)).verdict == "dropped"
+
+
+def test_a_row_says_what_its_score_lacks() -> None:
+    found = row(watching(0.62, Proven(review=FEW)))
+    assert (found.rule, found.activate_at, found.gate_at) == ("unproven", None, None)
+    assert found.why == (
+        "no trigger matched; .62 by similarity, which decides only once your labels have proven it right "
+        "(3 of 8 labels)"
+    )
+    assert found.flip == (
+        "a match would activate it, or a yes of a gate that is a model or a person; "
+        "watchers.similarity_alone: always would activate it"
+    )
+    spoken_against = row(watching(0.62, Proven(review=WRONG)))
+    assert "(right for 9 of 14 labels)" in spoken_against.why
+    trace = watching(0.62).process("hello")
+    assert trace.why == (
+        "nothing active: no trigger matched, and the nearest topic, review, is there by similarity only: "
+        ".62, which your labels have not proven yet"
+    )
+
+
+def test_a_score_below_the_cut_is_too_low_first_of_all() -> None:
+    found = row(watching(0.41))
+    assert found.why == "no trigger matched and .41 < .60 for medium priority"
+    assert (found.rule, found.flip) == ("medium <.60", "a trigger would have to match")
+
+
+def test_what_labels_have_proven_activates_and_says_so() -> None:
+    found = row(watching(0.62, Proven(review=RIGHT)))
+    assert (found.verdict, found.rule) == ("active", "medium ≥.60")
+    assert found.why == (
+        "active without the gate: .62 ≥ .60; your labels have proven it (right for 8 of 8 labels)"
+    )
+    assert row(watching(0.41, Proven(review=RIGHT))).verdict == "dropped", "the local gate lets nothing in"
+
+
+def test_a_proof_counts_from_the_next_message_on_and_so_does_its_loss() -> None:
+    proven = Proven()
+    pipeline = watching(0.62, proven)
+    assert row(pipeline).verdict == "dropped"
+    proven.proofs, proven.version = {"review": RIGHT}, 1
+    assert row(pipeline).verdict == "active"
+    proven.proofs, proven.version = {"review": WRONG}, 2
+    assert row(pipeline).verdict == "dropped"
+
+
+def test_a_gate_that_can_say_yes_is_asked_and_decides() -> None:
+    said_yes = Scripted(yes())
+    found = row(watching(0.9, provider=said_yes))
+    assert (found.verdict, found.rule, said_yes.asked) == ("active", "medium ≥.20", ["review"])
+    assert "said yes: no trigger matched, but .90 ≥ .20" in found.why
+    assert row(watching(0.15, provider=said_yes)).verdict == "dropped" and len(said_yes.asked) == 1
+    never = row(watching(0.9, provider=said_yes, gate={"max_calls_per_message": 0}))
+    assert (never.verdict, never.rule) == ("dropped", "not asked")
+
+
+@pytest.mark.parametrize(("proven", "verdict"), [(Proven(), "failed"), (Proven(review=RIGHT), "active")])
+def test_a_gate_that_fails_lets_nothing_in_that_only_a_score_speaks_for(proven: Proven, verdict: str) -> None:
+    async def breaks(question: object, timeout: float) -> GateOutcome:
+        raise GateError("no network")
+
+    found = row(watching(0.4, proven, Scripted(breaks), gate={"on_failure": "activate"}))
+    assert found.verdict == verdict
+    if verdict == "failed":
+        assert "without a match only its yes lets the topic in" in found.why
+        assert found.flip == "an answer would decide"
+
+
+def test_the_setting_lets_every_score_decide() -> None:
+    always = {"similarity_alone": "always"}
+    assert row(watching(0.62, watchers=always)).verdict == "active"
+    assert row(watching(0.55, watchers=always)).rule == "medium <.60"
+    assert row(watching(0.55, watchers=always)).verdict == "active", "the local gate says yes from one half"
+
+
+def test_a_match_needs_no_proof() -> None:
+    found = row(watching(0.62, triggers=(pattern("review"),)), "please review")
+    assert (found.verdict, found.rule) == ("active", "medium ≥.60")
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "proven"),
+    [
+        (7, 7, False),
+        (8, 8, True),
+        (8, 9, False),
+        (13, 14, False),
+        (14, 15, True),
+        (9, 14, False),
+        (80, 90, True),
+    ],
+)
+def test_how_many_right_ones_are_enough(right: int, of: int, proven: bool) -> None:
+    assert Standing(right, of, right).proven is proven
+    assert lower_bound(right, of) < right / of
+
+
+def test_what_counts_is_the_cut_that_activates() -> None:
+    proof = Proof(20, tuple((0.9, True) for _ in range(8)) + tuple((0.5, False) for _ in range(8)))
+    assert not proof.at(0.4).proven and proof.at(0.6).proven
+    assert str(proof.at(0.4)) == "right for 8 of 16 labels"
+    assert str(Standing(8, 7, 7)) == "right for 7 of 7 labels, too few to be sure of .80"
+    assert str(Standing(0)) == "0 of 8 labels" and str(Standing(8)) == "right for 0 of 0 labels"
+
+
+LOG = [*series([0.7] * 10, True), *series([0.7] * 2, False, 20), decision(40, 0.7, True, hits=("pattern",))]
+MEDIUM = topic("t")
+
+
+def table(provider: str, proof: Proof | None = None, **watchers: Any) -> DecisionTable:
+    settings = WatcherSettings(**{"policy": TABLE, **watchers})
+    return DecisionTable.of(LOG, (MEDIUM,), settings, provider, {"t": proof} if proof else {})
+
+
+def test_a_replay_follows_the_same_rule() -> None:
+    quiet = figures(table("local"), "t")
+    assert (quiet.useful_active, quiet.noise_active, quiet.gate_calls) == (1, 0, 0)
+    proven = figures(table("local", RIGHT), "t")
+    assert (proven.useful_active, proven.noise_active) == (11, 2)
+    assert figures(table("local", WRONG), "t").useful_active == 1
+    assert figures(table("anthropic"), "t").gate_calls == 12
+    assert figures(table("local", similarity_alone="always"), "t").noise_active == 2
+
+
+def test_a_replay_knows_at_which_cuts_labels_prove_it() -> None:
+    mixed = table("local", Proof(9, ((0.65, True),) * 9 + ((0.62, False),) * 3))
+    assert figures(mixed, "t").useful_active == 1
+    assert figures(mixed, "t", Cuts(0.2, 0.64)).useful_active == 11
+
+
+def test_a_replay_says_what_a_score_may_do() -> None:
+    assert alone_text(table("local", FEW), "t") == (
+        "without a trigger hit: never active until your labels prove its score (3 of 8 labels)"
+    )
+    assert "only a yes of the gate activates it until" in alone_text(table("openai", FEW), "t")
+    assert "proven (right for 8 of 8 labels)" in alone_text(table("local", RIGHT), "t")
+    assert "0 of 0 labels" in alone_text(table("local", RIGHT), "t", Cuts(0.2, 0.9))
+    assert alone_text(table("local", FEW, similarity_alone="always"), "t") == ""
+    assert alone_text(table("local", FEW, nominate="pattern"), "t") == ""
+
+
+def test_what_cuts_do_not_decide_is_told_when_fitting() -> None:
+    refused = propose(table("local"), "t").refused
+    assert "before your labels prove it (0 of 8 labels)" in refused

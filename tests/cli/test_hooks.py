@@ -1,0 +1,247 @@
+"""Hooks for commits made by hand: they run anywhere, refuse what must not be, and are looked at by doctor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.doctor import Finding, examine
+from engine.hooks import NAMES, text_of
+from engine.initialise import initialise, renew_hooks
+from engine.transcripts.importers.state import STATE_FIELD
+from engine.transcripts.importers.text import Measured
+from tests.cli.conftest import Command
+
+FOLDER = "raw/conversations/2026/01/05"
+ENDED, OPEN = f"{FOLDER}/0900-ended.md", f"{FOLDER}/1000-open.md"
+BODY = "\n# A talk\n\n## 09:00 — user\n\nThe codename is Walrus.\n"
+
+
+def transcript(name: str, ended: str = "", body: str = BODY, **fields: str) -> str:
+    more = "".join(f"{key}: {value}\n" for key, value in fields.items())
+    return (
+        f"---\ntype: conversation\nsession_id: {name}\nstarted: 2026-01-05T09:00:00Z\n"
+        f"{f'ended: {ended}' + chr(10) if ended else ''}{more}---\n{body}"
+    )
+
+
+def imported(body: str) -> str:
+    """An ended transcript as an import leaves it."""
+    fingerprint = Measured([body.encode()]).fingerprint
+    state = f"read=9 turns=1 source=0 text={fingerprint} kept=5"
+    return transcript("imported", "2026-01-05T10:00:00Z", body, **{STATE_FIELD: state})
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("hooks") / "a memory's place"
+    initialise(root)
+    (root / FOLDER).mkdir(parents=True)
+    (root / ENDED).write_text(transcript("ended", "2026-01-05T09:30:00Z"))
+    (root / OPEN).write_text(transcript("open"))
+    git(root, "add", "raw")
+    git(root, "commit", "-qm", "talks", "--no-verify")
+    return root
+
+
+@pytest.fixture
+def root(pristine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "a memory's place", symlinks=True))
+
+
+def git(root: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", "-C", str(root), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def found(root: Path, *, staged: bool = False) -> list[Finding]:
+    """What is wrong, without what a bare workspace lacks."""
+    wanted = ("raw/", "hooks", "no prompt")
+    return [
+        each
+        for each in examine(root, staged=staged)
+        if each.level in ("warning", "error") and each.text.startswith(wanted)
+    ]
+
+
+def only_git(tmp_path: Path) -> str:
+    """A PATH with git and a shell's tools, and without this program."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("git", "sh", "env"):
+        (folder / name).symlink_to(shutil.which(name) or "")
+    return str(folder)
+
+
+def test_they_run_without_the_program_on_the_path(root: Path, tmp_path: Path) -> None:
+    path = only_git(tmp_path)
+    (root / ENDED).write_text(transcript("ended", "2026-01-05T09:30:00Z", BODY.replace("Walrus", "Otter")))
+    refused = git(root, "commit", "-qam", "x", PATH=path)
+    assert refused.returncode == 1
+    assert f"✗ {ENDED} was changed, though its session has ended" in refused.stdout + refused.stderr
+    assert "git commit --no-verify" in refused.stdout + refused.stderr
+    assert git(root, "commit", "-qam", "x", "--no-verify", PATH=path).returncode == 0
+    assert found(root) == [], "what was meant is not held against the person"
+
+
+def test_what_is_in_order_is_committed(root: Path, tmp_path: Path) -> None:
+    (root / OPEN).write_text(
+        transcript("open", "2026-01-05T11:00:00Z", f"{BODY}\n## 09:05 — agent\n\nYes.\n")
+    )
+    assert git(root, "commit", "-qam", "x", PATH=only_git(tmp_path)).returncode == 0
+
+
+def test_where_the_program_is_gone_they_refuse_and_name_the_way_out(root: Path, tmp_path: Path) -> None:
+    path = only_git(tmp_path)
+    git(root, "config", "autopoiesis.python", str(tmp_path / "gone" / "bin" / "python"))
+    (root / "topics" / "more.md").write_text("# More\n")
+    git(root, "add", "topics")
+    refused = git(root, "commit", "-qm", "x", PATH=path)
+    assert refused.returncode == 1
+    for words in (
+        "nothing was checked",
+        "autopoiesis init --hooks",
+        "git commit --no-verify",
+        "gone/bin/python",
+    ):
+        assert words in refused.stderr
+    assert git(root, "commit", "-qm", "x", "--no-verify", PATH=path).returncode == 0
+
+
+def test_without_its_interpreter_the_program_on_the_path_is_taken(root: Path, tmp_path: Path) -> None:
+    git(root, "config", "--unset", "autopoiesis.python")
+    path = only_git(tmp_path)
+    stand_in = Path(path) / "autopoiesis"
+    stand_in.write_text('#!/bin/sh\necho "ran: $*" >&2\nexit 1\n')
+    stand_in.chmod(0o755)
+    (root / "topics" / "more.md").write_text("# More\n")
+    git(root, "add", "topics")
+    assert f"ran: -C {root} doctor --staged" in git(root, "commit", "-qm", "x", PATH=path).stderr
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_changes_and_deletions_of_what_has_ended_are_seen(root: Path, staged: bool) -> None:
+    (root / ENDED).unlink()
+    (root / OPEN).unlink()
+    if staged:
+        git(root, "add", "-A")
+    (wrong,) = found(root, staged=staged)
+    assert (wrong.level, wrong.text) == ("error", f"{ENDED} was deleted, though its session has ended")
+    command = wrong.cure.partition("; ")[0].removeprefix("take it back: git ")
+    git(root, *shlex.split(command))
+    git(root, "restore", "--source=HEAD", "--staged", "--worktree", "--", OPEN)
+    assert found(root, staged=staged) == []
+    (root / ENDED).write_text(transcript("ended", "", BODY))
+    if staged:
+        git(root, "add", "-A")
+    (wrong,) = found(root, staged=staged)
+    assert "was changed" in wrong.text
+
+
+def test_a_renamed_one_is_gone(root: Path) -> None:
+    git(root, "mv", ENDED, f"{FOLDER}/0900-other.md")
+    (wrong,) = found(root, staged=True)
+    assert "was deleted" in wrong.text
+
+
+def test_an_import_may_go_on_where_it_ended(root: Path) -> None:
+    path = root / FOLDER / "1100-imported.md"
+    path.write_text(imported(BODY))
+    git(root, "add", "raw")
+    git(root, "commit", "-qm", "imported", "--no-verify")
+    grown = f"{BODY}\n## 09:10 — user\n\nAnd the place is Ghent.\n"
+    path.write_text(imported(grown))
+    assert found(root) == []
+    path.write_text(imported(grown).replace("Ghent", "Turku"))
+    (wrong,) = found(root)
+    assert "was changed" in wrong.text
+    path.write_text(imported(BODY[: len(BODY) // 2]))
+    assert found(root), "an import never shortens"
+
+
+def test_doctor_looks_at_the_hooks(root: Path) -> None:
+    assert any(each.text.startswith("hooks: those in .githooks/") for each in examine(root))
+    hook = root / ".githooks" / "pre-commit"
+    hook.chmod(0o644)
+    assert [each.cure for each in found(root)] == ["run: chmod +x .githooks/pre-commit"]
+    hook.chmod(0o755)
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    assert [each.text for each in found(root)] == [
+        "hooks: .githooks/pre-commit is not the one that init makes"
+    ]
+    hook.unlink()
+    assert [each.text for each in found(root)] == ["hooks: .githooks/pre-commit is missing"]
+    renew_hooks(root)
+    assert hook.read_bytes() == text_of("pre-commit") and found(root) == []
+    git(root, "config", "autopoiesis.python", "/nowhere/python")
+    assert "hooks: /nowhere/python, which was to run them, is gone" in found(root)[0].text
+    git(root, "config", "core.hooksPath", "elsewhere")
+    assert [each.text for each in found(root)] == [
+        "hooks: git runs those in elsewhere, not those in .githooks/"
+    ]
+    git(root, "config", "--unset", "core.hooksPath")
+    assert [each.text for each in found(root)] == ["hooks: git runs none, not those in .githooks/"]
+
+
+def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: Path) -> None:
+    assert git(root, "config", "autopoiesis.python").stdout.strip() == sys.executable
+    git(root, "config", "autopoiesis.python", "/nowhere/python")
+    (root / "topics" / "mine.md").write_text("# Mine\n")
+    files = sorted(path for path in root.rglob("*") if ".git/" not in f"{path}/")
+    ran = apo("init", "--hooks", root)
+    assert ran.code == 0 and f"are checked by {sys.executable}" in ran.out
+    assert git(root, "config", "autopoiesis.python").stdout.strip() == sys.executable
+    assert sorted(path for path in root.rglob("*") if ".git/" not in f"{path}/") == files
+    assert apo("init", "--hooks", "--sample", root).code == 2
+    assert "not a workspace" in apo("init", "--hooks", root / "topics").err
+
+
+def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    (root / ".githooks").mkdir(parents=True)
+    (root / ".githooks" / "post-commit").write_text("#!/bin/sh\necho taken\n")
+    ran = apo("init", root)
+    assert ".githooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert git(root, "config", "core.hooksPath").stdout == ""
+    assert (root / ".githooks" / "post-commit").read_text() == "#!/bin/sh\necho taken\n"
+
+
+def test_init_leaves_a_hooks_folder_that_somebody_has_chosen(apo: Command, root: Path) -> None:
+    git(root, "config", "core.hooksPath", "mine")
+    ran = apo("init", root)
+    assert "git runs the hooks in mine" in ran.out + ran.err
+    assert git(root, "config", "core.hooksPath").stdout == "mine\n"
+
+
+def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
+    about = (
+        "# Brings the search index up to date in the background; it is a cache, so a failure does no harm."
+    )
+    old = (
+        f"#!/bin/sh\n{about}\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
+        'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
+    )
+    (root / ".githooks" / "post-commit").write_text(old)
+    assert [each.text for each in found(root)] == ["hooks: .githooks/post-commit is of an earlier version"]
+    renew_hooks(root)
+    assert all((root / ".githooks" / name).read_bytes() == text_of(name) for name in NAMES)
+
+
+def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:
+    assert any(each.text.startswith("prompt: system prompt and identity take") for each in examine(root))
+    (root / "knowledge" / "identity" / "SOUL.md").write_text("# Soul\n\n" + "I remember everything.\n" * 3000)
+    (wrong,) = found(root)
+    assert wrong.level == "error"
+    assert wrong.text.startswith("no prompt is possible: context_compiler.token_budget: ")
+    assert "knowledge/identity/SOUL.md" in wrong.text and wrong.cure.startswith("raise the budget")
