@@ -9,8 +9,8 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
    budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
    whole from the end: what remains is still a beginning of the usual prefix.)
 3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
-   for the last turns of the conversation, and up to a sixth for topics, an eighth for presets and a twelfth
-   for search results, as far as they ask.
+   for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for presets and
+   search results, as far as they ask.
 4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
    for those that follow.
 5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do
@@ -48,8 +48,8 @@ _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
 
 _HISTORY_PART = 2
-_TOPICS_PART = 6
-_PRESETS_PART = 8
+_TOPICS_PART = 4
+_PRESETS_PART = 12
 _FILE_NOTES_PART = 8
 _RESULTS_PART = 12
 _RESERVE_PART = 32
