@@ -15,7 +15,7 @@ Voice = Literal["person", "agent", "tool", ""]
 """Who said it; empty where that is not known."""
 
 ITEM_CHARACTERS = 600
-"""Characters of an item's line without its provenance; a reply with a longer one is refused."""
+"""Characters of an item's line without its provenance; a longer one waits for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,14 @@ class Item:
             playbook ``**name**: steps``; of a file the note.
         path: Of ``files`` the path as the conversation names it; else empty.
         voice: Who said it.
+        why: Why a person has to look at it whatever it says, one clause; empty where its text decides.
     """
 
     category: Category
     text: str
     path: str = ""
     voice: Voice = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

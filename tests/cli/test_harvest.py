@@ -67,7 +67,7 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     ran = apo("-C", root, "harvest", "--apply")
     assert ran.code == 0, ran.err
     assert "decisions:1" in ran.out and "tasks_open:1" in ran.out and "1 item for review" in ran.out
-    assert "only what it marks itself was taken from it (--reclaim-partial)" in ran.out
+    assert "it was read without a model (--reclaim-partial)" in ran.out
     assert (
         "box of its own, because the roof has no TLS. [from: 2026-06-12-call,"
         in (root / "knowledge/decisions.md").read_text()

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.category_files import CATEGORY_FILES, refuse_broken
-from engine.knowledge.harvest.classify import WORKING, Candidate, classify, hash_of, paths_in
+from engine.knowledge.harvest.classify import (
+    TRANSCRIPTS,
+    WORKING,
+    Candidate,
+    Measured,
+    classify,
+    hash_of,
+    left_in,
+    paths_in,
+)
 from engine.knowledge.harvest.finding import Finding
 from engine.knowledge.harvest.hold import why_held
 from engine.knowledge.harvest.reading import read_source
@@ -28,9 +37,21 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.settle import Settler
-    from engine.knowledge.ledger import Ledger
+    from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.store.files import Files
+
+
+FEW = 5
+"""Conversations that go to the trash without their number being typed, however large a share they are."""
+
+_STILL = "it was written to a moment ago, so it stays until it is quiet"
+_SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
+    "too-large": ("too-large", "too-large"),
+    "unclear": ("unclear", "harvest-failed"),
+    "unreadable": ("failed", "harvest-failed"),
+}
+"""What becomes of conversations that cannot be harvested as they are, by their state."""
 
 
 class Extracts(Protocol):
@@ -81,9 +102,14 @@ class Harvest:
         self._guard = threading.Lock()
         self._asked: Extracts | None = None
         self._stopped = False
+        self._measured: dict[str, Measured] = {}
 
-    def survey(self, *, transcripts: bool = False) -> Survey:
+    def survey(self, *, transcripts: bool = False, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
+
+        Args:
+            transcripts: Those of ``raw/`` instead of the working ones.
+            named: Paths that a person has named.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
@@ -96,8 +122,24 @@ class Harvest:
             settings.idle_minutes,
             provider=settings.provider,
             transcripts=transcripts,
+            named=named,
+            measured=self._measured,
         )
         return Survey(found, settings.provider, settings.model)
+
+    def means_transcripts(self, paths: Collection[str] = ()) -> bool:
+        """Whether a harvest means the transcripts without saying so: they are named, or all there is."""
+        if paths:
+            return all(path.startswith(f"{TRANSCRIPTS}/") for path in paths)
+        return not paths_in(self._files, WORKING) and bool(paths_in(self._files, TRANSCRIPTS))
+
+    def transcripts_left(self) -> int:
+        """How many transcripts of ``raw/`` have ended and were never harvested.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone.
+        """
+        return left_in(self._files, self._ledger.entries(), self._settings().provider)
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted; the conversations it was about.
@@ -148,6 +190,9 @@ class Harvest:
             try:
                 result = self._one(each, wish)
             except AutopoiesisError as error:
+                if error.lasting:
+                    stopped = str(error)
+                    break
                 result = Result(each.path, each.size, "failed", error=str(error))
             results[each.path] = result
             on_result(result)
@@ -167,21 +212,23 @@ class Harvest:
 
     def _chosen(self, wish: Wish) -> list[Candidate]:
         """What is to be looked at: what there is to harvest, and what only waits to be reclaimed."""
-        found = {each.path: each for each in self.survey(transcripts=wish.transcripts).candidates}
+        survey = self.survey(transcripts=wish.transcripts, named=wish.paths)
+        found = {each.path: each for each in survey.candidates}
         for path in wish.paths:
             if path not in found:
                 raise HarvestRefused(
                     "is no conversation that waits", where=path, cure="see: autopoiesis harvest"
                 )
-            if found[path].kind in ("live", "user-kept"):
+            if found[path].kind == "user-kept":
                 raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)
         named = [found[path] for path in dict.fromkeys(wish.paths)] if wish.paths else list(found.values())
         kinds = ("harvest", "prune") if wish.reclaim else ("harvest",)
-        return [each for each in named if each.kind in kinds or self._is_too_large(each)]
-
-    @staticmethod
-    def _is_too_large(candidate: Candidate) -> bool:
-        return candidate.kind == "keep" and candidate.why == "is larger than 1 MB"
+        return [
+            each
+            for each in named
+            if each.kind in kinds
+            or (each.state in _SAID_ONCE and (wish.paths or self._ledger.get(each.sha256) is None))
+        ]
 
     def _one(self, candidate: Candidate, wish: Wish) -> Result:
         """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
@@ -189,13 +236,17 @@ class Harvest:
         settings = self._settings()
         if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
             # The latter under another name, a moment ago.
-            return Result(candidate.path, candidate.size, _outcome(known), known)
+            stays = not candidate.reclaimable
+            return Result(candidate.path, candidate.size, _outcome(known), known, stays=stays)
         if not wish.harvest or candidate.kind == "prune":
             return self._given_up(candidate)
-        if candidate.kind == "keep":
-            return self._too_large(candidate)
+        if candidate.state in _SAID_ONCE:
+            return self._left_alone(candidate)
         source = read_source(self._files, candidate.path)
         extraction = self._asked_about(source, settings)
+        if extraction.lasting and not extraction.input_tokens:
+            # Neither the conversation's fault nor worth a line in its record.
+            raise HarvestRefused(extraction.error).until_changed()
         entry = self._entry(candidate.path, extraction)
         with self._files.lock():
             if hash_of(self._files, candidate.path)[0] != source.sha256:
@@ -205,7 +256,8 @@ class Harvest:
             known = self._ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while somebody was asked here.
-                return Result(candidate.path, candidate.size, "harvested", known)
+                stays = not candidate.reclaimable
+                return Result(candidate.path, candidate.size, "harvested", known, stays=stays)
             if extraction.outcome != "extracted":
                 if known is None or known.status != "harvested":
                     self._ledger.record(source.sha256, entry)
@@ -220,6 +272,10 @@ class Harvest:
             commit=done.commit,
             uncommitted=done.uncommitted,
             known=known_lines,
+            items=done.items,
+            held=done.held,
+            refused=extraction.refused,
+            stays=not candidate.reclaimable,
         )
 
     def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
@@ -240,7 +296,9 @@ class Harvest:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
-        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
+        decided = plan(
+            extraction.items, origin, self._files, held=lambda item: item.why or why_held(item, source)
+        )
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
@@ -258,10 +316,11 @@ class Harvest:
         return finding, decided.known
 
     def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
-        status: dict[str, Literal["harvested", "harvest-failed", "too-large"]] = {
+        status: dict[str, Status] = {
             "extracted": "harvested",
             "failed": "harvest-failed",
             "too-large": "too-large",
+            "unclear": "harvest-failed",
         }
         return LedgerEntry(
             path=path,
@@ -275,6 +334,7 @@ class Harvest:
             size=extraction.size,
             shown=extraction.shown,
             summarised=extraction.summarised,
+            refused=extraction.refused,
             error=extraction.error,
         )
 
@@ -283,16 +343,18 @@ class Harvest:
         entry = LedgerEntry(
             candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
         )
-        return Result(candidate.path, candidate.size, "unharvested", entry)
+        return Result(candidate.path, candidate.size, "unharvested", entry, stays=not candidate.reclaimable)
 
-    def _too_large(self, candidate: Candidate) -> Result:
-        error = "it is larger than 1 MB, and is kept"
+    def _left_alone(self, candidate: Candidate) -> Result:
+        """One that cannot be harvested as it is. The ledger hears of it once."""
+        outcome, status = _SAID_ONCE[candidate.state]
+        error = f"{candidate.why}; kept"
         if self._ledger.get(candidate.sha256) is None:
             entry = LedgerEntry(
-                candidate.path, "too-large", self._clock().isoformat(), size=candidate.size, error=error
+                candidate.path, status, self._clock().isoformat(), size=candidate.size, error=error
             )
             self._ledger.record(candidate.sha256, entry)
-        return Result(candidate.path, candidate.size, "too-large", error=error)
+        return Result(candidate.path, candidate.size, outcome, error=error)
 
     def _reclaim(self, results: Sequence[Result], wish: Wish) -> Iterator[Result]:
         """Moves to the trash what may go; all of it or, where a number has to be typed, nothing."""
@@ -302,7 +364,11 @@ class Harvest:
             if each.outcome not in ("harvested", "unharvested") or each.entry is None:
                 continue
             try:
-                why = blocked or self._reclaimer.why_not(each.path, each.entry, wish.consent)
+                why = (
+                    blocked
+                    or (_STILL if each.stays else "")
+                    or self._reclaimer.why_not(each.path, each.entry, wish.consent)
+                )
             except AutopoiesisError as error:
                 why = str(error)
             if why:
@@ -345,7 +411,9 @@ class Harvest:
         """The brake on mass deletion (robustness L8)."""
         total = len(paths_in(self._files, WORKING))
         most = self._settings().most_reclaimed
-        if number <= most and number * 2 <= total:
+        # A few that go by mistake are soon back, and what they taught is safe; of one that is discarded
+        # unharvested it is not.
+        if number <= most and (number * 2 <= total or (wish.harvest and number <= FEW)):
             return
         if wish.consent.number is not None and number <= wish.consent.number:
             return
