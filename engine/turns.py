@@ -165,7 +165,7 @@ class Turns:
             return None
         conversation, ordinal = found
         turn = conversation.turn(ordinal)
-        while turn is not None and (turn.role != "user" or turn.kind):
+        while turn is not None and (turn.role != "user" or not turn.is_dialogue):
             ordinal -= 1
             turn = conversation.turn(ordinal)
         trace = self.trace_of(str(TurnKey(conversation.path, ordinal))) if turn is not None else None
@@ -208,7 +208,9 @@ class Turns:
             answer = [
                 turn
                 for ordinal in range(start + 1, conversation.end if following is None else following)
-                if (turn := conversation.turn(ordinal)) is not None and turn.role == "agent" and not turn.kind
+                if (turn := conversation.turn(ordinal)) is not None
+                and turn.role == "agent"
+                and turn.is_dialogue
             ]
             key = str(TurnKey(path, start))
             trace = self.trace_of(key) if answer else None
@@ -225,7 +227,7 @@ class Turns:
     @staticmethod
     def _is_question(conversation: Conversation, ordinal: int) -> bool:
         turn = conversation.turn(ordinal)
-        return turn is not None and turn.role == "user" and not turn.kind
+        return turn is not None and turn.role == "user" and turn.is_dialogue
 
     def before(self, conversation: Conversation, ordinal: int | None = None) -> Before:
         """What stands before a turn, or, without ``ordinal``, before the next one."""
@@ -245,6 +247,6 @@ class Turns:
             turn = conversation.turn(ordinal)
             if turn is None or turn.role == "user":
                 return None
-            if turn.role == "agent" and not turn.kind:
+            if turn.role == "agent" and turn.is_dialogue:
                 return self.trace_of(str(TurnKey(conversation.path, ordinal)))
         return None

@@ -9,7 +9,7 @@ from engine.context.budget import Candidate, Placement
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.tokens import count
-from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
+from engine.transcripts.turn import MEMORY, Attachment, KnowledgeChange, Text, ToolCall, Turn
 
 EXCHANGE_TURNS = 4
 """The last two exchanges: what an answer most often refers to."""
@@ -184,7 +184,7 @@ def _current_tools(turns: Sequence[Turn]) -> dict[int, int]:
 
 
 def _candidate(number: int, turn: Turn, text: str) -> Candidate:
-    memory = " [memory]" if turn.kind == "memory" else ""
+    memory = " [memory]" if turn.kind == MEMORY else ""
     return Candidate(
         label=f"history:{number}",
         layer=11,
@@ -193,7 +193,7 @@ def _candidate(number: int, turn: Turn, text: str) -> Candidate:
         text=text,
         why="within the sliding window",
         order=(number,),
-        mark=f"{turn.role} {turn.time}{memory}".strip(),
+        mark=f"{turn.role} {turn.when}{memory}".strip(),
     )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import pairwise
@@ -26,7 +26,7 @@ from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.importers.session import START
-from engine.transcripts.turn import QUOTED, KnowledgeChange, Text, Turn
+from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, Turn
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -37,9 +37,6 @@ agent's log has many times as many bytes as it shows text, and only the text is 
 MOST_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of the largest file that is read at all."""
 UNCLEAR = "could not tell who speaks"
-
-MEMORY = "memory"
-"""The kind of a turn that only tells of a memory operation."""
 
 State = Literal["read", "empty", "unclear", "unreadable", "too-large"]
 
@@ -260,10 +257,10 @@ def _source(
 def _kept(turn: Turn) -> Turn:
     """A turn without what memory itself put into it."""
     if turn.kind == QUOTED:
-        return Turn(turn.role, turn.time, (), turn.kind, turn.line)
+        return replace(turn, blocks=())
     if turn.kind == MEMORY:
         changes = tuple(block for block in turn.blocks if isinstance(block, KnowledgeChange))
-        return Turn(turn.role, turn.time, changes, turn.kind, turn.line)
+        return replace(turn, blocks=changes)
     said = bare(turn)
     blocks = tuple(block for block in said.blocks if not isinstance(block, Text) or block.text.strip())
-    return Turn(said.role, said.time, blocks, said.kind, said.line)
+    return replace(said, blocks=blocks)

@@ -117,15 +117,15 @@ class ClaudeCodeReader(SessionReader):
             return
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
         if record.get("isCompactSummary") is True or text.startswith(_CONTINUED):
-            self.turns.say("system", blocks, self._time, "summary")
+            self.turns.say("system", blocks, "summary")
             return
         if has_results or _INTERRUPTED.fullmatch(text):
-            self.turns.say("system", blocks, self._time)
+            self.turns.say("system", blocks)
             return
         self._said([Text(_typed(block.text)) if isinstance(block, Text) else block for block in blocks])
 
     def _said(self, blocks: list[Block]) -> None:
-        self.turns.say("user", blocks, self._time)
+        self.turns.say("user", blocks)
         if not self.question and self.turns.current is not None and self.turns.current.role == "user":
             self.question = self.turns.current.text
 
@@ -144,9 +144,7 @@ class ClaudeCodeReader(SessionReader):
         message = record.get("message")
         model = text_of(message, "model")
         if record.get("isApiErrorMessage") is True:
-            self.turns.say(
-                "system", [Text(text_of(part, "text")) for part in _content(record)], self._time, "error"
-            )
+            self.turns.say("system", [Text(text_of(part, "text")) for part in _content(record)], "error")
             return
         if model != _SYNTHETIC:
             self.model = self.model or model
@@ -155,14 +153,14 @@ class ClaudeCodeReader(SessionReader):
             if kind == "text":
                 text = text_of(part, "text")
                 if text.strip() not in _EMPTY_REPLIES:
-                    self.turns.say("agent", [Text(text)], self._time)
+                    self.turns.say("agent", [Text(text)])
             elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
                 name = one_line(text_of(part, "name"), 80) or "tool"
-                self.turns.call(text_of(part, "id"), name, summary_of(name, part.get("input")), self._time)
+                self.turns.call(text_of(part, "id"), name, summary_of(name, part.get("input")))
             elif kind.endswith("tool_result"):
                 self._result(part)
             elif kind in ("image", "document"):
-                self.turns.say("agent", [_attachment(part)], self._time)
+                self.turns.say("agent", [_attachment(part)])
         self._count(message)
 
     def _result(self, part: Record) -> None:

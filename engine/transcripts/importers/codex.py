@@ -98,7 +98,7 @@ class CodexReader(SessionReader):
             case "response_item":
                 self._item(payload)
             case "compacted":
-                self.turns.say("system", [Text(text_of(payload, "message"))], self._time, "summary")
+                self.turns.say("system", [Text(text_of(payload, "message"))], "summary")
 
     def _meta(self, meta: Record) -> None:
         self.session_id = self.session_id or text_of(meta, "id")
@@ -117,13 +117,11 @@ class CodexReader(SessionReader):
                 blocks += [Attachment(one_line(path)) for path in paths if isinstance(path, str)]
                 self._said(blocks)
             case "agent_message" if self._by_events:
-                self.turns.say("agent", [Text(text_of(event, "message"))], self._time)
+                self.turns.say("agent", [Text(text_of(event, "message"))])
             case "turn_aborted":
-                self.turns.say(
-                    "system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")], self._time
-                )
+                self.turns.say("system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")])
             case "error" | "stream_error":
-                self.turns.say("system", [Text(text_of(event, "message"))], self._time, "error")
+                self.turns.say("system", [Text(text_of(event, "message"))], "error")
             case "token_count":
                 info = event.get("info")
                 total = info.get("total_token_usage") if isinstance(info, dict) else None
@@ -134,7 +132,7 @@ class CodexReader(SessionReader):
                 self.topic = text_of(event, "thread_name") or self.topic
 
     def _said(self, blocks: list[Block]) -> None:
-        self.turns.say("user", blocks, self._time)
+        self.turns.say("user", blocks)
         if not self.question and self.turns.current is not None and self.turns.current.role == "user":
             self.question = self.turns.current.text
 
@@ -144,7 +142,7 @@ class CodexReader(SessionReader):
             self._message(item)
         elif kind in _CALLS:
             name, summary = _call(kind, item)
-            self.turns.call(text_of(item, "call_id") or text_of(item, "id"), name, summary, self._time)
+            self.turns.call(text_of(item, "call_id") or text_of(item, "id"), name, summary)
         elif kind.endswith("_output"):
             call_id = text_of(item, "call_id")
             call = self.turns.called(call_id)
@@ -157,7 +155,7 @@ class CodexReader(SessionReader):
         parts = content if isinstance(content, list) else []
         texts = [text_of(part, "text") for part in parts]
         if item.get("role") == "assistant":
-            self.turns.say("agent", [Text(text) for text in texts], self._time)
+            self.turns.say("agent", [Text(text) for text in texts])
         elif item.get("role") == "user":
             blocks: list[Block] = [Text(_typed(text)) for text in texts if not _INSTRUCTIONS.match(text)]
             blocks += [

@@ -196,7 +196,8 @@ def _add_missing(log: SessionLog, text: NewText, old: bytes) -> tuple[ImportStat
         text.add(rest)
         added += rest is not None
 
-    reading = log.read(Checkpoint(), add)
+    # What is added at the end stands apart from what it followed in the log, so each turn needs its date.
+    reading = log.read(Checkpoint(), add, dates_all=True)
     reader = reading.reader
     add(reader.turns.current)
     since = Checkpoint(
@@ -215,18 +216,23 @@ class _Missing:
 
     def __init__(self, present: Iterable[Turn]) -> None:
         present = tuple(present)
-        self._counts = Counter(present)
+        self._counts = Counter(map(_undated, present))
         self._opened = {(turn.role, turn.time, turn.kind): turn for turn in present}
 
     def of(self, turn: Turn) -> Turn | None:
         """A turn that is not there; of one that has grown, what it has grown by."""
-        if self._counts[turn]:
-            self._counts[turn] -= 1
+        if self._counts[_undated(turn)]:
+            self._counts[_undated(turn)] -= 1
             return None
         shorter = self._opened.get((turn.role, turn.time, turn.kind))
         if shorter is not None and shorter.blocks and turn.blocks[: len(shorter.blocks)] == shorter.blocks:
             turn = replace(turn, blocks=turn.blocks[len(shorter.blocks) :])
         return turn if turn.blocks else None
+
+
+def _undated(turn: Turn) -> Turn:
+    """A turn by what is said in it: the date is written or not by what stands before it."""
+    return replace(turn, day="", kind="" if turn.is_dialogue else turn.kind)
 
 
 def _state(log: SessionLog, reading: Reading, kept: int, text: Measured) -> ImportState:

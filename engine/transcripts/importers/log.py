@@ -66,14 +66,18 @@ class SessionLog:
             return reader.session_id
         return f"{self.kind}-{hashlib.sha256(reader.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
-    def read(self, since: Checkpoint, finished: Callable[[Turn], None]) -> Reading:
+    def read(
+        self, since: Checkpoint, finished: Callable[[Turn], None], *, dates_all: bool = False
+    ) -> Reading:
         """Everything from a checkpoint on.
 
         Args:
             since: Where to start.
             finished: Called with each turn before the last one, in order; none of them is held.
+            dates_all: Give every turn its date, and not only where the day changes.
         """
         reader = self.reader(finished, since)
+        reader.dates_all = dates_all
         self._recall(reader, since)
         end = since.offset
         for line in read_lines(self.stream, since.offset):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder
 from engine.transcripts.turn import Turn
@@ -27,6 +28,8 @@ class Checkpoint:
         reply: The model's reply being counted, as the log identifies it; its lines can surround the turn's
         start. reply_in: Tokens already counted for it, sent.
         reply_out: The same, received.
+        minute: When the turn before was spoken, in minutes since the epoch, as a reader of the transcript has
+            it; for the first turn, when the session started; 0 where it is not known.
     """
 
     offset: int = 0
@@ -38,7 +41,10 @@ class Checkpoint:
     reply: str = ""
     reply_in: int = 0
     reply_out: int = 0
+    minute: int = 0
 
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 START = Checkpoint()
 """The beginning of a log."""
@@ -65,6 +71,7 @@ class SessionReader(ABC):
         tokens_out: All tokens received so far.
         checkpoint: Where the last turn begins.
         memory_bytes: Within which distance a repeated record is recognised.
+        dates_all: Whether every turn is given its date, and not only where the day changes.
     """
 
     memory_bytes = 0
@@ -86,6 +93,9 @@ class SessionReader(ABC):
         self._offset, self._place = since.offset, since.skip
         self._turns = since.turns
         self._reply = (since.reply, since.reply_in, since.reply_out)
+        self.dates_all = False
+        # Known of the turn before, and kept up as a reader of the headings has it.
+        self._before = _EPOCH + timedelta(minutes=since.minute) if since.minute else None
         self.turns = TurnBuilder(self._finished, self._opened)
 
     @property
@@ -113,10 +123,6 @@ class SessionReader(ABC):
     def _take(self, record: Record) -> None:
         """Take in one record whose time is noted."""
 
-    @property
-    def _time(self) -> str:
-        return f"{self.last:%H:%M}" if self.last is not None else "00:00"
-
     def _note_time(self, value: Any) -> None:
         at = moment(value)
         if at is not None:
@@ -127,24 +133,27 @@ class SessionReader(ABC):
         self._turns += 1
         self._report(turn)
 
-    def _opened(self) -> None:
+    def _opened(self) -> tuple[str, str]:
+        """Notes where a turn begins, and gives the date and the time of its heading."""
+        at = self.last or _EPOCH
+        before = self._before
+        if before is None and not self._turns:
+            before = self.first
         self.checkpoint = Checkpoint(
-            self._offset, self._place, self._turns, self.odd, self.tokens_in, self.tokens_out, *self._reply
+            self._offset,
+            self._place,
+            self._turns,
+            self.odd,
+            self.tokens_in,
+            self.tokens_out,
+            *self._reply,
+            minute=int((before - _EPOCH).total_seconds()) // 60 if before is not None else 0,
         )
-
-
-def moment(value: Any) -> datetime | None:
-    """An ISO 8601 time as UTC; ``None`` when it is none. Without a zone it is UTC."""
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    except OverflowError:
-        return None
+        is_needed = before is None or self.dates_all
+        day = at.date().isoformat() if is_needed or before is None else day_to_write(at, before)
+        clock = f"{at:%H:%M}"
+        self._before = following(before or at, clock, day)
+        return day, clock
 
 
 def text_of(value: Any, key: str) -> str:
