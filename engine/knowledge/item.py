@@ -29,6 +29,7 @@ class Item:
         path: Of ``files`` the path as the conversation names it; else empty.
         voice: Who said it.
         why: Why a person has to look at it whatever it says, one clause; empty where its text decides.
+        times: How often the conversation shows it.
     """
 
     category: Category
@@ -36,6 +37,7 @@ class Item:
     path: str = ""
     voice: Voice = ""
     why: str = ""
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)

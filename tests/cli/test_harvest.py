@@ -47,7 +47,7 @@ def put(root: Path, name: str, text: str) -> Path:
 def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
-    assert "artifacts: live:0, user-kept:0, prune:0, harvest:1, keep:0" in ran.out
+    assert ran.out.startswith("1 to harvest (205 B)\nno model used, $0\n")
     assert "dry run; pass --apply to harvest and reclaim" in ran.out
     assert not (root / "knowledge/decisions.md").exists()
     tree = apo("-C", root, "harvest", "--json").json
@@ -58,7 +58,7 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
 def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
-    assert re.search(r"\(~[0-9]+ input tokens for anthropic, about <?\$[0-9.]+\)", ran.out), ran.out
+    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ and the replies", ran.out), ran.out
 
 
 def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
@@ -66,7 +66,8 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
 ) -> None:
     ran = apo("-C", root, "harvest", "--apply")
     assert ran.code == 0, ran.err
-    assert "decisions:1" in ran.out and "tasks_open:1" in ran.out and "1 item for review" in ran.out
+    assert "1 conversation harvested: 1 decision, 1 open task, 1 question" in ran.out
+    assert "1 item for review" in ran.out
     assert "it was read without a model (--reclaim-partial)" in ran.out
     assert (
         "box of its own, because the roof has no TLS. [from: 2026-06-12-call,"
@@ -76,9 +77,8 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     assert (root / "conversations/2026-06-12-call.md").exists()
 
     ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial")
-    assert "1 would go to the trash, over half of 1; say so by their number: --reclaim 1" in ran.out
-    ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
-    assert "reclaimed: " in ran.out and "in 1 conversation" in ran.out
+    assert "1 conversation (275 B) moved to the trash" in ran.out
+    assert "1 conversation harvested" not in ran.out, "that was an earlier run"
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
 
@@ -160,7 +160,7 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
 def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
     put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
     ran = apo("-C", root, "harvest", "--apply")
-    assert "harvested items: none" in ran.out
+    assert "1 conversation harvested: nothing to write down" in ran.out
     assert "autopoiesis config set harvest.provider anthropic" in ran.out
 
 

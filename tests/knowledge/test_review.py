@@ -39,14 +39,15 @@ def queue(tmp_path: Path) -> ReviewQueue:
 
 def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
     first, second = waiting("One."), waiting("Two.")
-    assert queue.put([first, second]) == 2
+    assert queue.put([first, second]).new == 2
     assert queue.waiting() == (first, second)
     assert (first.line, first.said) == (7, "> [tool:web] … → …")
     assert queue.paths == ("logs/review-2026-06.jsonl",)
 
 
 def test_it_is_put_up_once(queue: ReviewQueue) -> None:
-    assert [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])] == [1, 1]
+    puts = [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])]
+    assert [each.new for each in puts] == [1, 1]
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
@@ -54,7 +55,7 @@ def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])
     queue.settle(item.id, "rejected")
-    assert queue.put([item]) == 0
+    assert queue.put([item]).new == 0
     assert [each.item.text for each in queue.waiting()] == ["Two."]
     assert [each.verdict for each in queue.all()] == ["rejected", ""]
 

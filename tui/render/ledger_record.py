@@ -11,6 +11,7 @@ from rich.style import Style
 
 from tui.draw import Row, wrap
 from tui.figures import count, dollars, plural, sizes
+from tui.harvest_words import ITEM_WORDS
 from tui.render.ledger_entries import LOST, SIGNS, RecordItem, record_style
 from tui.roles import Roles
 
@@ -110,9 +111,11 @@ def items_text(entry: LedgerEntry) -> str:
 
 
 def by_category(items: Mapping[str, int]) -> str:
-    """``3 facts · 2 decisions``, the most first."""
+    """``3 facts · 1 decision``, the most first."""
     ordered = sorted(items.items(), key=lambda item: (-item[1], item[0]))
-    return " · ".join(f"{count(number)} {name.replace('_', ' ')}" for name, number in ordered if number)
+    return " · ".join(
+        plural(number, *ITEM_WORDS.get(name, (name.replace("_", " "),))) for name, number in ordered if number
+    )
 
 
 def moment(at: str) -> str:

@@ -27,6 +27,7 @@ from engine.knowledge.harvest.parts import (
     summaries_of,
 )
 from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
+from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.ledger import MARKERS
 from engine.providers.redaction import redacted
@@ -150,7 +151,8 @@ class Extractor:
         if source.state == "empty":
             return replace(blank, outcome="extracted", shown=source.size, error=source.why)
         if self._completer is None:
-            return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
+            items = once((*marked(source.turns), *proposed(source.turns)))
+            return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
         if not turns:

@@ -25,11 +25,15 @@ class Survey:
         candidates: Every conversation, by path.
         provider: Who would be asked; ``markers`` asks no model.
         model: Its model.
+        transcripts: Whether these are the transcripts of ``raw/``.
+        left: Of the working conversations: how many transcripts of ``raw/`` were never harvested.
     """
 
     candidates: tuple[Candidate, ...]
     provider: str
     model: str
+    transcripts: bool = False
+    left: int = 0
 
     def of(self, kind: Kind) -> tuple[Candidate, ...]:
         """Those of one kind."""

@@ -104,20 +104,22 @@ class Harvest:
         self._stopped = False
         self._measured: dict[str, Measured] = {}
 
-    def survey(self, *, transcripts: bool = False, named: Collection[str] = ()) -> Survey:
+    def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
 
         Args:
-            transcripts: Those of ``raw/`` instead of the working ones.
+            transcripts: Those of ``raw/`` instead of the working ones; see ``means_transcripts``.
             named: Paths that a person has named.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
         """
-        settings = self._settings()
+        settings, ledger = self._settings(), self._ledger.entries()
+        if transcripts is None:
+            transcripts = self.means_transcripts(named)
         found = classify(
             self._files,
-            self._ledger.entries(),
+            ledger,
             self._clock(),
             settings.idle_minutes,
             provider=settings.provider,
@@ -125,7 +127,8 @@ class Harvest:
             named=named,
             measured=self._measured,
         )
-        return Survey(found, settings.provider, settings.model)
+        left = 0 if transcripts else left_in(self._files, ledger, settings.provider)
+        return Survey(found, settings.provider, settings.model, transcripts, left)
 
     def means_transcripts(self, paths: Collection[str] = ()) -> bool:
         """Whether a harvest means the transcripts without saying so: they are named, or all there is."""

@@ -151,8 +151,8 @@ class Settler:
             else:
                 lines.append(LedgerLine(edit.id, edit.path, edit.line))
         waiting = (*finding.waiting, *refused)
-        new = self._review.put(waiting)
-        entry, items = self._entry(finding, lines, waiting)
+        put = self._review.put(waiting)
+        entry, items = self._entry(finding, lines, put.ids)
         self._ledger.record(finding.sha256, entry)
         digest = self._regenerated()
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
@@ -160,10 +160,10 @@ class Settler:
             paths += self._review.paths
         done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
         self._files.remove(journal)
-        return Settled(finding.path, finding.sha256, entry, done.revision, done.why, items, new)
+        return Settled(finding.path, finding.sha256, entry, done.revision, done.why, items, put.new)
 
     def _entry(
-        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[Waiting]
+        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
     ) -> tuple[LedgerEntry, Mapping[str, int]]:
         """What the ledger shall say: what was written now beside what an earlier harvest has written; and the
         counts of the former.
@@ -177,7 +177,7 @@ class Settler:
         items = dict(counts)
         if before is not None and kept:
             counts.update(before.items)
-        held = (*(before.held if before is not None else ()), *(each.id for each in waiting))
+        held = (*(before.held if before is not None else ()), *waiting)
         entry = replace(
             finding.entry,
             items={name: counts.get(name, 0) for name in CATEGORIES},
