@@ -10,7 +10,8 @@ import pytest
 from engine.errors import HarvestRefused
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item, Origin, item_id
-from engine.knowledge.review import ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
+from engine.knowledge.proposed import WHY
+from engine.knowledge.review import Put, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -98,3 +99,45 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
 def test_a_record_holds_all_of_it() -> None:
     item = waiting("One.")
     assert waiting_of(tree_of(item)) == item
+
+
+def said_in(name: str, item: Item) -> Waiting:
+    """An item that another conversation says."""
+    (made,) = waiting_for(
+        [Held(item_id(item, name), item, item.why or "comes from tool output")],
+        at=NOW.isoformat(),
+        origin=Origin(name, "2026-06-12"),
+        source=f"conversations/{name}.md",
+        sha256=name * 64,
+        where=lambda _item: (0, ""),
+    )
+    return made
+
+
+def test_what_several_conversations_say_is_one_item_with_a_count(queue: ReviewQueue) -> None:
+    text = "Never amend commits in this repository."
+    first = queue.put([said_in("a", Item("decisions", text))])
+    second = queue.put([said_in("b", Item("decisions", text.lower(), times=2))])
+    assert (first.new, second.new) == (1, 0) and first.ids == second.ids
+    (only,) = queue.waiting()
+    assert (only.times, only.places, only.origin.name) == (3, 2, "a")
+    assert queue.put([said_in("b", Item("decisions", text.lower(), times=2))]) == second, "it is counted once"
+    assert queue.waiting() == (only,)
+    queue.settle(only.id, "rejected")
+    assert queue.put([said_in("c", Item("decisions", text))]).new == 0 and queue.waiting() == ()
+
+
+def test_nearly_the_same_words_are_counted_together_and_others_are_not(queue: ReviewQueue) -> None:
+    queue.put([said_in("a", Item("facts", "Backups of the database are stored in Frankfurt."))])
+    queue.put([said_in("b", Item("facts", "Database backups are stored in Frankfurt."))])
+    queue.put([said_in("c", Item("facts", "Database backups are stored in Paris."))])
+    assert [each.times for each in queue.waiting()] == [2, 1]
+
+
+def test_a_command_is_shown_once_it_has_succeeded_often_enough(queue: ReviewQueue) -> None:
+    item = Item("playbooks", "**Run the tests**: make test", why=WHY["command"])
+    assert queue.put([said_in("a", item)]) == Put((), 0) and queue.waiting() == ()
+    assert queue.put([said_in("b", item)]).new == 0
+    third = queue.put([said_in("c", item)])
+    (shown,) = queue.waiting()
+    assert third == Put((shown.id,), 1) and (shown.times, shown.places) == (3, 3)
