@@ -91,7 +91,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     topic = one_line(reader.topic or asked, _TITLE_LIMIT)
     title = f"\n{render(Transcript('', '', '', '', topic or 'Session', {}, ()))}".encode()
     kept = len(title) + turns.measured.size
-    turns.add(reader.turns.current)
+    turns.add_all(reader.unfinished)
 
     def content() -> Iterable[bytes]:
         # The title can be the last thing a log says, and the fingerprint begins with it.
@@ -170,7 +170,7 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
 def _add_read(log: SessionLog, text: NewText, since: Checkpoint) -> tuple[ImportState, SessionReader]:
     reading = log.read(since, text.add)
     kept = text.measured.size
-    text.add(reading.reader.turns.current)
+    text.add_all(reading.reader.unfinished)
     return _state(log, reading, kept, text.measured), reading.reader
 
 
@@ -199,7 +199,8 @@ def _add_missing(log: SessionLog, text: NewText, old: bytes) -> tuple[ImportStat
     # What is added at the end stands apart from what it followed in the log, so each turn needs its date.
     reading = log.read(Checkpoint(), add, dates_all=True)
     reader = reading.reader
-    add(reader.turns.current)
+    for turn in reader.unfinished:
+        add(turn)
     since = Checkpoint(
         reading.end,
         turns=len(present) + added,

@@ -17,7 +17,7 @@ SOURCE_FIELD = "imported_from"
 STATE_FIELD = "import_state"
 
 _EDGE = 4096
-_COUNTS = tuple(each.name for each in fields(Checkpoint) if each.name != "reply")
+_COUNTS = tuple(each.name for each in fields(Checkpoint) if each.type == "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,10 @@ def read_state(value: object) -> ImportState | None:
     found = dict(part.partition("=")[::2] for part in value.split())
     try:
         since = Checkpoint(
-            **{name: int(found.get(f"from_{name}", 0)) for name in _COUNTS}, reply=found.get("from_reply", "")
+            **{name: int(found.get(f"from_{name}", 0)) for name in _COUNTS},
+            reply=found.get("from_reply", ""),
+            left_out=found.get("from_left_out", ""),
+            open=found.get("from_open", ""),
         )
         numbers = {key: int(found.get(key, 0)) for key in ("read", "turns", "odd", "kept")}
         state = ImportState(**numbers, source=found["source"], text=found["text"], checkpoint=since)
