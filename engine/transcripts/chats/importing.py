@@ -19,6 +19,7 @@ from engine.transcripts.days import moment
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.drafts import IDLE_S, Status
 from engine.transcripts.importers.earlier import Earlier
+from engine.transcripts.importers.known import Known
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import inserted, missing, with_days
 from engine.transcripts.importers.run import ImportResult
@@ -67,7 +68,7 @@ class _File:
 def import_chats(
     source: Path,
     files: Files,
-    find: Callable[[str], str | None],
+    known: Known,
     *,
     dry_run: bool = False,
     clock: Callable[[], float],
@@ -77,7 +78,7 @@ def import_chats(
     Args:
         source: The file.
         files: The workspace's write path.
-        find: Gives the transcript of a session id.
+        known: What was imported; sessions that are new are to be added to it.
         dry_run: Write nothing.
         clock: Seconds since the epoch.
 
@@ -93,12 +94,21 @@ def import_chats(
     taken = Taken(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
     file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)
+    entries = known.sources.get(file.shown, [])
+    if entries and all(entry.taken == taken for entry in entries):
+        for entry in entries:
+            yield ImportResult(source, entry.path, entry.session_id, 0, entry.turns, 0, "unchanged")
+        return
     chats = read_chats(data, str(source))
     if not chats:
         why = UNTOLD if data.strip() else "it has no dialogue yet"
         yield ImportResult(source, "", "", 0, 0, 0, "skipped", why)
     for chat in chats:
-        yield _import(file, chat, files, find, dry_run)
+        if len(chats) > 1:
+            # So that a longer file does not change the transcripts of those in it that are the same.
+            digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
+            file = replace(file, taken=Taken(taken.read, digest[:16]))
+        yield _import(file, chat, files, known.transcripts.get, dry_run)
 
 
 def session_id_of(chat: Chat) -> str:
@@ -181,7 +191,7 @@ def _next(
     is_first = header.get(SOURCE_FIELD) == file.shown
     also = also_taken(header)
     known = Taken(state.read, state.source) if is_first else also.get(file.shown)
-    if known == file.taken:
+    if known is not None and known.source == file.taken.source:
         return _result(file, chat, path, session_id, 0, total, "unchanged"), old
     started = moment(header.get("started"))
     wanted = with_days(chat.turns, chat.started)
