@@ -11,7 +11,7 @@ from typing import Protocol
 
 from engine.config import Config
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
-from engine.providers.redaction import redact
+from engine.providers.redaction import secret_lines
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
@@ -147,7 +147,8 @@ def commit_imported(
         paths += [path] if found is None else []
     if not paths:
         return ChangeCommit(why="nothing new to commit"), (), tuple(held)
-    counts = Counter(result.format for result in results if result.target in set(paths))
+    made = {result.target: result.format for result in results}
+    counts = Counter(made[path] for path in paths if path in made)
     at = engine.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
     noun = "session" if len(paths) == 1 else "sessions"
     made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
@@ -204,10 +205,8 @@ def _secrets(files: Files, path: str) -> Held | None:
         text = files.read(path, limit=READ_LIMIT).decode("utf-8", "replace")
     except AutopoiesisError as error:
         return Held(path, (), str(error))
-    if not redact(text)[1]:
-        return None
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if redact(line)[1]]
-    return Held(path, tuple(lines), "holds what looks like a secret")
+    lines = secret_lines(text)
+    return Held(path, lines, "holds what looks like a secret") if lines else None
 
 
 @dataclass(frozen=True, slots=True)
