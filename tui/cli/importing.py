@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 
 _AGENTS = ("claude-code", "codex", "gemini", "specstory")
 _SHOWN = 20
+_REASONS = {
+    "thinking": ("thinking block", ""),
+    "sub-agents": ("record", " of sub-agents"),
+    "sub-agent-logs": ("sub-agent log", ""),
+    "tool-output": ("tool output", " cut to a line"),
+    "images": ("image", ""),
+    "injected": ("text", " that the program told the model"),
+    "system-records": ("record", " of the program"),
+    "repeated-records": ("repeated record", ""),
+    "taken-back": ("message", " taken back before it was sent"),
+    "unreadable-lines": ("unreadable line", ""),
+}
+"""What is left out, by reason: the word that becomes a plural, and what follows it."""
 
 
 @click.command(
@@ -135,7 +148,7 @@ def _sources(found: Discovery, *, whole: bool) -> list[Source]:
 
 
 def _sub_agents(found: Discovery) -> dict[str, int]:
-    return {"sub-agent logs": found.sub_agents} if found.sub_agents else {}
+    return {"sub-agent-logs": found.sub_agents} if found.sub_agents else {}
 
 
 def _agreed(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
@@ -254,7 +267,7 @@ def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> Non
     taken = f"; {turns:,} new turns" if turns else ""
     emit(f"{said}{taken}{' (dry run, nothing written)' if dry_run else ''}")
     if left_out and turns:
-        emit(f"left out: {', '.join(f'{count:,} {reason}' for reason, count in left_out.items() if count)}")
+        emit(f"left out: {', '.join(_said(reason, count) for reason, count in left_out.items() if count)}")
     if dry_run:
         return
     if ran.commit.revision:
@@ -263,6 +276,11 @@ def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> Non
         emit(kept("", ran.commit.why))
     if turns:
         emit("next: autopoiesis harvest --transcripts, which takes what they taught into knowledge")
+
+
+def _said(reason: str, count: int) -> str:
+    one, rest = _REASONS.get(reason, (reason, ""))
+    return f"{count:,} {one}{'' if count == 1 or reason not in _REASONS else 's'}{rest}"
 
 
 def _emit_held(engine: Engine, held: Sequence[Held]) -> None:

@@ -75,4 +75,4 @@ def _program(chat: ChatBuilder, words: str) -> None:
     elif done is not None:
         chat.call(done[1].split()[0].lower(), one_line(done[2]))
     else:
-        chat.drop("lines of the program")
+        chat.drop("system-records")

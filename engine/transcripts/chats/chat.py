@@ -32,7 +32,7 @@ class Chat:
         title: What the file calls it.
         cwd: The folder it is about, where the file says so.
         model: The first model named.
-        left_out: What was not taken: how many of what.
+        left_out: What was not taken, counted by reason, as those of ``SessionReader.left_out``.
     """
 
     format: str

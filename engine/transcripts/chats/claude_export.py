@@ -46,7 +46,7 @@ def read(text: str) -> Chat:
         elif _AGENT.match(part[0]):
             _agent(chat, part, start + 1)
         elif part[0][:1] in "✻∴" and "hinking" in part[0]:
-            chat.drop("thinking blocks")
+            chat.drop("thinking")
     return chat.chat(NAME)
 
 
@@ -59,7 +59,7 @@ def _person(chat: ChatBuilder, part: list[str], line: int) -> None:
             said.pop()
     said = [each for each in said if not _FOLDED.match(each)]
     if len(said) < len(part):
-        chat.drop("lines of the program", sum(1 for each in part[len(said) :] if each.strip()))
+        chat.drop("system-records", sum(1 for each in part[len(said) :] if each.strip()))
     chat.say("user", _plain(said), line=line, kind="command" if _is_command(said[0]) else "")
 
 
@@ -71,7 +71,7 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
     results = [number for number, each in enumerate(part) if _RESULT.match(each)]
     if not results:
         kept = [each for each in part if not _FOLDED.match(each)]
-        chat.drop("tool outputs cut to a line", len(part) - len(kept))
+        chat.drop("tool-output", len(part) - len(kept))
         chat.say("agent", _plain([part[0][2:], *kept[1:]] if kept else []), line=line)
         return
     head = _plain([part[0][2:], *part[1 : results[0]]])
@@ -80,7 +80,7 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
     name = call["name"] if call is not None else "tool"
     what = call["what"].strip().removesuffix(")") if call is not None else head
     if "\n" in output:
-        chat.drop("tool outputs cut to a line")
+        chat.drop("tool-output")
     chat.call(name, one_line(what), result_of(name, output), line=line)
 
 

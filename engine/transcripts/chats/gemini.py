@@ -83,7 +83,7 @@ def _message(chat: ChatBuilder, message: Record) -> None:
     elif kind == "gemini":
         chat.model = chat.model or text_of(message, "model")
         thoughts = message.get("thoughts")
-        chat.drop("thinking blocks", len(thoughts) if isinstance(thoughts, list) else 0)
+        chat.drop("thinking", len(thoughts) if isinstance(thoughts, list) else 0)
         chat.say("agent", "\n".join(_texts(content)), at)
         calls = message.get("toolCalls")
         for call in calls if isinstance(calls, list) else []:
@@ -92,7 +92,7 @@ def _message(chat: ChatBuilder, message: Record) -> None:
     elif kind == "error":
         chat.say("system", "\n".join(_texts(content)), at, kind="error")
     else:
-        chat.drop("notices of the program")
+        chat.drop("system-records")
 
 
 def _call(chat: ChatBuilder, call: Record, at: datetime | None) -> None:
@@ -103,7 +103,7 @@ def _call(chat: ChatBuilder, call: Record, at: datetime | None) -> None:
     if status == "cancelled":
         result = "refused by the user"
     elif "\n" in output:
-        chat.drop("tool outputs cut to a line")
+        chat.drop("tool-output")
     chat.call(name, summary_of(name, call.get("args")), result, at)
 
 

@@ -112,7 +112,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     at = next((found for key in _TIMES if (found := stamp(message.get(key) or body.get(key)))), None)
     chat.model = chat.model or text_of(body, "model")
     if role == "system" and text_of(message, "role") in ("tool", "function"):
-        chat.drop("tool outputs")
+        chat.drop("tool-output")
         return
     content = next(
         (
@@ -143,7 +143,7 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
     elif isinstance(content, dict):
         kind = text_of(content, "type") or text_of(content, "content_type")
         if "think" in kind or "reasoning" in kind or kind == "thoughts":
-            chat.drop("thinking blocks")
+            chat.drop("thinking")
         elif "image" in kind:
             chat.drop("images")
         elif kind == "tool_use":
@@ -152,7 +152,7 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
         elif kind == "tool_result":
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):
-                chat.drop("tool outputs")
+                chat.drop("tool-output")
         elif isinstance(content.get("parts"), list):
             yield from _parts(content["parts"], chat)
         else:

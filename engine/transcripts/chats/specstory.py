@@ -79,7 +79,7 @@ def read(text: str) -> Chat:
         about = mark["about"] or ""
         since = moment_in(about) or (since if role != "User" else None)
         if mark["side"]:
-            chat.drop("sub-agent turns")
+            chat.drop("sub-agents")
             continue
         within = [block for block in blocks if mark.end() <= block[0] < end]
         if role == "User":
@@ -146,7 +146,7 @@ def _agent(
     for first, last, tag in blocks:
         _prose(chat, text[place:first], at, line)
         if tag == "think":
-            chat.drop("thinking blocks")
+            chat.drop("thinking")
         else:
             _tool(chat, text[first:last], at, line)
         place = max(place, last)
@@ -198,7 +198,7 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     asked = asked or (quoted[1] if quoted else "") or before.replace("</details>", "")
     result = fences[-1] if fences else ""
     if result.strip():
-        chat.drop("tool outputs cut to a line")
+        chat.drop("tool-output")
     chat.call(
         name, _asked(asked), result_of(name, result.strip("\n")) if result.strip() else "", at, line=line
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -78,6 +78,9 @@ class CodexReader(SessionReader):
 
     def remember(self, record: Record, offset: int) -> None:
         """Nothing to do: these logs have one writer, and repeat no record."""
+
+    def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
+        """Nothing to do: what a line of these logs begins, it ends."""
 
     def _take(self, record: Record) -> None:
         payload = record.get("payload")

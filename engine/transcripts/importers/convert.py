@@ -58,8 +58,7 @@ def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcri
     log = SessionLog(kind, path, stream)
     turns: list[Turn] = []
     reader = log.read(START, turns.append).reader
-    if reader.turns.current is not None:
-        turns.append(reader.turns.current)
+    turns += reader.unfinished
     started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
     header: dict[str, object] = {"session_id": log.session_id(), "started": started}
     header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
@@ -84,11 +83,11 @@ class LogFollower:
         self._finished: list[Turn] = []
         self._reader: SessionReader = SessionLog(kind, path, stream).reader(self._finished.append, START)
 
-    def follow(self, stream: BinaryIO) -> tuple[list[Turn], Turn | None]:
+    def follow(self, stream: BinaryIO) -> tuple[list[Turn], tuple[Turn, ...]]:
         """Take in what was added.
 
         Returns:
-            The turns that have become final, and the one that may still grow.
+            The turns that have become final, and those that may still change.
         """
         for line in read_lines(stream, self.offset):
             for place, record in enumerate(line.records):
@@ -96,4 +95,4 @@ class LogFollower:
             self.offset = line.end
         finished = self._finished.copy()
         self._finished.clear()
-        return finished, self._reader.turns.current
+        return finished, self._reader.unfinished

@@ -36,6 +36,7 @@ from engine.transcripts.importers.second import (
 )
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import (
+    READER,
     SOURCE_FIELD,
     STATE_FIELD,
     ImportState,
@@ -102,7 +103,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     topic = one_line(reader.topic or asked, _TITLE_LIMIT)
     title = f"\n{render(Transcript('', '', '', '', topic or 'Session', {}, ()))}".encode()
     kept = len(title) + turns.measured.size
-    turns.add(reader.turns.current)
+    turns.add_all(reader.unfinished)
 
     def content() -> Iterable[bytes]:
         # The title can be the last thing a log says, and the fingerprint begins with it.
@@ -116,7 +117,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         return itertools.chain([head, title], turns.added())
 
     target = session_path(session_id, started, topic)
-    return Draft("new", "", content, target, reader.total, 0, reader.odd, _left_out(reader))
+    return Draft("new", "", content, target, reader.total, 0, reader.odd, reader.left_out)
 
 
 def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], spool: Spool | None) -> Draft:
@@ -143,6 +144,8 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     is_only = not also_taken(header) and (_is_first(header, log) or not _exists(header.get(SOURCE_FIELD)))
     if not is_only or not log.holds(state):
         return _merged(log, earlier, state, clock)
+    if state.kept and state.reader < READER and earlier.measured(0)[1].fingerprint == state.text:
+        return _merged(log, earlier, state, clock, only_said=True)
     if log.size == state.read and (header.get("ended") or not _is_idle(log, clock)):
         return same
     final, old = earlier.measured(state.kept)
@@ -177,19 +180,34 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
         turns=fresh.turns,
         turns_before=state.turns,
         odd=fresh.odd,
-        left_out=_left_out(reader),
+        left_out=reader.left_out,
     )
 
 
-def _merged(log: SessionLog, earlier: Earlier, state: ImportState, clock: Callable[[], float]) -> Draft:
-    """A transcript with what it lacks of a log that it was not made from, or that was rewritten."""
+def _merged(
+    log: SessionLog,
+    earlier: Earlier,
+    state: ImportState,
+    clock: Callable[[], float],
+    *,
+    only_said: bool = False,
+) -> Draft:
+    """A transcript with what it lacks of a log that it was not made from, or that was rewritten.
+
+    Args:
+        log: The log.
+        earlier: The transcript.
+        state: What its header records.
+        clock: Seconds since the epoch.
+        only_said: Put in the person's words and plans only: an earlier reader left them out of this very log.
+    """
     header, shown = earlier.header, shown_source(log.path)
     also = also_taken(header)
     first = str(header.get(SOURCE_FIELD) or "")
     is_first = shown == first or (shown not in also and not _exists(first) and log.holds(state))
     same = Draft("unchanged", "", None, "", state.turns, state.turns, state.odd)
     known = Taken(state.read, state.source) if is_first else also.get(shown)
-    if known == Taken(log.size, fingerprint(log.stream, log.size)):
+    if not only_said and known == Taken(log.size, fingerprint(log.stream, log.size)):
         return replace(same, why="" if is_first else f"all of it was imported, beside {first}")
     is_retold = not state.checkpoint.offset and not state.kept
     others = [path for path in (first, *also) if path and path != shown]
@@ -197,7 +215,8 @@ def _merged(log: SessionLog, earlier: Earlier, state: ImportState, clock: Callab
     old = earlier.whole()
     started = moment(header.get("started"))
     present = parse(old, "").turns
-    added = missing(present, union.turns, started, retold=is_retold)
+    wanted = [turn for turn in union.turns if not only_said or turn.role == "user" or turn.kind == "plan"]
+    added = missing(present, wanted, started, retold=is_retold or only_said)
     data = inserted(old, added, started)
     body = data[len(earlier.head) :]
     changes = _learned(log, union.reader, header, clock)
@@ -230,7 +249,10 @@ def _merged(log: SessionLog, earlier: Earlier, state: ImportState, clock: Callab
         return [head, body]
 
     status: Status = "replaced" if is_first else "grown" if added else "unchanged"
-    if is_first:
+    if only_said:
+        status = "grown" if added else "unchanged"
+        why = "words of the person that an earlier version had left out were put in" if added else ""
+    elif is_first:
         why = "the log was cut or rewritten; its transcript was kept, and what it lacks was put in its place"
         why = "" if log.holds(state) else why
         status = status if why or added else "unchanged"
@@ -244,13 +266,8 @@ def _merged(log: SessionLog, earlier: Earlier, state: ImportState, clock: Callab
         turns=fresh.turns,
         turns_before=len(present),
         odd=fresh.odd,
-        left_out=_left_out(union.reader),
+        left_out=union.reader.left_out,
     )
-
-
-def _left_out(reader: SessionReader) -> dict[str, int]:
-    """What a reader did not take, counted by reason."""
-    return dict(getattr(reader, "left_out", {}))
 
 
 def _is_first(header: Mapping[str, object], log: SessionLog) -> bool:
@@ -265,7 +282,7 @@ def _news(header: Mapping[str, object], changes: Mapping[str, object | None]) ->
 def _add_read(log: SessionLog, text: NewText, since: Checkpoint) -> tuple[ImportState, SessionReader]:
     reading = log.read(since, text.add)
     kept = text.measured.size
-    text.add(reading.reader.turns.current)
+    text.add_all(reading.reader.unfinished)
     return _state(log, reading, kept, text.measured), reading.reader
 
 
@@ -290,6 +307,7 @@ def _state(log: SessionLog, reading: Reading, kept: int, text: Measured) -> Impo
         text=text.fingerprint,
         kept=kept,
         checkpoint=reader.checkpoint,
+        reader=READER,
     )
 
 

@@ -235,7 +235,9 @@ def _retold(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Rest]:
             is_new = not places and bool(turn.blocks)
             found.append((places.popleft() if places else None, turn if is_new else None))
         else:
-            found.append((None, turn if is_new and turn.role == "agent" else None))
+            is_there = turn.kind == "plan" and any(_words(turn) == _words(each) for each in present)
+            is_wanted = turn.role == "agent" and (is_new or turn.kind == "plan")
+            found.append((None, turn if is_wanted and not is_there else None))
     return found
 
 

@@ -21,7 +21,7 @@ from engine.transcripts.days import moment
 from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.log import SessionLog
 from engine.transcripts.importers.session import START, SessionReader, text_of
-from engine.transcripts.importers.state import ImportState, fingerprint, shown_source
+from engine.transcripts.importers.state import READER, ImportState, fingerprint, shown_source
 from engine.transcripts.turn import Turn
 
 ALSO_FIELD = "also_imported_from"
@@ -118,8 +118,7 @@ def _read(logs: Sequence[SessionLog]) -> Union:
     reader.dates_all = True
     for number, (_, record) in enumerate(records):
         reader.feed(record, number)
-    if reader.turns.current is not None:
-        turns.append(reader.turns.current)
+    turns += reader.unfinished
     return Union(tuple(turns), reader, taken, odd)
 
 
@@ -149,4 +148,4 @@ def changed_state(
     if taken is None:
         return state
     since = replace(state.checkpoint, offset=taken.read, skip=0, turns=turns, odd=odd)
-    return replace(state, read=taken.read, source=taken.source, checkpoint=since)
+    return replace(state, read=taken.read, source=taken.source, checkpoint=since, reader=READER)
