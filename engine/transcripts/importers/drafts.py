@@ -224,19 +224,21 @@ def _merged(
         del changes["ended"]
     for name in ("tokens_in", "tokens_out"):
         changes[name] = max(_number(str(changes.get(name) or "")), _number(header.get(name))) or None
-    taken = union.taken
+    made_from = shown if is_first else first
     fresh = changed_state(
         state,
-        taken.get(first) if not is_first else taken[shown],
+        union,
+        made_from,
         turns=len(present) + len(added),
-        odd=union.odd,
         text=Measured([body]).fingerprint,
         size=0 if is_retold else len(body),
     )
     changes[STATE_FIELD] = fresh.written()
     if is_first:
         changes[SOURCE_FIELD] = shown
-    listed = also | {path: each for path, each in taken.items() if path != (shown if is_first else first)}
+    listed = also | {
+        path: each for path, each in union.taken.items() if path != (shown if is_first else first)
+    }
     if listed:
         changes[ALSO_FIELD] = also_written(listed)
     try:

@@ -20,7 +20,7 @@ from engine.errors import ImportFailed
 from engine.transcripts.days import moment
 from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.log import SessionLog
-from engine.transcripts.importers.session import START, SessionReader, text_of
+from engine.transcripts.importers.session import START, Checkpoint, SessionReader, text_of
 from engine.transcripts.importers.state import READER, ImportState, fingerprint, shown_source
 from engine.transcripts.turn import Turn
 
@@ -132,20 +132,24 @@ def _name(record: Record) -> str:
 
 
 def changed_state(
-    state: ImportState, taken: Taken | None, *, turns: int, odd: int, text: str, size: int
+    state: ImportState, union: Union, first: str, *, turns: int, text: str, size: int
 ) -> ImportState:
     """What the header records after turns were put in.
 
     Args:
         state: What it recorded before.
-        taken: How far the file that the transcript was made from is read now; ``None`` where it was not read.
+        union: What was read.
+        first: The file that the transcript was made from, by its path as it is shown.
         turns: Turns in the transcript now.
-        odd: Lines that could not be read whole.
         text: Fingerprint of the transcript below its header.
         size: Its bytes.
     """
-    state = replace(state, turns=turns, odd=max(odd, state.odd), text=text, kept=size)
+    state = replace(state, turns=turns, odd=max(union.odd, state.odd), text=text, kept=size)
+    taken = union.taken.get(first)
     if taken is None:
         return state
-    since = replace(state.checkpoint, offset=taken.read, skip=0, turns=turns, odd=odd)
+    reader = union.reader
+    since = Checkpoint(
+        taken.read, turns=turns, odd=union.odd, tokens_in=reader.tokens_in, tokens_out=reader.tokens_out
+    )
     return replace(state, read=taken.read, source=taken.source, checkpoint=since, reader=READER)
