@@ -40,12 +40,13 @@ _CALLS = frozenset(
 
 
 def discover(home: Path | None = None) -> list[Path]:
-    """The session logs, in the order of their paths, which is that of their start.
+    """The session logs, those in use before those that were archived, each in the order of their start.
 
     Args:
         home: Codex's folder; ``$CODEX_HOME`` or ``~/.codex`` by default.
     """
-    return sorted(folder(home).glob("*/*/*/rollout-*.jsonl"))
+    archived = folder(home).parent / "archived_sessions"
+    return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
 
 
 def folder(home: Path | None = None) -> Path:

@@ -56,6 +56,15 @@ class Earlier:
         except FileNotFoundError as error:
             raise self._changed() from error
 
+    def refuse_changed(self, data: bytes) -> None:
+        """Refuse to go on when the file does not hold exactly this any more.
+
+        Raises:
+            Changed: It does not.
+        """
+        if self.whole() != data:
+            raise self._changed()
+
     def measured(self, size: int) -> tuple[Measured, Measured]:
         """The first ``size`` bytes of the text below the header, and all of it.
 

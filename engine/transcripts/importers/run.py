@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import ImportFailed
@@ -41,6 +41,8 @@ class ImportResult:
         status: ``new``, ``grown``, ``unchanged``, ``skipped``, or ``replaced`` when the log was cut or
             rewritten since the last import: the transcript then keeps what it has and gets what it lacks.
         why: One clause, where the status does not say it all.
+        left_out: What was not taken, counted by reason.
+        format: The program or layout that wrote the source.
     """
 
     source: Path
@@ -51,6 +53,8 @@ class ImportResult:
     odd_lines: int
     status: Status
     why: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
+    format: str = field(default="", compare=False)
 
 
 def discover(kind: Kind, home: Path | None = None) -> list[Path]:
@@ -104,7 +108,7 @@ def import_all(
         try:
             result = import_file(kind, source, workspace, files, dry_run=dry_run, clock=clock, find=known.get)
         except ImportFailed as error:
-            yield ImportResult(source, "", "", 0, 0, 0, "skipped", error.what)
+            yield ImportResult(source, "", "", 0, 0, 0, "skipped", error.what, format=kind)
             continue
         if result.target:
             known.setdefault(result.session_id, result.target)
@@ -156,7 +160,16 @@ def import_file(
                 if dry_run or _write(files, path, draft, is_new=earlier is None):
                     new = draft.turns - draft.turns_before
                     return ImportResult(
-                        source, path, session_id, new, draft.turns, draft.odd, draft.status, draft.why
+                        source,
+                        path,
+                        session_id,
+                        new,
+                        draft.turns,
+                        draft.odd,
+                        draft.status,
+                        draft.why,
+                        draft.left_out,
+                        kind,
                     )
             look_up = search
     raise ImportFailed(
