@@ -381,12 +381,15 @@ class ImportSettings(Settings):
     """Claude Code's folder; empty: ``$CLAUDE_CONFIG_DIR`` or ``~/.claude``."""
     codex_dir: str = ""
     """Codex's folder; empty: ``$CODEX_HOME`` or ``~/.codex``."""
+    gemini_dir: str = ""
+    """Gemini CLI's folder; empty: ``~/.gemini``."""
     follow: tuple[Literal["claude-code", "codex"], ...] = ()
     """Agents whose new turns the workbench and ``watch`` import as they are written."""
 
-    def home(self, kind: Literal["claude-code", "codex"]) -> Path | None:
+    def home(self, kind: Literal["claude-code", "codex", "gemini", "specstory"]) -> Path | None:
         """The folder of an agent; ``None`` for where it is by default."""
-        folder = self.claude_code_dir if kind == "claude-code" else self.codex_dir
+        folders = {"claude-code": self.claude_code_dir, "codex": self.codex_dir, "gemini": self.gemini_dir}
+        folder = folders.get(kind)
         return Path(folder).expanduser() if folder else None
 
 

@@ -189,10 +189,10 @@ class Tail:
             if kind is None:
                 return ()
             self._log = LogFollower(kind, self.path, stream)
-        finished, current = self._log.follow(stream)
+        finished, unfinished = self._log.follow(stream)
         self._seen.stable = self._log.offset
         self._seen.turns += len(finished)
-        return [*finished, current] if current is not None else finished
+        return [*finished, *unfinished]
 
     def _news(self, turns: Sequence[Turn], first: int) -> list[TailedTurn]:
         """Those of ``turns`` that are new or differ from what was given, the first being number ``first``."""

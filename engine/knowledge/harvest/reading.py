@@ -212,8 +212,12 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[in
         if sizes:
             sizes[-1] += taken + before
         before = 0 if sizes else before + taken
-    if reader.turns.current is not None:
-        turns.append(reader.turns.current)
+    turns += reader.unfinished
+    # What was typed ahead counted as a turn until it was taken back.
+    beyond = sum(sizes[len(turns) :])
+    del sizes[len(turns) :]
+    if sizes:
+        sizes[-1] += beyond
     return turns, sizes, log.session_id()
 
 

@@ -41,6 +41,9 @@ class TurnBuilder:
         finished: Called with each turn that can no longer change.
         opened: Called when a turn begins, after the one before it was finished; gives the date, which can be
             empty, and the time of its heading.
+
+    Attributes:
+        ops: What was said and called since ``begin``.
     """
 
     def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], tuple[str, str]]) -> None:
@@ -48,14 +51,31 @@ class TurnBuilder:
         self._opened = opened
         self._draft: _Draft | None = None
         self._waiting: dict[str, tuple[int, ToolCall]] = {}
+        self.ops = self._skip = 0
+
+    def begin(self, skip: int = 0) -> None:
+        """A record of the log begins.
+
+        Args:
+            skip: As much of what it says and calls belongs to turns that are finished, and is passed over.
+        """
+        self.ops, self._skip = 0, skip
 
     @property
     def current(self) -> Turn | None:
         """The last turn as it is now; it may still grow."""
         return self._draft.turn() if self._draft is not None else None
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a turn."""
+        return self._draft is not None
+
     def say(self, role: Role, blocks: Sequence[Block], kind: str = "") -> None:
         """Add content. A user's or the system's opens a turn, the agent's goes on with the agent's turn."""
+        self.ops += 1
+        if self.ops <= self._skip:
+            return
         kept = [block for block in map(_clean, blocks) if not isinstance(block, Text) or block.text.strip()]
         if not kept:
             return
@@ -63,12 +83,24 @@ class TurnBuilder:
         for block in kept:
             draft.add(block)
 
-    def call(self, call_id: str, name: str, summary: str) -> None:
+    def add(self, block: Block) -> None:
+        """Add to the turn there is, whoever speaks in it."""
+        if self._draft is not None:
+            self._draft.add(_clean(block))
+
+    def call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
         """Add a tool call of the agent; its result may follow."""
-        draft = self._turn_of("agent", "")
+        self.ops += 1
+        if self.ops <= self._skip:
+            return
+        draft = self._turn_of("agent", kind)
         call = ToolCall(name, summary)
         draft.add(call)
         self._waiting[call_id] = (len(draft.blocks) - 1, call)
+
+    def is_open(self, role: Role, kind: str) -> bool:
+        """Whether the turn there is, is of a role and a kind."""
+        return self._draft is not None and (self._draft.role, self._draft.kind) == (role, kind)
 
     def called(self, call_id: str) -> ToolCall | None:
         """The call of this turn that waits for the result ``call_id``."""

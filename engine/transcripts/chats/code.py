@@ -1,0 +1,48 @@
+"""Which lines of a text are a speaker's heading, and which only quote one: fenced code holds no heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from engine.transcripts.escape import Fences
+
+_NAMED_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[ \t]*[\w+#.-]+[ \t]*$", re.MULTILINE)
+_MOST_FENCES_LEFT_OPEN = 200
+
+
+def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """Those of the matches, in order, that do not begin inside fenced code.
+
+    A fence that somebody forgot to close would swallow the turns that follow: where a fence with the name of
+    a language comes after a match and before the end of the block, the block ends before the match.
+
+    Args:
+        text: The text.
+        marks: Matches in it that begin at the start of a line, in order.
+    """
+    kept: list[re.Match[str]] = []
+    spans = iter(list(_spans(text, [mark.start() for mark in marks])))
+    span = next(spans, None)
+    for mark in marks:
+        while span is not None and span[1] <= mark.start():
+            span = next(spans, None)
+        if span is None or mark.start() < span[0]:
+            kept.append(mark)
+    return kept
+
+
+def _spans(text: str, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
+    places = sorted(starts)
+    offset = 0
+    for _ in range(_MOST_FENCES_LEFT_OPEN):
+        for start, end in Fences(text[offset:]).blocks():
+            start, end = start + offset, end + offset
+            inside = next((place for place in places if start < place < end), None)
+            if inside is not None and _NAMED_FENCE.search(text, inside, end):
+                yield start, inside
+                offset = inside
+                break
+            yield start, end
+        else:
+            return
