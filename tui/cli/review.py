@@ -68,7 +68,7 @@ def review_list(everything: bool, group: str | None, as_json: bool) -> None:
     if not found:
         emit("nothing waits")
     for name in GROUPS:
-        members = [each for each in found if group_of(each.why) == name]
+        members = sorted((each for each in found if group_of(each.why) == name), key=lambda each: -each.times)
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:

@@ -55,13 +55,13 @@ class ReviewState:
         return True
 
     def listed(self) -> list[Waiting]:
-        """The items of the list by group, oldest first, before any filter."""
+        """The items of the list by group, what was said most often first, before any filter."""
         shown = [
             each
             for each in self.all or ()
             if (self.with_settled or not each.verdict) and is_shown(each.why, each.times)
         ]
-        return sorted(shown, key=lambda each: GROUPS.index(group_of(each.why)))
+        return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
 
     def items(self, now: datetime) -> list[ReviewItem]:
         """The same as they are at some time."""

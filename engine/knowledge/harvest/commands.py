@@ -56,7 +56,7 @@ _DROPPED = re.compile(
 )
 _CHANGES_PLACE = re.compile(r"^cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*")
 _NARROWED = re.compile(
-    r"(?:\s-(?:run|k|t|p|m|e|c)\b|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
+    r"(?:\s-(?:run|k|t|p|m|e|c)\b|\s\.?/?\w\S*/\.\.\.|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
     r"|/home/|/Users/|[$`\"']"
     r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
 )

@@ -117,7 +117,7 @@ _VERBS = (
 )
 DONE = re.compile(
     rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
-    r"|now,? (?:the|it|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
+    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)",
     re.IGNORECASE,
