@@ -114,7 +114,8 @@ def _write(files: Files, found: Mapping[str, LedgerEntry]) -> None:
 def _content(files: Files, entry: LedgerEntry, texts: Mapping[str, bytes]) -> bytes:
     """The bytes of a conversation: a text of its own, its transcript, or the file that still waits."""
     if (text := texts.get(entry.name)) is not None:
-        return text * (MOST_TEXT_BYTES // len(text) + 1) if entry.status == "too-large" else text
+        # A quarter more: headings are no text that is shown.
+        return text * (5 * MOST_TEXT_BYTES // 4 // len(text) + 1) if entry.status == "too-large" else text
     day, slug = entry.name[:10], entry.name[11:]
     folder = files.workspace.root / TRANSCRIPTS / day.replace("-", "/")
     of_session = sorted(folder.glob(f"????-ses_????????-{slug}")) if _DAY.fullmatch(day) else []

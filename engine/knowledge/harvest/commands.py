@@ -29,7 +29,8 @@ _FAILED = re.compile(
 _KINDS: tuple[tuple[str, str], ...] = (
     ("Run the tests", r"\btests?\b|pytest|\bjest\b|vitest|rspec|phpunit|\btox\b|\bnox\b|ctest|\bspec\b"),
     ("Check types", r"mypy|pyright|\btsc\b|type-?check|\btypes\b"),
-    ("Lint", r"\blint\w*\b|ruff check|eslint|clippy|golangci|\bvet\b|flake8|pylint|shellcheck|\bcheck\b"),
+    ("Lint", r"\blint\w*\b|ruff check|eslint|clippy|golangci|\bvet\b|flake8|pylint|shellcheck"),
+    ("Run the checks", r"\bcheck\b"),
     ("Format", r"\bfmt\b|\bformat\b|gofmt|prettier|\bblack\b|rustfmt"),
     ("Build", r"\bbuild\b|\bcompile\b|\bassemble\b|\bdist\b|\bpackage\b"),
     ("Generate", r"\bgenerate\b|\bcodegen\b|protoc"),
@@ -61,6 +62,8 @@ _NARROWED = re.compile(
     r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
 )
 """One test, one file, one value of the moment: nothing to run again."""
+_PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
+"""A folder of the tests and not all of them."""
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Item]:
@@ -96,15 +99,21 @@ def _commands(line: str) -> Iterator[str]:
     for part in re.split(r"\s*(?:&&|;)\s*", line):
         command = " ".join(_DROPPED.sub("", part).split())
         match = _RUNNER.fullmatch(command)
-        if (match and match["rest"].strip() and _name(command) and not _NARROWED.search(command)) or (
-            match and not match["rest"].strip() and match["tool"] in _ALONE
-        ):
+        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(command):
             yield command
 
 
 _ALONE = frozenset(
     {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
 )
+
+
+def _is_whole(command: str) -> bool:
+    """Whether a command is for something known, and for all of it."""
+    name = _name(command)
+    if not name or _NARROWED.search(command):
+        return False
+    return name != "Run the tests" or _PART.search(command) is None
 
 
 def _name(command: str) -> str:

@@ -137,7 +137,7 @@ def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
     done = [wording.LABEL.sub("", each) for each in sentences]
     found = [each for each in done if wording.DONE.match(each) and _is_told(each)]
     if found:
-        yield from _item("tasks_done", "summary", found[0], "agent")
+        yield from _item("tasks_done", "summary", _capital(found[0]), "agent")
 
 
 def _is_told(sentence: str) -> bool:
@@ -184,7 +184,11 @@ def _stands_alone(sentence: str) -> bool:
 def _as_line(sentence: str) -> str:
     """What a person said as a line of its own: without how they began, with a capital letter."""
     plain = wording.BEGINNING.sub("", sentence).strip()
-    return plain[:1].upper() + plain[1:] if plain else sentence
+    return _capital(plain or sentence)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _bare(text: str) -> str:

@@ -28,7 +28,7 @@ LASTING = re.compile(
     rf"|{_BEFORE}(?:do not|don['’]?t)\s+ever\s+\w{{2,}}"
     rf"|{_BEFORE}we (?:always|never|prefer(?:ably)?|avoid|don['’]t|do not)\s+(?!(?:{_NOT_OURS})\b)\w{{2,}}"
     r"|\bshould (?:always|never|be using)\b|\bmust (?:always|never)\b|\bshould be \w+ed only\b"
-    r"|\bprefer \S+.{0,60}\b(?:over|to|rather than|instead of)\b|\bwherever (?:we|you|possible)\b"
+    r"|\bprefer \S+.{0,60}\b(?:over|to|rather than|instead of)\b|\bwherever (?:(?:we|you) can|possible)\b"
     r"|\bwhenever (?:we can|you can|possible)\b"
     rf"|{_BEFORE}(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|immer|niemals|nie (?:wieder|mehr"
     rf"|ohne))\s+\w{{2,}}"
