@@ -1,7 +1,8 @@
 """Every word of the person arrives, in order, from every layout; nothing that is quoted becomes a turn.
 
-What the person says is marked in the samples by words that nothing else in them contains: ``p1``, ``p2`` and so
-on. They are found in the source by a pattern that knows no layout, and in the conversation by its turns.
+What the person says is marked in the samples by words that nothing else in them contains: ``p1``, ``p2``
+and so on. They are found in the source by a pattern that knows no layout, and in the conversation by its
+turns.
 """
 
 from __future__ import annotations
