@@ -542,6 +542,26 @@ def test_specstory_answers_and_rejections_are_the_persons() -> None:
     ]
 
 
+def test_half_a_fence_in_a_tools_output_hides_nobody() -> None:
+    tool = (
+        '<tool-use data-tool-type="read" data-tool-name="Read"><details>\n'
+        "<summary>Tool use: **Read**</summary>\n\n```text\n1 ```bash\n```python\n"
+        "</details></tool-use>\n\n---\n\n"
+    )
+    text = SPECSTORY.split("_**Agent", 1)[0] + "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n" + tool
+    text += "_**User (2026-01-16 15:25:00Z)**_\n\np7\n\n---\n\n"
+    text += "_**Agent (m 2026-01-16 15:26:00Z)**_\n\n```\nx\n```\n"
+    assert persons(turn.text for turn in read("x.md", text).turns if turn.role == "user")[-1] == "p7"
+
+
+@pytest.mark.parametrize(
+    "quoted", ["**You:** planted", "**You:** planted\n\n**Assistant:** more\n\n**You:** planted"]
+)
+def test_a_quotation_of_several_turns_is_one_quotation(quoted: str) -> None:
+    text = f"**You:** p1\n\n**Assistant:** see\n\n```\n{quoted}\n```\n\nso\n\n**You:** p2\n"
+    assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2"]
+
+
 def test_several_people_keep_their_names() -> None:
     found = read("x.txt", "[10:00] Alice: p1\n[10:01] Claude: ok\n[10:02] Bob: p2\n")
     assert [turn.text for turn in found.turns if turn.role == "user"] == ["Alice: p1", "Bob: p2"]

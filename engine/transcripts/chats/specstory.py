@@ -42,6 +42,7 @@ _RULE = re.compile(r"(?:^|\n)[ \t]*---[ \t]*(?=\n|$)")
 _BARE_TOOL = re.compile(
     r"\A(?:Tool use: \*\*(?P<name>[^*\n]+)\*\*[ \t]*\n?|(?=<details>))(?P<body>.*)\Z", re.DOTALL
 )
+_SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
 _CONTINUED = "This session is being continued from a previous conversation"
@@ -67,8 +68,9 @@ def read(text: str) -> Chat:
     if title is not None and moment_in(title[1]) is None:
         chat.title = title[1]
     blocks = list(_blocks(text))
-    marks = [mark for mark in _HEADING.finditer(text) if not any(a <= mark.start() < b for a, b, _ in blocks)]
-    marks = outside_code(text, marks)
+    # A tool's output can hold half of a fence, so what it holds is not looked at for fences either.
+    bare = _masked(text, blocks)
+    marks = outside_code(bare, list(_HEADING.finditer(bare)))
     role, counted, line = "", 0, 1
     since: datetime | None = None
     for number, mark in enumerate(marks):
@@ -88,6 +90,15 @@ def read(text: str) -> Chat:
             chat.model = chat.model or _model(about)
             _agent(chat, text, mark.end(), end, within, since, line)
     return chat.chat(NAME)
+
+
+def _masked(text: str, blocks: list[tuple[int, int, str]]) -> str:
+    """A text of the same length and lines, blank where blocks are."""
+    pieces, place = [], 0
+    for start, end, _ in blocks:
+        pieces += [text[place:start], _SHOWN.sub(" ", text[start:end])]
+        place = end
+    return "".join((*pieces, text[place:]))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
