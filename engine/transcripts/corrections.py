@@ -16,7 +16,7 @@ _NOT_PROSE = re.compile(r"^(?:[ \t]*>|\t| {4}).*$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+(?:[.!?;](?=\S)[^.!?;。！？；\n]*)*[.!?;。！？；]*")
 
 _LEAD = (
-    r"(?:[-*•–—]\s+|\d+[.)]\s+)?"
+    r"(?:[-*•–—#]\s+|\d+[.)]\s+)?"
     r"(?:(?:ok(?:ay)?|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually|please|pls|btw|just|"
     r"bitte|aber|und|s'il te pla[iî]t|mais|et|por favor|pero|y|mas|e|per favore|ma|пожалуйста|но|и|请|請)"
     r"\b[,:!…]*\s*)*"

@@ -1,8 +1,7 @@
 """Every word of the person arrives, in order, from every layout; nothing that is quoted becomes a turn.
 
-What the person says is marked in the samples by words that nothing else in them contains: ``p1``, ``p2``
-and so on. They are found in the source by a pattern that knows no layout, and in the conversation by its
-turns.
+What the person says is marked in the samples by words that nothing else in them contains: ``p1``, ``p2`` and
+so on. They are found in the source by a pattern that knows no layout, and in the conversation by its turns.
 """
 
 from __future__ import annotations
@@ -530,16 +529,40 @@ def test_specstory_answers_and_rejections_are_the_persons() -> None:
     )
     text = SPECSTORY.split("_**Agent", 1)[0] + "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n"
     text += tool.format(
-        "AskUserQuestion", "AskUserQuestion", 'User has answered your questions: "Which?"="p7"'
+        "AskUserQuestion",
+        "AskUserQuestion",
+        'User has answered your questions: "Which?"="p7". You can now continue with the user\'s answers in'
+        " mind.",
     )
     text += tool.format(
-        "Edit", "Edit", "The user doesn't want to proceed with this tool use. the user said:\np8 never"
+        "Edit",
+        "Edit",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected."
+        " To tell you how to proceed, the user said:\np8 never",
     )
     said = [(turn.kind, turn.text) for turn in read("x.md", text).turns if turn.role == "user"][1:]
-    assert said == [
-        ("answer", 'User has answered your questions: "Which?"="p7"'),
-        ("correction", "p8 never"),
+    assert said == [("answer", '"Which?"="p7"'), ("correction", "p8 never")]
+
+
+def test_specstory_commands_are_as_they_were_typed() -> None:
+    text = SPECSTORY.split("_**User", 1)[0] + (
+        "_**User (2026-01-16 15:23:32Z)**_\n\n<command-message>review</command-message>\n"
+        "<command-name>/review</command-name>\n<command-args>p1 p2</command-args>\n\n---\n\n"
+        "_**User (2026-01-16 15:24:32Z)**_\n\n[Request interrupted by user]\n\n---\n\n"
+        "_**User (2026-01-16 15:24:40Z)**_\n\n<bash-input>ls p3</bash-input>\n\n---\n\n"
+        "_**User (2026-01-16 15:24:41Z)**_\n\n<bash-stdout>out</bash-stdout><bash-stderr></bash-stderr>\n"
+    )
+    turns = read("x.md", text).turns
+    assert [(turn.role, turn.kind, turn.text) for turn in turns] == [
+        ("user", "command", "/review p1 p2"),
+        ("system", "", "[Request interrupted by user]"),
+        ("user", "", "! ls p3"),
     ]
+
+
+def test_corrections_are_known_as_such() -> None:
+    turns = read("x.md", "**You:** fix it\n\n**Assistant:** done\n\n**You:** no, use the other file\n").turns
+    assert [turn.kind for turn in turns] == ["", "", "correction"]
 
 
 def test_half_a_fence_in_a_tools_output_hides_nobody() -> None:

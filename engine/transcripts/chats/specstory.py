@@ -10,7 +10,15 @@ from datetime import datetime
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.chats.code import outside_code
+from engine.transcripts.importers.claude_said import (
+    answers_of,
+    command_of,
+    interruptions,
+    typed_of,
+    words_of_rejection,
+)
 from engine.transcripts.importers.tools import result_of
+from engine.transcripts.turn import CORRECTION
 
 NAME = "specstory"
 
@@ -44,10 +52,8 @@ _BARE_TOOL = re.compile(
 )
 _SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
-_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
+_QUESTION = "AskUserQuestion"
 _CONTINUED = "This session is being continued from a previous conversation"
-_ANSWERED = re.compile(r"User has answered your questions?:[^\n]*")
-_REJECTED = re.compile(r"the user said:\s*(.+?)\s*(?:^```|</details>|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:
@@ -135,13 +141,17 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    said = _without_rule(_MESSAGE_ID.sub("", text))
-    if _INTERRUPTED.fullmatch(said):
-        chat.say("system", said, at, line=line)
-    elif said.lstrip().startswith(_CONTINUED):
+    said = _without_rule(_MESSAGE_ID.sub("", text)).strip()
+    marks, said = interruptions(said)
+    for mark in marks:
+        chat.say("system", mark, at, line=line)
+    command = command_of(said)
+    if said.startswith(_CONTINUED):
         chat.say("system", said, at, kind="summary", line=line)
+    elif command is not None:
+        chat.say("user", f"{command.typed}\n\n{command.rest}", at, kind="command", line=line)
     else:
-        chat.say("user", said, at, line=line)
+        chat.say("user", typed_of(said), at, line=line)
 
 
 def _agent(
@@ -214,11 +224,12 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
         name, _asked(asked), result_of(name, result.strip("\n")) if result.strip() else "", at, line=line
     )
     # What a person answered or said when a call was refused stands in the tool's output only.
-    for said in _ANSWERED.findall(result):
-        chat.say("user", said, at, kind="answer", line=line)
-    rejected = _REJECTED.search(result)
-    if rejected is not None:
-        chat.say("user", rejected[1], at, kind="correction", line=line)
+    answers = answers_of(result.strip(), None, is_rejected=False) if name == _QUESTION else ""
+    chat.say("user", answers, at, kind="answer", line=line)
+    if "user said:" in rest or "following reason for the rejection:" in rest:
+        # A refusal stands between fences or bare, and ends where the block does.
+        told = words_of_rejection(result if "user said:" in result else rest.partition("</details>")[0])
+        chat.say("user", told.removesuffix("```"), at, kind=CORRECTION, line=line)
 
 
 def _asked(text: str) -> str:

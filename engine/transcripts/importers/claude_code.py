@@ -40,7 +40,7 @@ from engine.transcripts.importers.session import (
     number_of,
     text_of,
 )
-from engine.transcripts.importers.tools import is_rejection, result_of, summary_of
+from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
@@ -287,7 +287,7 @@ class ClaudeCodeReader(SessionReader):
             return
         message = self._queue.leaves(moved.text)
         if operation == "popAll":
-            for each in [message] if message is not None else list(self._queue):
+            for each in [message] if message is not None and moved.text else list(self._queue):
                 self._leave_out("taken-back", each.is_persons and each.state == "waiting")
                 self._queue.settled(each)
         elif message is not None and not message.is_persons:
@@ -400,9 +400,7 @@ class ClaudeCodeReader(SessionReader):
         if call is not None:
             outcome = "approved by the user" if is_approved else result_of(call.name, text, failed=failed)
             self.turns.result(call_id, outcome)
-            self._leave_out("tool-output", bool(text.strip()) and outcome != text.strip())
-        else:
-            self._leave_out("tool-output", bool(text.strip()))
+        self._leave_out("tool-output", not (is_rejected or is_approved) and is_shortened(text))
         if is_approved:
             current = self.turns.current
             if current is not None and current.kind == PLAN and not current.text:

@@ -25,7 +25,7 @@ from engine.transcripts.days import moment
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.earlier import Earlier
 from engine.transcripts.importers.log import Reading, SessionLog
-from engine.transcripts.importers.merge import inserted, missing
+from engine.transcripts.importers.merge import Unseen, inserted, missing
 from engine.transcripts.importers.second import (
     ALSO_FIELD,
     Taken,
@@ -46,7 +46,7 @@ from engine.transcripts.importers.state import (
 )
 from engine.transcripts.importers.text import Measured, NewText
 from engine.transcripts.places import session_path
-from engine.transcripts.turn import Transcript
+from engine.transcripts.turn import Transcript, Turn
 
 Status = Literal["new", "grown", "unchanged", "skipped", "replaced"]
 
@@ -159,7 +159,11 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     else:
         # The usual case: the last turn is written anew, and what came after it is added.
         text = NewText(final, spool)
-        fresh, reader = _add_read(log, text, state.checkpoint)
+        unseen = Unseen(parse(earlier.after(state.kept), "").turns)
+        fresh, reader = _add_read(log, text, state.checkpoint, unseen.see)
+        if unseen:
+            # The log has lost something, or says it in another way: what was written stays.
+            return _merged(log, earlier, state, clock)
         status, why = ("unchanged" if text.measured.is_same(old) else "grown"), ""
     changes = _learned(log, reader, header, clock) | {STATE_FIELD: fresh.written()}
     if not _is_first(header, log):
@@ -281,10 +285,17 @@ def _news(header: Mapping[str, object], changes: Mapping[str, object | None]) ->
     return {key: value for key, value in changes.items() if header.get(key) != _as_read(value)}
 
 
-def _add_read(log: SessionLog, text: NewText, since: Checkpoint) -> tuple[ImportState, SessionReader]:
-    reading = log.read(since, text.add)
+def _add_read(
+    log: SessionLog, text: NewText, since: Checkpoint, see: Callable[[Turn], None] = lambda turn: None
+) -> tuple[ImportState, SessionReader]:
+    def add(turn: Turn) -> None:
+        see(turn)
+        text.add(turn)
+
+    reading = log.read(since, add)
     kept = text.measured.size
-    text.add_all(reading.reader.unfinished)
+    for turn in reading.reader.unfinished:
+        add(turn)
     return _state(log, reading, kept, text.measured), reading.reader
 
 

@@ -81,6 +81,18 @@ class Earlier:
             whole.take(block)
         return beginning, whole
 
+    def after(self, size: int) -> bytes:
+        """What follows the first ``size`` bytes of the text below the header.
+
+        Raises:
+            Changed: The header is another by now.
+        """
+        kept: list[bytes] = []
+        for block in self._text():
+            kept.append(block[min(size, len(block)) :])
+            size -= min(size, len(block))
+        return b"".join(kept)
+
     def beginning(self, size: int, expected: Measured) -> Iterator[bytes]:
         """The first ``size`` bytes of the text below the header, piece by piece.
 

@@ -15,7 +15,8 @@ from datetime import datetime
 
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.format import parse, render_turn
-from engine.transcripts.turn import Block, Text, ToolCall, Turn
+from engine.transcripts.importers.queued import delivers
+from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
 _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
 
@@ -184,6 +185,41 @@ def _grown(present: Sequence[Turn], turn: Turn, places: list[int]) -> Rest:
             places.remove(place)
             return place, replace(turn, blocks=rest) if rest else None
     return None, turn if turn.blocks else None
+
+
+class Unseen:
+    """What the end of a transcript says and a new reading of its log has not said yet.
+
+    Args:
+        turns: The turns at the end that are to be written anew.
+    """
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self._left = deque((turn.role, block) for turn in turns for block in turn.blocks)
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def see(self, turn: Turn) -> None:
+        """Take note of a turn as it is read now."""
+        for block in turn.blocks:
+            is_whole = False
+            while self._left and not is_whole and self._left[0][0] == turn.role:
+                earlier = self._left[0][1]
+                if not _covers(block, earlier, turn.role):
+                    break
+                self._left.popleft()
+                # What was typed ahead in several messages can reach the agent in one.
+                is_whole = turn.role != "user" or block == earlier
+
+
+def _covers(block: Block, earlier: Block, role: Role) -> bool:
+    """Whether a block is what an earlier one was, or has grown from it."""
+    if isinstance(block, Text) and isinstance(earlier, Text):
+        if role == "user" and delivers(block.text, earlier.text):
+            return True
+        return block.text == earlier.text or block.text.startswith(f"{earlier.text}\n")
+    return _bare(block) == _bare(earlier)
 
 
 def _rest(shorter: Turn, turn: Turn) -> tuple[Block, ...] | None:

@@ -71,7 +71,7 @@ class MessageQueue:
 
     def repeated(self, text: str) -> Queued | None:
         """The message that an attachment repeats: one of this text, said already if there is one."""
-        same = [each for each in self._messages if each.is_persons and _delivers(text, each.text)]
+        same = [each for each in self._messages if each.is_persons and delivers(text, each.text)]
         return min(same, key=lambda each: each.state != "heard", default=None)
 
     def delivered(self, text: str, at: datetime | None, within_s: float) -> list[Queued]:
@@ -92,7 +92,7 @@ class MessageQueue:
 
         possible = [each for each in self._messages if can_be(each)]
         exact = next((each for each in possible if _plain(each.text) == _plain(text)), None)
-        return [exact] if exact else [each for each in possible if _delivers(text, each.text)]
+        return [exact] if exact else [each for each in possible if delivers(text, each.text)]
 
 
 def _plain(text: str) -> str:
@@ -100,7 +100,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).removeprefix("!").lstrip()
 
 
-def _delivers(text: str, typed: str) -> bool:
+def delivers(text: str, typed: str) -> bool:
     """Whether a recorded text is what was typed: itself, whole lines of it, or with what was pasted."""
     whole, part = _plain(text), _plain(typed)
     if whole == part:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from engine.transcripts.brief import count, one_line
+from engine.transcripts.brief import LIMIT, count, one_line
 from engine.transcripts.importers.session import number_of, text_of
 from engine.transcripts.injected import strip_injected
 
@@ -74,6 +74,11 @@ def summary_of(name: str, arguments: Any) -> str:
         if isinstance(value, str) and value.strip():
             return one_line(strip_injected(_patch(value[:_RAW_LIMIT])))
     return one_line(strip_injected(_json(arguments))) if arguments else ""
+
+
+def is_shortened(text: str) -> bool:
+    """Whether the result of a call is more than one line holds."""
+    return len(text) > LIMIT or "\n" in text.strip()
 
 
 def is_rejection(text: str) -> bool:
