@@ -93,6 +93,17 @@ def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path,
     assert git(sample, "log", "-1", "--format=%B") == message
 
 
+@pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])
+def test_on_a_terminal_it_asks(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, imported: bool
+) -> None:
+    monkeypatch.setattr("tui.cli.importing._is_terminal", lambda: True)
+    ran = apo("-C", sample, "import", stdin=answer)
+    assert "Import 4 sessions? [Y/n]" in ran.out
+    assert ("4 new" in ran.out) is imported
+    assert ("import 4 sessions" in git(sample, "log", "-1", "--format=%s")) is imported
+
+
 def test_what_is_found_as_json(apo: Command, sample: Path, home: Path) -> None:
     found = apo("-C", sample, "import", "--json").json
     assert [(each["agent"], each["news"], each["first"]) for each in found["found"]] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.transcripts.escape import Fences
@@ -39,12 +40,12 @@ def _spans(text: str, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
     for _ in range(_MOST_FENCES_LEFT_OPEN):
         for start, end in Fences(text[offset:]).blocks():
             start, end = start + offset, end + offset
-            inside = [place for place in places if start < place < end]
-            if inside:
-                following = next((place for place in places if place >= end), len(text))
-                if len(_FENCE.findall(text[inside[-1] : following])) % 2 == 0:
-                    yield start, inside[0]
-                    offset = inside[0]
+            first, after = bisect_right(places, start), bisect_left(places, end)
+            if first < after:
+                following = places[after] if after < len(places) else len(text)
+                if len(_FENCE.findall(text[places[after - 1] : following])) % 2 == 0:
+                    yield start, places[first]
+                    offset = places[first]
                     break
             yield start, end
         else:
