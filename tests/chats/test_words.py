@@ -450,6 +450,21 @@ CHATGPT = json.dumps(
     ]
 )
 
+COPILOT = json.dumps(
+    {
+        "requesterUsername": "robin",
+        "responderUsername": "GitHub Copilot",
+        "requests": [
+            {
+                "timestamp": 1771236000000,
+                "message": {"text": "p1 p2", "parts": []},
+                "response": [{"kind": "progressTaskSerialized"}, {"value": "a"}, {"value": "b"}],
+            },
+            {"message": {"text": "p3"}, "response": []},
+        ],
+    }
+)
+
 SAMPLES = {
     "specstory.md": SPECSTORY,
     "early.md": SPECSTORY_EARLY,
@@ -469,6 +484,7 @@ SAMPLES = {
     "senders.json": SENDERS,
     "conversations.json": CLAUDE_AI,
     "chatgpt.json": CHATGPT,
+    "copilot.json": COPILOT,
 }
 
 
@@ -557,6 +573,44 @@ def test_specstory_commands_are_as_they_were_typed() -> None:
         ("user", "command", "/review p1 p2"),
         ("system", "", "[Request interrupted by user]"),
         ("user", "", "! ls p3"),
+    ]
+
+
+def test_an_export_of_claude_code_keeps_plans_answers_and_rejections() -> None:
+    text = """\
+❯ p1
+
+● User approved Claude's plan
+  ⎿  Plan saved to: ~/.claude/plans/x.md · /plan to edit
+     Plan: settings page
+
+     1. A first step
+
+● User answered Claude's questions:
+  ⎿  · Which one? → p2
+
+● Update(src/walrus.go)
+  ⎿  Tool use rejected with user message: p3 never touch it
+
+❯ /model
+  ⎿  Set model to Opus
+
+! ls p4
+  ⎿  a.py
+
+❯ <ide_selection>lines</ide_selection>
+
+⏺ ok
+"""
+    turns = read("x.txt", text).turns
+    assert [(turn.role, turn.kind, turn.text) for turn in turns if turn.text] == [
+        ("user", "", "p1"),
+        ("agent", "plan", "Plan: settings page\n\n1. A first step"),
+        ("user", "answer", "· Which one? → p2"),
+        ("user", "correction", "p3 never touch it"),
+        ("user", "command", "/model"),
+        ("user", "", "! ls p4"),
+        ("agent", "", "ok"),
     ]
 
 
