@@ -11,9 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+from engine.errors import ImportFailed
 from engine.transcripts.importers import claude_code, codex
 from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.state import shown_source
+from engine.transcripts.places import read_head
 
 Agent = Literal["claude-code", "codex", "gemini", "specstory"]
 
@@ -150,15 +153,15 @@ def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
     """The projects by the name of their folder: listed, noted in it, or known by the hash of their path."""
     names = {sha256(str(project).encode()).hexdigest(): str(project) for project in projects}
     try:
-        listed = json.loads((folder / "projects.json").read_bytes())["projects"]
+        with opened(folder / "projects.json") as stream:
+            listed = json.loads(stream.read(_HEAD_BYTES) or b"")["projects"]
         names |= {str(name): str(path) for path, name in listed.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ImportFailed, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     for note in (folder / "tmp").glob("*/.project_root"):
-        try:
-            names[note.parent.name] = note.read_bytes()[:4096].decode("utf-8", "replace").strip()
-        except OSError:
-            continue
+        noted = read_head(note).decode("utf-8", "replace").strip()
+        if noted:
+            names[note.parent.name] = noted
     return names
 
 
@@ -169,12 +172,12 @@ def _count(paths: Iterator[Path]) -> int:
 def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found | None:
     """What the beginning and the end of a file say; ``None`` for one that cannot be read, or is empty."""
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             size = os.fstat(stream.fileno()).st_size
-            head = stream.read(_HEAD_BYTES)
+            head = stream.read(_HEAD_BYTES) or b""
             stream.seek(max(size - _TAIL_BYTES, 0))
-            tail = stream.read(_TAIL_BYTES)
-    except OSError:
+            tail = stream.read(_TAIL_BYTES) or b""
+    except ImportFailed:
         return None
     if not size:
         return None

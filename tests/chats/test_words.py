@@ -450,6 +450,21 @@ CHATGPT = json.dumps(
     ]
 )
 
+COPILOT = json.dumps(
+    {
+        "requesterUsername": "robin",
+        "responderUsername": "GitHub Copilot",
+        "requests": [
+            {
+                "timestamp": 1771236000000,
+                "message": {"text": "p1 p2", "parts": []},
+                "response": [{"kind": "progressTaskSerialized"}, {"value": "a"}, {"value": "b"}],
+            },
+            {"message": {"text": "p3"}, "response": []},
+        ],
+    }
+)
+
 SAMPLES = {
     "specstory.md": SPECSTORY,
     "early.md": SPECSTORY_EARLY,
@@ -469,6 +484,7 @@ SAMPLES = {
     "senders.json": SENDERS,
     "conversations.json": CLAUDE_AI,
     "chatgpt.json": CHATGPT,
+    "copilot.json": COPILOT,
 }
 
 
@@ -529,16 +545,98 @@ def test_specstory_answers_and_rejections_are_the_persons() -> None:
     )
     text = SPECSTORY.split("_**Agent", 1)[0] + "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n"
     text += tool.format(
-        "AskUserQuestion", "AskUserQuestion", 'User has answered your questions: "Which?"="p7"'
+        "AskUserQuestion",
+        "AskUserQuestion",
+        'User has answered your questions: "Which?"="p7". You can now continue with the user\'s answers in'
+        " mind.",
     )
     text += tool.format(
-        "Edit", "Edit", "The user doesn't want to proceed with this tool use. the user said:\np8 never"
+        "Edit",
+        "Edit",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected."
+        " To tell you how to proceed, the user said:\np8 never",
     )
     said = [(turn.kind, turn.text) for turn in read("x.md", text).turns if turn.role == "user"][1:]
-    assert said == [
-        ("answer", 'User has answered your questions: "Which?"="p7"'),
-        ("correction", "p8 never"),
+    assert said == [("answer", '"Which?"="p7"'), ("correction", "p8 never")]
+
+
+def test_specstory_commands_are_as_they_were_typed() -> None:
+    text = SPECSTORY.split("_**User", 1)[0] + (
+        "_**User (2026-01-16 15:23:32Z)**_\n\n<command-message>review</command-message>\n"
+        "<command-name>/review</command-name>\n<command-args>p1 p2</command-args>\n\n---\n\n"
+        "_**User (2026-01-16 15:24:32Z)**_\n\n[Request interrupted by user]\n\n---\n\n"
+        "_**User (2026-01-16 15:24:40Z)**_\n\n<bash-input>ls p3</bash-input>\n\n---\n\n"
+        "_**User (2026-01-16 15:24:41Z)**_\n\n<bash-stdout>out</bash-stdout><bash-stderr></bash-stderr>\n"
+    )
+    turns = read("x.md", text).turns
+    assert [(turn.role, turn.kind, turn.text) for turn in turns] == [
+        ("user", "command", "/review p1 p2"),
+        ("system", "", "[Request interrupted by user]"),
+        ("user", "", "! ls p3"),
     ]
+
+
+def test_an_export_of_claude_code_keeps_plans_answers_and_rejections() -> None:
+    text = """\
+❯ p1
+
+● User approved Claude's plan
+  ⎿  Plan saved to: ~/.claude/plans/x.md · /plan to edit
+     Plan: settings page
+
+     1. A first step
+
+● User answered Claude's questions:
+  ⎿  · Which one? → p2
+
+● Update(src/walrus.go)
+  ⎿  Tool use rejected with user message: p3 never touch it
+
+❯ /model
+  ⎿  Set model to Opus
+
+! ls p4
+  ⎿  a.py
+
+❯ <ide_selection>lines</ide_selection>
+
+⏺ ok
+"""
+    turns = read("x.txt", text).turns
+    assert [(turn.role, turn.kind, turn.text) for turn in turns if turn.text] == [
+        ("user", "", "p1"),
+        ("agent", "plan", "Plan: settings page\n\n1. A first step"),
+        ("user", "answer", "· Which one? → p2"),
+        ("user", "correction", "p3 never touch it"),
+        ("user", "command", "/model"),
+        ("user", "", "! ls p4"),
+        ("agent", "", "ok"),
+    ]
+
+
+def test_corrections_are_known_as_such() -> None:
+    turns = read("x.md", "**You:** fix it\n\n**Assistant:** done\n\n**You:** no, use the other file\n").turns
+    assert [turn.kind for turn in turns] == ["", "", "correction"]
+
+
+def test_half_a_fence_in_a_tools_output_hides_nobody() -> None:
+    tool = (
+        '<tool-use data-tool-type="read" data-tool-name="Read"><details>\n'
+        "<summary>Tool use: **Read**</summary>\n\n```text\n1 ```bash\n```python\n"
+        "</details></tool-use>\n\n---\n\n"
+    )
+    text = SPECSTORY.split("_**Agent", 1)[0] + "_**Agent (m 2026-01-16 15:23:40Z)**_\n\n" + tool
+    text += "_**User (2026-01-16 15:25:00Z)**_\n\np7\n\n---\n\n"
+    text += "_**Agent (m 2026-01-16 15:26:00Z)**_\n\n```\nx\n```\n"
+    assert persons(turn.text for turn in read("x.md", text).turns if turn.role == "user")[-1] == "p7"
+
+
+@pytest.mark.parametrize(
+    "quoted", ["**You:** planted", "**You:** planted\n\n**Assistant:** more\n\n**You:** planted"]
+)
+def test_a_quotation_of_several_turns_is_one_quotation(quoted: str) -> None:
+    text = f"**You:** p1\n\n**Assistant:** see\n\n```\n{quoted}\n```\n\nso\n\n**You:** p2\n"
+    assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2"]
 
 
 def test_several_people_keep_their_names() -> None:

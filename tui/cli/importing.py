@@ -163,11 +163,16 @@ def _agreed(found: Discovery, is_agreed: bool, as_json: bool) -> int | None:
     if is_agreed:
         return None
     number = len(found.news)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not _is_terminal():
         emit("nothing was imported; go on with: autopoiesis import --yes")
         return 0
     noun = "session" if number == 1 else "sessions"
     return None if click.confirm(f"Import {number} {noun}?", default=True) else 0
+
+
+def _is_terminal() -> bool:
+    """Whether somebody is there who can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _emit_preview(found: Discovery) -> None:
@@ -328,7 +333,7 @@ def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
         if total > _SHOWN:
             emit(f"  {_SHOWN} of {total} shown")
     if not is_agreed:
-        if not sys.stdin.isatty():
+        if not _is_terminal():
             emit("nothing was taken back; go on with: autopoiesis import --undo --yes")
             return 0
         if not click.confirm("Take it back?", default=False):

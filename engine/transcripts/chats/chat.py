@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import Attachment, Block, Role, Text, ToolCall, Turn
+from engine.transcripts.turn import CORRECTION, Attachment, Block, Role, Text, ToolCall, Turn
 
 _MOMENT = re.compile(
     r"(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?)"
@@ -107,12 +108,17 @@ class ChatBuilder:
         """The conversation."""
         moments = [draft.at for draft in self._turns if isinstance(draft.at, datetime)]
         turns: list[Turn] = []
+        acted = False
         before = moments[0] if moments else None
         for draft in self._turns:
             time = f"{draft.at:%H:%M}" if isinstance(draft.at, datetime) else draft.at or ""
             day = day_to_write(draft.at, before) if before and isinstance(draft.at, datetime) else ""
             before = following(before, time, day) if before else None
-            turns.append(Turn(draft.role, time, tuple(_joined(draft.blocks)), draft.kind, draft.line, day))
+            turn = Turn(draft.role, time, tuple(_joined(draft.blocks)), draft.kind, draft.line, day)
+            if acted and turn.role == "user" and not turn.kind and is_correction(turn.text):
+                turn = replace(turn, kind=CORRECTION)
+            acted = acted or turn.role == "agent"
+            turns.append(turn)
         return Chat(
             format,
             tuple(turns),

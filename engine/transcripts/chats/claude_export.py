@@ -7,16 +7,24 @@ from itertools import takewhile
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder
+from engine.transcripts.importers.claude_said import typed_of
 from engine.transcripts.importers.tools import result_of
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN
 
 NAME = "claude-code-export"
 
-_PERSON = re.compile(r"^(?:>|❯)(?:[ \u00a0]|$)")
+_PERSON = re.compile(r"^(?:>|❯|!)(?:[ \u00a0]|$)")
 _AGENT = re.compile(r"^[⏺●](?:[ \u00a0]|$)")
 _OTHER = re.compile(r"^(?:[✻✽✶✢✳∴※]|· |\* [A-Z]\w+ for |[╭╰│╮╯▐▝▘]|\s*[▐▝▘]+[▛▜█▝▘ ]|[─━═]{20,})")
-_RESULT = re.compile(r"^\s*⎿[ \u00a0]?")
+_RESULT = re.compile(r"^\s*⎿[ \u00a0]*")
 _CALL = re.compile(r"^(?P<name>[A-Za-z_][\w.:-]*(?: - [\w -]+)?(?: \(MCP\))?)\((?P<what>.*)\Z", re.DOTALL)
 _FOLDED = re.compile(r"^\s*(?:…|\.{3})?.*\((?:ctrl\+[a-z]) to (?:expand|see[^)]*)\)\s*$")
+_PLAN = re.compile(r"User (?P<what>approved|rejected) Claude['’]s plan")
+_ANSWERS = re.compile(r"User answered Claude['’]s questions?")
+_SAVED = re.compile(r"\APlan saved to:.*\n+")
+_REJECTED = re.compile(
+    r"(?:Tool use |User )?rejected with (?:user message|reason)[ \t]*:[ \t]*", re.IGNORECASE
+)
 _BANNER = re.compile(r"Claude Code|^\s*⎿|^⏺", re.MULTILINE)
 
 
@@ -60,7 +68,9 @@ def _person(chat: ChatBuilder, part: list[str], line: int) -> None:
     said = [each for each in said if not _FOLDED.match(each)]
     if len(said) < len(part):
         chat.drop("system-records", sum(1 for each in part[len(said) :] if each.strip()))
-    chat.say("user", _plain(said), line=line, kind="command" if _is_command(said[0]) else "")
+    text = typed_of(_plain(said))
+    text = f"! {text}" if part[0][0] == "!" else text
+    chat.say("user", text, line=line, kind=COMMAND if _is_command(said[0]) else "")
 
 
 def _is_command(first: str) -> bool:
@@ -75,10 +85,24 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
         chat.say("agent", _plain([part[0][2:], *kept[1:]] if kept else []), line=line)
         return
     head = _plain([part[0][2:], *part[1 : results[0]]])
-    output = _plain([_RESULT.sub("", part[results[0]]), *part[results[0] + 1 :]])
+    below = [re.sub(r"^ {1,5}", "", each) for each in part[results[0] + 1 :]]
+    output = "\n".join(each.rstrip() for each in (_RESULT.sub("", part[results[0]]), *below)).strip("\n")
+    plan = _PLAN.match(head)
+    if plan is not None:
+        chat.say("agent", _SAVED.sub("", output), line=line, kind=PLAN)
+        chat.call("ExitPlanMode", "", f"{plan['what']} by the user", line=line)
+        return
+    if _ANSWERS.match(head):
+        chat.say("user", output, line=line, kind=ANSWER)
+        return
+    rejected = _REJECTED.match(output)
     call = _CALL.match(head)
     name = call["name"] if call is not None else "tool"
     what = call["what"].strip().removesuffix(")") if call is not None else head
+    if rejected is not None:
+        chat.call(name, one_line(what), "rejected by the user", line=line)
+        chat.say("user", output[rejected.end() :], line=line, kind=CORRECTION)
+        return
     if "\n" in output:
         chat.drop("tool-output")
     chat.call(name, one_line(what), result_of(name, output), line=line)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.transcripts.escape import Fences
 
-_NAMED_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[ \t]*[\w+#.-]+[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 _MOST_FENCES_LEFT_OPEN = 200
 
 
 def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     """Those of the matches, in order, that do not begin inside fenced code.
 
-    A fence that somebody forgot to close would swallow the turns that follow: where a fence with the name of
-    a language comes after a match and before the end of the block, the block ends before the match.
+    A fence that somebody forgot to close would swallow the turns that follow. Such a block ends before the
+    first match in it: after the last one, as many fences are opened as are closed, while after a quoted one
+    there is the end of the quotation besides.
 
     Args:
         text: The text.
@@ -38,11 +40,13 @@ def _spans(text: str, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
     for _ in range(_MOST_FENCES_LEFT_OPEN):
         for start, end in Fences(text[offset:]).blocks():
             start, end = start + offset, end + offset
-            inside = next((place for place in places if start < place < end), None)
-            if inside is not None and _NAMED_FENCE.search(text, inside, end):
-                yield start, inside
-                offset = inside
-                break
+            first, after = bisect_right(places, start), bisect_left(places, end)
+            if first < after:
+                following = places[after] if after < len(places) else len(text)
+                if len(_FENCE.findall(text[places[after - 1] : following])) % 2 == 0:
+                    yield start, places[first]
+                    offset = places[first]
+                    break
             yield start, end
         else:
             return

@@ -69,6 +69,7 @@ _EXPORTED = re.compile(
     r"^_Exported on (?P<at>[^\n]*?) from (?P<what>Cursor|[A-Z]\w+)\b[^\n]*_[ \t]*$", re.MULTILINE
 )
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 
 
@@ -144,10 +145,7 @@ def _labels(text: str) -> list[_Mark]:
     """Labels at the start of a paragraph; of every line where only so both sides are named."""
     every = outside_code(text, list(_LABEL.finditer(text)))
     opening = [
-        match
-        for match in every
-        if not text[: match.start()].rstrip("\ufeff \t").strip("\ufeff")
-        or text[: match.start()].rstrip(" \t").endswith("\n\n")
+        match for match in every if _PARAGRAPH.search(text[max(match.start() - 80, 0) : match.start()])
     ]
     marks = [_mark(match, match["about"]) for match in opening]
     return marks if _both(marks) else [_mark(match, match["about"]) for match in every]

@@ -44,6 +44,10 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
         if isinstance(tree, dict):
             yield from _whole(record, _in_tree(tree), line, "chatgpt")
             continue
+        requests = record.get("requests")
+        if isinstance(requests, list) and "responderUsername" in record:
+            yield from _whole(record, _of_copilot(requests), line, "copilot")
+            continue
         listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
         if listed is not None and role_of(record) is None:
             name = "claude-ai" if "chat_messages" in record else NAME
@@ -81,6 +85,23 @@ def _in_tree(tree: Record) -> list[Record]:
     if all(isinstance(time, int | float) for time in times):
         return sorted(found, key=lambda message: message["create_time"])
     return found
+
+
+def _of_copilot(requests: list[Any]) -> Iterator[Record]:
+    """The messages of a chat that VS Code exported: each request with what was answered."""
+    for request in requests:
+        if not isinstance(request, dict):
+            continue
+        at = request.get("timestamp")
+        yield {"role": "user", "content": request.get("message"), "timestamp": at}
+        answer = request.get("response")
+        parts = [
+            part
+            for part in (answer if isinstance(answer, list) else [])
+            if isinstance(part, dict) and part.get("kind") in (None, "markdownContent", "markdown")
+        ]
+        texts = [text_of(part, "value") or text_of(part.get("value"), "value") for part in parts]
+        yield {"role": "assistant", "content": "".join(texts), "timestamp": at}
 
 
 def _is_hidden(message: Record) -> bool:
@@ -153,7 +174,7 @@ def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
             output = "\n".join(_parts(content.get("content"), ChatBuilder()))
             if result_of("tool", output):
                 chat.drop("tool-output")
-        elif isinstance(content.get("parts"), list):
+        elif isinstance(content.get("parts"), list) and content["parts"]:
             yield from _parts(content["parts"], chat)
         else:
             yield text_of(content, "text") or text_of(content, "content")

@@ -10,7 +10,15 @@ from datetime import datetime
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.chats.code import outside_code
+from engine.transcripts.importers.claude_said import (
+    answers_of,
+    command_of,
+    interruptions,
+    typed_of,
+    words_of_rejection,
+)
 from engine.transcripts.importers.tools import result_of
+from engine.transcripts.turn import CORRECTION
 
 NAME = "specstory"
 
@@ -42,11 +50,10 @@ _RULE = re.compile(r"(?:^|\n)[ \t]*---[ \t]*(?=\n|$)")
 _BARE_TOOL = re.compile(
     r"\A(?:Tool use: \*\*(?P<name>[^*\n]+)\*\*[ \t]*\n?|(?=<details>))(?P<body>.*)\Z", re.DOTALL
 )
+_SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
-_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
+_QUESTION = "AskUserQuestion"
 _CONTINUED = "This session is being continued from a previous conversation"
-_ANSWERED = re.compile(r"User has answered your questions?:[^\n]*")
-_REJECTED = re.compile(r"the user said:\s*(.+?)\s*(?:^```|</details>|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:
@@ -67,8 +74,9 @@ def read(text: str) -> Chat:
     if title is not None and moment_in(title[1]) is None:
         chat.title = title[1]
     blocks = list(_blocks(text))
-    marks = [mark for mark in _HEADING.finditer(text) if not any(a <= mark.start() < b for a, b, _ in blocks)]
-    marks = outside_code(text, marks)
+    # A tool's output can hold half of a fence, so what it holds is not looked at for fences either.
+    bare = _masked(text, blocks)
+    marks = outside_code(bare, list(_HEADING.finditer(bare)))
     role, counted, line = "", 0, 1
     since: datetime | None = None
     for number, mark in enumerate(marks):
@@ -88,6 +96,15 @@ def read(text: str) -> Chat:
             chat.model = chat.model or _model(about)
             _agent(chat, text, mark.end(), end, within, since, line)
     return chat.chat(NAME)
+
+
+def _masked(text: str, blocks: list[tuple[int, int, str]]) -> str:
+    """A text of the same length and lines, blank where blocks are."""
+    pieces, place = [], 0
+    for start, end, _ in blocks:
+        pieces += [text[place:start], _SHOWN.sub(" ", text[start:end])]
+        place = end
+    return "".join((*pieces, text[place:]))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
@@ -124,13 +141,17 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    said = _without_rule(_MESSAGE_ID.sub("", text))
-    if _INTERRUPTED.fullmatch(said):
-        chat.say("system", said, at, line=line)
-    elif said.lstrip().startswith(_CONTINUED):
+    said = _without_rule(_MESSAGE_ID.sub("", text)).strip()
+    marks, said = interruptions(said)
+    for mark in marks:
+        chat.say("system", mark, at, line=line)
+    command = command_of(said)
+    if said.startswith(_CONTINUED):
         chat.say("system", said, at, kind="summary", line=line)
+    elif command is not None:
+        chat.say("user", f"{command.typed}\n\n{command.rest}", at, kind="command", line=line)
     else:
-        chat.say("user", said, at, line=line)
+        chat.say("user", typed_of(said), at, line=line)
 
 
 def _agent(
@@ -203,11 +224,12 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
         name, _asked(asked), result_of(name, result.strip("\n")) if result.strip() else "", at, line=line
     )
     # What a person answered or said when a call was refused stands in the tool's output only.
-    for said in _ANSWERED.findall(result):
-        chat.say("user", said, at, kind="answer", line=line)
-    rejected = _REJECTED.search(result)
-    if rejected is not None:
-        chat.say("user", rejected[1], at, kind="correction", line=line)
+    answers = answers_of(result.strip(), None, is_rejected=False) if name == _QUESTION else ""
+    chat.say("user", answers, at, kind="answer", line=line)
+    if "user said:" in rest or "following reason for the rejection:" in rest:
+        # A refusal stands between fences or bare, and ends where the block does.
+        told = words_of_rejection(result if "user said:" in result else rest.partition("</details>")[0])
+        chat.say("user", told.removesuffix("```"), at, kind=CORRECTION, line=line)
 
 
 def _asked(text: str) -> str:
