@@ -73,6 +73,20 @@ def test_plain_text_that_names_nobody_is_not_taken_for_a_conversation(tmp_path: 
     assert source.turns == () and source.said.person == "" and source.said.agent == ""
 
 
+def test_a_history_of_another_program_is_read(tmp_path: Path) -> None:
+    text = (
+        "# Fix the pump (2026-01-16 15:23:32Z)\n\n"
+        "_**User (2026-01-16 15:23:32Z)**_\n\nWhy does it leak?\n\n---\n\n"
+        "_**Agent (2026-01-16 15:24:02Z)**_\n\nThe seal is worn.\n\n---\n"
+    )
+    source = source_of(tmp_path, text, "2026-01-16_15-23-32Z-pump.md")
+    assert [said(turn) for turn in source.turns] == [
+        ("user", "Why does it leak?"),
+        ("agent", "The seal is worn."),
+    ]
+    assert source.state == "read" and source.read == source.size == sum(source.sizes)
+
+
 def test_claude_codes_log_is_read_with_all_that_tools_gave_back(tmp_path: Path) -> None:
     text = claude_code(
         ("user", "Read it."), ("tool", "first line\nsecret line in the middle\nlast"), ("agent", "Read.")

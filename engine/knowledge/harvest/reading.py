@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ from engine.context.quoting import bare
 from engine.context.voices import Voices
 from engine.knowledge.harvest.others import RecordReader, spoken, tool_output
 from engine.knowledge.harvest.prompt import said_in
+from engine.transcripts.chats.read import read_chat
 from engine.transcripts.format import parse
 from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
@@ -165,11 +166,25 @@ def _text(path: str, sha256: str, data: bytes) -> SourceText:
         text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
         found = spoken(text)
         if not found and any(turn.text.strip() for turn in turns):
-            return SourceText(path, sha256, len(data), "unclear", UNCLEAR)
+            return _chat(path, sha256, data)
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
     return _source(path, sha256, len(data), turns, sizes, session=transcript.session_id)
+
+
+def _chat(path: str, sha256: str, data: bytes) -> SourceText:
+    """A history or an export of another program; ``unclear`` where it is none either.
+
+    Which bytes a turn takes is not known there: each gets its share by the length of its text.
+    """
+    found = read_chat(data, path)
+    if found is None:
+        return SourceText(path, sha256, len(data), "unclear", UNCLEAR)
+    weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in found.turns]
+    ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
+    sizes = [end - start for start, end in pairwise([0, *ends])]
+    return _source(path, sha256, len(data), found.turns, sizes, session=found.session_id)
 
 
 def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
@@ -189,7 +204,7 @@ def _log(path: str, sha256: str, data: bytes) -> SourceText:
         turns, sizes = _records(stream)
         session = ""
     if kind is None and not turns and data.strip():
-        return SourceText(path, sha256, len(data), "unclear", UNCLEAR)
+        return _chat(path, sha256, data)
     outside = "\n".join(
         text for line in read_lines(stream) for record in line.records for text in tool_output(record)
     )

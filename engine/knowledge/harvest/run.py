@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -22,6 +22,7 @@ from engine.knowledge.harvest.classify import (
 )
 from engine.knowledge.harvest.finding import Finding
 from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.moving import Mover, refuse_too_many
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.report import Outcome, Report, Result, Survey, Wish
 from engine.knowledge.harvest.said import where_said
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 
-FEW = 5
-"""Conversations that go to the trash without their number being typed, however large a share they are."""
-
-_STILL = "it was written to a moment ago, so it stays until it is quiet"
 _SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
     "too-large": ("too-large", "too-large"),
     "unclear": ("unclear", "harvest-failed"),
@@ -182,7 +179,7 @@ class Harvest:
         purged = tuple(each.path for each in self._trash.purge(self._settings().trash_days))
         chosen = self._chosen(wish)
         if not wish.harvest:
-            self._refuse_too_many(len(chosen), wish)
+            refuse_too_many(self._files, len(chosen), wish, self._settings().most_reclaimed)
         results: dict[str, Result] = {}
         stopped = ""
         for each in chosen:
@@ -200,7 +197,8 @@ class Harvest:
             results[each.path] = result
             on_result(result)
         if wish.reclaim and not wish.transcripts:
-            for result in self._reclaim(tuple(results.values()), wish):
+            mover = Mover(self._files, self._ledger, self._reclaimer, self._settings().most_reclaimed)
+            for result in mover.move(tuple(results.values()), wish):
                 results[result.path] = result
                 on_result(result)
         return Report(tuple(results.values()), recovered, purged, stopped)
@@ -359,49 +357,6 @@ class Harvest:
             self._ledger.record(candidate.sha256, entry)
         return Result(candidate.path, candidate.size, outcome, error=error)
 
-    def _reclaim(self, results: Sequence[Result], wish: Wish) -> Iterator[Result]:
-        """Moves to the trash what may go; all of it or, where a number has to be typed, nothing."""
-        may_go: list[Result] = []
-        blocked = self._reclaimer.blocked()
-        for each in results:
-            if each.outcome not in ("harvested", "unharvested") or each.entry is None:
-                continue
-            try:
-                why = (
-                    blocked
-                    or (_STILL if each.stays else "")
-                    or self._reclaimer.why_not(each.path, each.entry, wish.consent)
-                )
-            except AutopoiesisError as error:
-                why = str(error)
-            if why:
-                yield replace(each, kept=why)
-            else:
-                may_go.append(each)
-        try:
-            self._refuse_too_many(len(may_go), wish)
-        except HarvestRefused as error:
-            for each in may_go:
-                yield replace(each, kept=str(error))
-            return
-        gone: list[str] = []
-        for each in may_go:
-            try:
-                sha256 = hash_of(self._files, each.path)[0]
-                self._note_given_up(sha256, each)
-                self._reclaimer.reclaim(each.path, sha256)
-                gone.append(each.path)
-                yield replace(each, reclaimed=True, entry=self._ledger.get(sha256))
-            except (OSError, AutopoiesisError) as error:
-                yield replace(each, kept=str(error))
-        self._reclaimer.commit_gone(gone)
-
-    def _note_given_up(self, sha256: str, result: Result) -> None:
-        known = self._ledger.get(sha256)
-        if result.outcome == "unharvested" and (known is None or known.status != "harvested"):
-            assert result.entry is not None
-            self._ledger.record(sha256, result.entry)
-
     def _refuse_broken_files(self) -> None:
         """Asks nobody for what could not be written down."""
         for file in CATEGORY_FILES:
@@ -409,21 +364,6 @@ class Harvest:
                 refuse_broken(self._files.read(file.path), file.path)
             except FileNotFoundError:
                 continue
-
-    def _refuse_too_many(self, number: int, wish: Wish) -> None:
-        """The brake on mass deletion (robustness L8)."""
-        total = len(paths_in(self._files, WORKING))
-        most = self._settings().most_reclaimed
-        # A few that go by mistake are soon back, and what they taught is safe; of one that is discarded
-        # unharvested it is not.
-        if number <= most and (number * 2 <= total or (wish.harvest and number <= FEW)):
-            return
-        if wish.consent.number is not None and number <= wish.consent.number:
-            return
-        why = f"more than {most}" if number > most else f"over half of {total}"
-        raise HarvestRefused(
-            f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
-        )
 
 
 def _outcome(entry: LedgerEntry) -> Outcome:
