@@ -37,17 +37,6 @@ OUTCOME_WORDS: dict[Outcome, str] = {
 }
 """What became of a conversation."""
 
-ITEM_WORDS: dict[str, tuple[str, str]] = {
-    "facts": ("fact", "facts"),
-    "decisions": ("decision", "decisions"),
-    "tasks_done": ("task done", "tasks done"),
-    "tasks_open": ("open task", "open tasks"),
-    "questions": ("question", "questions"),
-    "playbooks": ("playbook", "playbooks"),
-    "files": ("note of a file", "notes of files"),
-}
-"""One item of a category, and several."""
-
 
 def pieces_in_words(survey: Survey) -> list[tuple[Kind, str]]:
     """How many conversations there are of each kind, and their size where it matters."""

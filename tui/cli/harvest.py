@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import HarvestRefused
+from engine.knowledge.item import counted
 from tui.cli.base import (
     directory_option,
     emit,
@@ -21,7 +22,7 @@ from tui.cli.base import (
     table,
 )
 from tui.figures import dollars, plural, sizes
-from tui.harvest_words import ITEM_WORDS, KIND_WORDS, OUTCOME_WORDS, classes_in_words
+from tui.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -156,7 +157,7 @@ def _told(result: Result) -> None:
     if not result.is_new:
         emit(f"was harvested on {entry.at[:10]}  {result.path}")
         return
-    found = [plural(count, *ITEM_WORDS[name]) for name, count in result.items.items() if count]
+    found = counted(result.items)
     more = [
         f"{len(result.known)} known" if result.known else "",
         f"{result.held} for review" if result.held else "",
@@ -203,7 +204,7 @@ def _emit_report(engine: Engine, wish: Wish, report: Report, left: int) -> None:
 
 def _emit_results(engine: Engine, report: Report) -> None:
     new = [each for each in report.results if each.is_new]
-    counts = [plural(count, *ITEM_WORDS[name]) for name, count in report.items.items() if count]
+    counts = counted(report.items)
     if new:
         emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'nothing to write down'}")
     if report.held:

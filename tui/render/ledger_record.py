@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from engine.knowledge.item import NAMES
 from tui.draw import Row, wrap
 from tui.figures import count, dollars, plural, sizes
-from tui.harvest_words import ITEM_WORDS
 from tui.render.ledger_entries import LOST, SIGNS, RecordItem, record_style
 from tui.roles import Roles
 
@@ -114,7 +114,7 @@ def by_category(items: Mapping[str, int]) -> str:
     """``3 facts · 1 decision``, the most first."""
     ordered = sorted(items.items(), key=lambda item: (-item[1], item[0]))
     return " · ".join(
-        plural(number, *ITEM_WORDS.get(name, (name.replace("_", " "),))) for name, number in ordered if number
+        plural(number, *NAMES.get(name, (name.replace("_", " "),))) for name, number in ordered if number
     )
 
 

@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, ReadOnly, WriteFailed
 from engine.knowledge.apply import apply, is_there
 from engine.knowledge.harvest.finding import Finding, decoded, encoded
 from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.item import CATEGORIES, Item, Origin
+from engine.knowledge.item import CATEGORIES, Item, Origin, counted
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import Waiting
@@ -237,6 +237,5 @@ def _held(edit: Edit, finding: Finding, why: str) -> Waiting:
 def _message(finding: Finding, entry: LedgerEntry) -> str:
     """What the commit of a harvest says (spec 10.1)."""
     name = safe_name(finding.path)
-    counts = [f"{count} {each.replace('_', ' ')}" for each, count in entry.items.items() if count]
-    what = ", ".join(counts) or "nothing new" if entry.status == "harvested" else entry.status
+    what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
     return f"memory: harvest of {name}: {what}\n\nConversation: {finding.path}"
