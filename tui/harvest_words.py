@@ -21,7 +21,7 @@ KIND_WORDS: dict[Kind, str] = {
 
 _KINDS: dict[Kind, str] = {
     "harvest": "to harvest",
-    "prune": "harvested, to be moved to the trash",
+    "prune": "harvested before",
     "live": "still being written",
     "user-kept": "kept by you",
     "keep": "left as they are",

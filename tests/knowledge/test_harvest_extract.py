@@ -110,11 +110,11 @@ def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(s
     provider = Cut(reply(facts=(SAID, boat)), reply(facts=boat))
     done = Extractor(Limits(max_tokens=70), provider).extract(source)
     assert provider.limits == [70, 140]
-    assert f"1 items are known, so give only those behind “{SAID}”" in provider.prompts[1]
+    assert f"give only the items behind “{SAID}”" in provider.prompts[1]
     assert [item.text for item in done.items] == [SAID, boat]
     # The second was too long as well: what is whole in it is kept all the same, and what is missing is said.
     assert done.outcome == "extracted" and done.attempts == 2
-    assert done.refused == ("the reply was cut off after 2 items: raise harvest.max_tokens",)
+    assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
 
 
 def test_a_reply_that_fits_the_second_time_is_whole(source: SourceText) -> None:
@@ -127,7 +127,7 @@ def test_what_was_kept_of_a_cut_reply_outlives_a_failure_of_the_second(source: S
     provider = Cut(reply(facts=(SAID, "x" * 80)), GateError("answered 500"))
     done = Extractor(Limits(max_tokens=90), provider).extract(source)
     assert done.outcome == "extracted" and [item.text for item in done.items] == [SAID]
-    assert done.refused == ("the reply was cut off after 1 items: answered 500",)
+    assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
 
 
 def test_a_reply_that_is_cut_off_before_its_first_item_says_what_to_raise(source: SourceText) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from engine.knowledge.harvest.commands import commands_of
@@ -9,6 +12,7 @@ from engine.knowledge.harvest.proposals import MOST_CORRECTIONS, proposed
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
 from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
+from tests.knowledge.extract_support import source_of
 
 
 def user(text: str, kind: str = "") -> Turn:
@@ -191,3 +195,42 @@ def test_a_proposal_is_an_item_with_a_reason() -> None:
     assert item == Item(
         "decisions", "Always sign the commits with your key", voice="person", why=WHY["correction"]
     )
+
+
+def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp_path: Path) -> None:
+    plan = "# Plan: Move the cache to Redis\n\nOne Redis cache for all four workers, with a TTL of 15 min.\n"
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
+        "edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
+        "never touch walrus.go, it is generated"
+    )
+
+    def call(name: str, **given: str) -> dict[str, object]:
+        return {"content": [{"type": "tool_use", "id": name, "name": name, "input": given}]}
+
+    def result(name: str, text: str, *, failed: bool = False) -> dict[str, object]:
+        part = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}
+        return {"role": "user", "content": [part]}
+
+    messages: list[tuple[str, dict[str, object]]] = [
+        ("user", {"role": "user", "content": "plan the move of the cache"}),
+        ("assistant", call("ExitPlanMode", plan=plan)),
+        ("user", result("ExitPlanMode", "User has approved your plan. You can now start coding.")),
+        ("assistant", call("Edit", file_path="/srv/walrus.go", old_string="a", new_string="b")),
+        ("user", result("Edit", refused, failed=True)),
+        ("assistant", {"role": "assistant", "content": "Moved the cache to Redis in `cache.py`."}),
+    ]
+    lines = [
+        {"sessionId": "s", "uuid": f"{at}", "timestamp": f"2026-06-12T10:{at:02}:00Z"}
+        | {"type": kind, "message": said}
+        for at, (kind, said) in enumerate(messages)
+    ]
+    source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
+    assert [(group_of(item.why), item.text) for item in proposed(source.turns)] == [
+        ("correction", "Never touch walrus.go, it is generated"),
+        (
+            "plan",
+            "Move the cache to Redis: One Redis cache for all four workers, with a TTL of 15 min.",
+        ),
+        ("summary", "Moved the cache to Redis in `cache.py`."),
+    ]

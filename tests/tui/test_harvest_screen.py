@@ -43,7 +43,7 @@ async def to_confirm(driven: Harvesting) -> None:
 async def test_the_first_step_shows_classes_price_and_every_conversation(run: Run, size: str) -> None:
     async with harvesting(run, SIZES[size]) as driven:
         text = flat(driven)
-        assert "3 to harvest (23.3 KB) · 1 harvested, to be moved to the trash (9.2 KB)" in text
+        assert "3 to harvest (23.3 KB) · 1 harvested before (9.2 KB)" in text
         assert "1 still being written · 1 kept by you · 1 left as they are" in text
         assert "~8,675 tokens to send, about $0.0087 and the replies" in text
         for each in CANDIDATES:

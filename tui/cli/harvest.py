@@ -146,16 +146,13 @@ def _emit_transcripts_left(left: int, wish: Wish) -> None:
 
 
 def _told(result: Result) -> None:
-    if result.reclaimed or result.kept:
+    if result.reclaimed or result.kept or (result.outcome == "harvested" and not result.is_new):
         return
     entry = result.entry
     if result.outcome != "harvested" or entry is None:
         emit(
             f"{OUTCOME_WORDS[result.outcome]}  {result.path}" + (f": {result.error}" if result.error else "")
         )
-        return
-    if not result.is_new:
-        emit(f"was harvested on {entry.at[:10]}  {result.path}")
         return
     found = counted(result.items)
     more = [

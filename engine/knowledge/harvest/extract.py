@@ -290,7 +290,7 @@ class Extractor:
                 wrong = "it was cut off at the token limit (harvest.max_tokens)"
                 if kept.items:
                     last = quoted(kept.items[-1].text)
-                    wrong += f"; {len(kept.items)} items are known, so give only those behind “{last}”"
+                    wrong += f"; give only the items behind “{last}”"
             if completed.cut:
                 limit = min(2 * limit, MOST_TOKENS)
                 if limit <= self._settings.max_tokens:
@@ -346,5 +346,5 @@ def _both(first: Reply, second: Reply) -> Reply:
 
 def _cut_off(reply: Reply, why: str) -> Reply:
     """A reply that is not whole, and says so."""
-    said = f"the reply was cut off after {len(reply.items)} items: {why}"
+    said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
     return replace(reply, refused=(*reply.refused, said))
