@@ -42,6 +42,7 @@ from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Te
 
 _TAG = "qu"
 _QUESTION = "AskUserQuestion"
+_BETWEEN = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
@@ -140,6 +141,12 @@ class ClaudeCodeReader(TypedAheadReader):
                 self._name(text_of(record, "summary"))
             case _:
                 self._leave_out("system-records")
+        if (
+            self._command
+            and record.get("type") in _BETWEEN
+            and text_of(record, "parentUuid") == self._command[0]
+        ):
+            self._command = (text_of(record, "uuid"), self._command[1])
 
     def _name(self, topic: str, *, by_person: bool = False) -> None:
         if topic.strip() and (by_person or not self.renamed):
