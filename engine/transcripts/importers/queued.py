@@ -18,7 +18,9 @@ State = Literal["waiting", "sent", "said", "heard"]
 """``waiting`` in the queue, ``sent`` as a prompt whose record is still to come, ``said`` before it left the
 queue, ``heard``: said, and a record or an attachment may still repeat it."""
 
-_PLACEHOLDER = re.compile(r"\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\]")
+_PLACEHOLDER = re.compile(
+    r"(?:\\ )?\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\](?:\\ )?"
+)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,9 @@ class MessageQueue:
 
     def __iter__(self) -> Iterator[Queued]:
         return iter(tuple(self._messages))
+
+    def __len__(self) -> int:
+        return len(self._messages)
 
     def add(self, message: Queued) -> None:
         """A message enters the queue."""
@@ -84,7 +89,7 @@ class MessageQueue:
         """
 
         def can_be(message: Queued) -> bool:
-            if not message.is_persons:
+            if not message.is_persons or message.state == "said":
                 return False
             if message.state != "heard":
                 return True
