@@ -198,7 +198,7 @@ def test_a_proposal_is_an_item_with_a_reason() -> None:
 
 
 def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp_path: Path) -> None:
-    plan = "# Plan: Move the cache to Redis\n\nOne Redis cache for all four workers, with a TTL of 15 min.\n"
+    plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
         "edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
@@ -230,7 +230,7 @@ def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp
         ("correction", "Never touch walrus.go, it is generated"),
         (
             "plan",
-            "Move the cache to Redis: One Redis cache for all four workers, with a TTL of 15 min.",
+            "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",
         ),
         ("summary", "Moved the cache to Redis in `cache.py`."),
     ]
