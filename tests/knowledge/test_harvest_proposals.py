@@ -200,8 +200,8 @@ def test_a_proposal_is_an_item_with_a_reason() -> None:
 def test_a_log_of_claude_code_gives_rejections_with_words_and_approved_plans(tmp_path: Path) -> None:
     plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
     refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
-        "edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a "
+        "file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
         "never touch walrus.go, it is generated"
     )
 
