@@ -123,6 +123,7 @@ def test_what_the_agent_has_done_is_proposed_from_its_last_words() -> None:
         "Added `retry: 1`.\n\nWhich of the two files should hold the timeout?",
         "Done.",
         "Now add tests for `writeHookFile` in hooks_test.go",
+        "I changed it to `fmt.Sprintf` to match the handler above it.",
     ],
 )
 def test_what_says_nothing_or_waits_for_an_answer_is_no_summary(last: str) -> None:

@@ -142,7 +142,9 @@ def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
 
 def _is_told(sentence: str) -> bool:
     """Whether an agent's sentence is whole, names something, and is more than that all is well."""
-    if not _stands_alone(sentence) or sentence.endswith(":") or wording.PASSED.search(sentence):
+    if not _stands_alone(sentence) or sentence.endswith(":"):
+        return False
+    if wording.PASSED.search(sentence) or wording.VAGUE.search(sentence):
         return False
     return wording.PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
 

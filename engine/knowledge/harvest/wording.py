@@ -129,6 +129,9 @@ PASSED = re.compile(
 )
 """That all is well is worth no line."""
 
+VAGUE = re.compile(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
+"""What cannot be understood without the sentence before it."""
+
 LABEL = re.compile(
     r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
 )
