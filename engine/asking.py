@@ -44,10 +44,12 @@ class Asked:
     Attributes:
         completed: The reply; ``None`` when there is none.
         error: Why there is none, in one line.
+        lasting: Every further question would fail alike until a person changes something.
     """
 
     completed: Completed | None
     error: str = ""
+    lasting: bool = False
 
 
 class Question:
@@ -118,8 +120,9 @@ class Question:
         if error is None:
             return Asked(task.result())
         # An error that is not ours may quote what it was given, a key among it: only its name is told.
-        is_ours = isinstance(error, AutopoiesisError)
-        return Asked(None, self._said(str(error)) if is_ours else f"unexpected {type(error).__name__}")
+        if isinstance(error, AutopoiesisError):
+            return Asked(None, self._said(str(error)), error.lasting)
+        return Asked(None, f"unexpected {type(error).__name__}")
 
     def _said(self, error: str) -> str:
         for theirs, ours in _SETTINGS:

@@ -292,21 +292,24 @@ class HarvestSettings(Settings):
     """What conversations taught is moved into knowledge (``knowledge-curation.md`` 5)."""
 
     provider: Literal["markers", "anthropic", "openai", "gemini", "claude-code"] = "markers"
-    """Who takes knowledge out of a conversation. ``markers`` asks no model: it takes what a conversation
-    marks itself, such as ``Decision:`` at the start of a line. The others as ``gate.provider``."""
+    """Who takes knowledge out of a conversation. ``markers`` uses no model: it takes what a conversation
+    marks itself, such as ``Decision:`` at the start of a line, and proposes corrections of yours, plans you
+    approved and commands that succeeded for review. The others as ``gate.provider``."""
     model: str = ""
     """Model of the provider; empty: the provider's cheapest known one."""
     base_url: str = ""
     """As ``gate.base_url``, with the same key."""
     max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 8192
-    """Longest reply asked for, in tokens; one that is cut off there is not used."""
+    """Longest reply asked for, in tokens. Of one that is cut off there what is whole is kept, and the rest is
+    asked for with twice the room."""
     deadline_s: Annotated[float, Limits(gt=0, le=1800)] = 120.0
     """Total time for one question, seconds."""
     idle_minutes: Annotated[int, Limits(ge=0, le=10_080)] = 60
-    """A conversation that was changed less long ago is taken to be live and left alone."""
+    """A conversation that was written to less long ago is taken to be live and left alone, unless it says
+    itself that it ended before, or you name it."""
     most_reclaimed: Annotated[int, Limits(ge=1, le=10_000)] = 20
-    """More conversations than this, or more than half of them, are moved to the trash only after their number
-    was typed."""
+    """More conversations than this, or more than five that are over half of all, are moved to the trash only
+    after their number was typed."""
     trash_days: Annotated[int, Limits(ge=1, le=365)] = 7
     """How long the trash keeps a conversation whose knowledge was harvested."""
 
@@ -387,12 +390,15 @@ class ImportSettings(Settings):
     """Claude Code's folder; empty: ``$CLAUDE_CONFIG_DIR`` or ``~/.claude``."""
     codex_dir: str = ""
     """Codex's folder; empty: ``$CODEX_HOME`` or ``~/.codex``."""
+    gemini_dir: str = ""
+    """Gemini CLI's folder; empty: ``~/.gemini``."""
     follow: tuple[Literal["claude-code", "codex"], ...] = ()
-    """Agents whose new turns the workbench and ``watch`` import as they are written."""
+    """Agents whose sessions the workbench and ``watch`` take in: those there are, then each new turn."""
 
-    def home(self, kind: Literal["claude-code", "codex"]) -> Path | None:
+    def home(self, kind: Literal["claude-code", "codex", "gemini", "specstory"]) -> Path | None:
         """The folder of an agent; ``None`` for where it is by default."""
-        folder = self.claude_code_dir if kind == "claude-code" else self.codex_dir
+        folders = {"claude-code": self.claude_code_dir, "codex": self.codex_dir, "gemini": self.gemini_dir}
+        folder = folders.get(kind)
         return Path(folder).expanduser() if folder else None
 
 

@@ -9,13 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.activation.trace import Message
 from engine.errors import AutopoiesisError, PathRefused, TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
+from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.library import SUFFIXES, Tail, TailedTurn
 from engine.transcripts.places import find_session, head_fields, read_head
@@ -84,13 +85,13 @@ class Conversation:
         return self.turns[: max(ordinal - self.first, 0)]
 
     def message(self, ordinal: int) -> Message | None:
-        """A turn as activation sees it; ``None`` for system turns, memory operations and turns not there.
+        """A turn as activation sees it; ``None`` for the system's, what is no dialogue, and turns not there.
 
         An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
         since the person last spoke, which are the files in play.
         """
         turn = self.turn(ordinal)
-        if turn is None or turn.role == "system" or turn.kind:
+        if turn is None or turn.role == "system" or not turn.is_dialogue:
             return None
         at = self.times[ordinal - self.first]
         if turn.role == "agent":
@@ -112,22 +113,6 @@ class Conversation:
         last = self.turn(self.end - 1)
         is_there = last is not None and last.role == "user" and last.text.split() == text.split()
         return self.end - 1 if is_there else self.end
-
-
-def following(moment: datetime, clock: str) -> datetime:
-    """When a turn was spoken whose heading shows ``clock``, the turn before it having been at ``moment``.
-
-    Times only go forward. A heading more than twelve hours behind is the next day; one less far behind is a
-    clock that was set back, and the order of the file decides.
-    """
-    try:
-        wanted = time.fromisoformat(clock.zfill(5))
-    except ValueError:
-        return moment
-    shown = moment.replace(hour=wanted.hour, minute=wanted.minute, second=0, microsecond=0)
-    if moment - shown > timedelta(hours=12):
-        return shown + timedelta(days=1)
-    return max(shown, moment)
 
 
 def tool_paths(turns: Iterable[Turn]) -> tuple[str, ...]:
@@ -205,11 +190,12 @@ class Conversations:
         place = item.ordinal - known.tail.first
         if not place and known.tail.first:
             # The day on which a long conversation began says nothing about its end.
-            known.started = _day_of_last_change(known.tail.path, [item.turn])
+            day = moment(known.tail.day)
+            known.started = day or _day_of_last_change(known.tail.path, [item.turn])
         before = known.times[place - 1] if place else known.started
         # A turn that was edited further up comes alone: those behind it stay.
         known.turns[place : place + 1] = [item.turn]
-        known.times[place : place + 1] = [following(before, item.turn.time)]
+        known.times[place : place + 1] = [following(before, item.turn.time, item.turn.day)]
 
     def is_waiting(self, path: str) -> bool:
         """Whether the end of a conversation is still being written, so that it is worth another look."""
@@ -285,7 +271,11 @@ def _moment_in_path(path: str) -> datetime | None:
 
 
 def _day_of_last_change(real: Path, turns: Sequence[Turn]) -> datetime:
-    """The start of the day on which the first turn must have been spoken, given when the file was written."""
+    """The start of the day on which the first turn must have been spoken: before the first date in a heading,
+    or else given when the file was written."""
+    for number, turn in enumerate(turns):
+        if (day := moment(turn.day)) is not None:
+            return day - timedelta(days=1 if number else 0)
     try:
         changed = datetime.fromtimestamp(real.stat().st_mtime, UTC)
     except OSError:
@@ -294,12 +284,3 @@ def _day_of_last_change(real: Path, turns: Sequence[Turn]) -> datetime:
         return changed
     day = changed.replace(hour=0, minute=0, second=0, microsecond=0)
     return day if following(day, turns[0].time) <= changed else day - timedelta(days=1)
-
-
-def moment(text: str) -> datetime | None:
-    """An ISO 8601 time, UTC where it names no zone; ``None`` when it is none."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

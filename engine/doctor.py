@@ -291,7 +291,8 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
 
 
 def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — only an examination looks at all
+    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — only an examination looks at all
+    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — likewise
     from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — likewise
     from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — likewise
     from engine.knowledge.verify import missing  # noqa: PLC0415 — likewise
@@ -316,6 +317,13 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     waiting = len(ReviewQueue(files, lambda: datetime.now(UTC)).waiting())
     if waiting:
         yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
+    try:
+        left = left_in(files, found, load(files.read(CONFIG_FILE))[0].harvest.provider)
+    except (AutopoiesisError, OSError):
+        left = 0
+    if left:
+        cure = "read what they taught: autopoiesis harvest --transcripts"
+        yield Finding("note", f"transcripts that were never harvested: {left}", cure)
     if found and not gone:
         yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
 

@@ -6,7 +6,7 @@ A face prints ``str(error)`` as one line and exits with 1; it never needs to loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 
 class AutopoiesisError(Exception):
@@ -16,13 +16,24 @@ class AutopoiesisError(Exception):
         what: The failure in one clause, without a full stop.
         where: The file, ``file:line`` or setting concerned; may be empty.
         cure: What the person can do about it, in one clause; may be empty.
+
+    Attributes:
+        lasting: The same would fail again until a person changes a key, a setting or a budget: whoever has
+            more to ask says it once and stops.
     """
+
+    lasting = False
 
     def __init__(self, what: str, *, where: str = "", cure: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.cure = cure
+
+    def until_changed(self) -> Self:
+        """The error as a ``lasting`` one."""
+        self.lasting = True
+        return self
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
@@ -51,6 +62,8 @@ class DocumentError(AutopoiesisError):
 
 class ConfigError(AutopoiesisError):
     """memory-config.yaml holds a setting that cannot be used."""
+
+    lasting = True
 
 
 class TranscriptError(AutopoiesisError):
@@ -109,6 +122,8 @@ class HarvestRefused(AutopoiesisError):
 
 class CostLimit(AutopoiesisError):
     """A call was not made: the budget of the day or of the month is spent."""
+
+    lasting = True
 
 
 class BudgetError(AutopoiesisError):

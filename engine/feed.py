@@ -66,7 +66,7 @@ class FeedEntry:
 
 def entry_of_turn(turn: Turn, at: datetime, key: str) -> FeedEntry:
     """A turn as a line: what was said, else what was done."""
-    if turn.kind:
+    if not turn.is_dialogue:
         changes = [block for block in turn.blocks if isinstance(block, KnowledgeChange)]
         said = "; ".join(f"{change.path} {change.summary}".strip() for change in changes) or turn.text
         return FeedEntry(at, "memory", said, changes[0].action if changes else "")

@@ -12,13 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Event, Message
 from engine.config_file import CONFIG_FILE
 from engine.conversations import WINDOW, is_conversation
-from engine.errors import AutopoiesisError, ImportFailed, PathRefused, Problem
+from engine.errors import AutopoiesisError, PathRefused, Problem
 from engine.events import (
     CacheGivenUp,
     Committed,
@@ -33,13 +32,14 @@ from engine.events import (
     WatchState,
 )
 from engine.flush_worker import FlushWorker
+from engine.followed_logs import FollowedLogs
 from engine.index_worker import IndexWorker
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
-    from engine.config import Config, ImportSettings
+    from engine.config import Config
     from engine.context.compiled import Compiled
     from engine.conversations import Conversation, Conversations
     from engine.discussions.caches import DiscussionCaches
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
     from engine.store.repository import Repository
     from engine.topics.library import TopicLibrary, TopicsDelta
-    from engine.transcripts.importers import Kind
     from engine.transcripts.turn import Turn
 
 IDLE_S = 1.0
@@ -138,8 +137,8 @@ class Live:
         self._thread = threading.Thread(target=self._work, name="autopoiesis-live", daemon=True)
         self._index = IndexWorker(engine, publish)
         self._flushes = FlushWorker(engine, publish)
-        self._logs = followed(engine.config.imports)
-        self.watcher = Watcher(engine.workspace.root, self._changed, extra=self._logs)
+        self._logs = FollowedLogs(engine, self.soon, self._is_past)
+        self.watcher = Watcher(engine.workspace.root, self._changed)
 
     @property
     def watch_state(self) -> tuple[str, str]:
@@ -155,6 +154,8 @@ class Live:
         # What comes due is counted from here, not from the first look at the clock.
         self._guarded(self._schedules)
         self.watcher.start()
+        # Followed before the worker begins, so that everything written from now on is news.
+        self._guarded(self._logs.refresh)
         self._thread.start()
         self._index.start()
         self._flushes.start()
@@ -166,12 +167,14 @@ class Live:
         self.watcher.stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
+        self._logs.stop()
         self._index.stop()
         self._flushes.stop()
 
     def rescan(self) -> None:
         """Looks at every file again, e.g. when the terminal gets the focus back."""
         self.watcher.rescan()
+        self._logs.rescan()
 
     def soon(self, job: Callable[[], None]) -> None:
         """Runs a job on the worker thread, after what is waiting there."""
@@ -219,9 +222,13 @@ class Live:
         """Reads other agents' logs and long transcripts once, so that only what they gain now is news."""
         for path, size in self._sizes.items():
             if path.endswith(".jsonl") or size > WINDOW:
-                conversation = self._engine.conversations.read(path)
-                if conversation is not None:
-                    self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
+                self._is_past(path)
+
+    def _is_past(self, path: str) -> None:
+        """What a conversation holds by now is no news."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is not None:
+            self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
 
     def _guarded(self, job: Callable[[], None]) -> None:
         try:
@@ -239,6 +246,8 @@ class Live:
         waiting, self._waiting = self._waiting, set()
         for path in sorted(waiting):
             self._grown(path, "changed")
+        # Settings can also change without a change of their file: by trusting a workspace, for example.
+        self._logs.refresh()
 
     def _watching(self) -> None:
         if self.watch_state != self._watch_state:
@@ -248,10 +257,8 @@ class Live:
     def _take(self, changes: Iterable[Change]) -> None:
         latest: dict[str, Change] = {}
         for change in changes:
-            try:
+            with contextlib.suppress(PathRefused):
                 latest[self._engine.workspace.relative(change.path)] = change
-            except PathRefused:
-                self._import(change)
         topics = [path for path in latest if path.startswith("topics/")]
         if topics:
             delta = self._engine.reload_topics(topics)
@@ -267,6 +274,7 @@ class Live:
                 )
         if CONFIG_FILE in latest:
             self._engine.reload_config()
+            self._logs.refresh()
         for path, change in latest.items():
             if is_conversation(path):
                 self._grown(path, change.kind)
@@ -276,16 +284,6 @@ class Live:
         if not self._engine.files.read_only:
             for state in self._engine.caches.files_changed(latest):
                 self._publish(CacheGivenUp(self._engine.clock(), state.discussion_id, state.why))
-
-    def _import(self, change: Change) -> None:
-        """Takes over what another agent's session log gained; the transcript that grows is noticed itself."""
-        from engine.transcripts.importers import import_file, is_session_log  # noqa: PLC0415 — only with logs
-
-        for folder, kind in self._logs.items():
-            inside = change.kind != "removed" and folder in change.path.parents
-            if inside and is_session_log(change.path.relative_to(folder)):
-                with contextlib.suppress(ImportFailed):
-                    import_file(kind, change.path, self._engine.workspace, self._engine.files)
 
     def _grown(self, path: str, kind: str) -> None:
         """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
@@ -370,10 +368,3 @@ class Live:
         self._publish(Signal(now, key, event.source, event.event))
         trace = self._engine.trace_message(Message("", at=now, event=event), key=key, record=True, ask=True)
         self._publish(TurnTraced(key, trace))
-
-
-def followed(settings: ImportSettings) -> dict[Path, Kind]:
-    """The folders of session logs to follow, and whose they are."""
-    from engine.transcripts.importers import log_folder  # noqa: PLC0415 — only where logs are followed
-
-    return {log_folder(kind, settings.home(kind)).resolve(): kind for kind in settings.follow}

@@ -103,7 +103,7 @@ def _newest_of(engine: Spoken, conversation: Conversation, number: int) -> Spoke
     said = [
         str(TurnKey(conversation.path, ordinal))
         for ordinal, turn in enumerate(conversation.turns, conversation.first)
-        if turn.role == "user" and not turn.kind
+        if turn.role == "user" and turn.is_dialogue
     ]
     return _at(engine, _from_end(said, number, conversation.path))
 

@@ -169,7 +169,7 @@ class Turns:
             return None
         conversation, ordinal = found
         turn = conversation.turn(ordinal)
-        while turn is not None and (turn.role != "user" or turn.kind):
+        while turn is not None and (turn.role != "user" or not turn.is_dialogue):
             ordinal -= 1
             turn = conversation.turn(ordinal)
         trace = self.trace_of(str(TurnKey(conversation.path, ordinal))) if turn is not None else None
@@ -212,7 +212,9 @@ class Turns:
             answer = [
                 turn
                 for ordinal in range(start + 1, conversation.end if following is None else following)
-                if (turn := conversation.turn(ordinal)) is not None and turn.role == "agent" and not turn.kind
+                if (turn := conversation.turn(ordinal)) is not None
+                and turn.role == "agent"
+                and turn.is_dialogue
             ]
             key = str(TurnKey(path, start))
             trace = self.trace_of(key) if answer else None
@@ -229,7 +231,7 @@ class Turns:
     @staticmethod
     def _is_question(conversation: Conversation, ordinal: int) -> bool:
         turn = conversation.turn(ordinal)
-        return turn is not None and turn.role == "user" and not turn.kind
+        return turn is not None and turn.role == "user" and turn.is_dialogue
 
     def next_message(self, text: str, session_id: str, at: datetime) -> tuple[Message, Before]:
         """A message as the next thing that a person says in a session, and what stands before it.
@@ -268,7 +270,7 @@ class Turns:
         """The traces of what the agent has written since a person last spoke, oldest first."""
         answer = conversation.answer_before(ordinal)
         for number, turn in enumerate(answer, ordinal - len(answer)):
-            if turn.role == "agent" and not turn.kind:
+            if turn.role == "agent" and turn.is_dialogue:
                 trace = self.trace_of(str(TurnKey(conversation.path, number)))
                 if trace is not None:
                     yield trace

@@ -8,9 +8,9 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
    projects, MEMORY.md, catalogs and digest, in this order. So the stable prefix depends on the files and the
    budget alone. (Only a message that overflows the kept third takes room back, by removing stable sections
    whole from the end: what remains is still a beginning of the usual prefix.)
-3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is kept
-   for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for presets and
-   search results, as far as they ask.
+3. The rest is volatile room. Discussion and corrections come first. Of what is left then, up to half is
+   kept for the last turns of the conversation, up to a quarter for topics, and up to a twelfth each for
+   presets and search results, as far as they ask.
 4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
    for those that follow.
 5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do

@@ -94,7 +94,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
         text = render(bare(turn))
         if len(text) > TURN_CHARACTERS:
             in_part.append(number)
-        time = f' at="{attribute(turn.time)}"' if turn.time else ""
+        time = f' at="{attribute(turn.when)}"' if turn.time else ""
         text = fenced(_excerpt(text))
         shown.append(f'<turn number="{number}" by="{speaker(turn)}"{time}>\n{text}\n</turn>')
     known = ", ".join(fenced(name) for name in projects[:MOST_PROJECTS])

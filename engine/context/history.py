@@ -11,7 +11,7 @@ from engine.context.budget import Candidate, Piece, Placement, open_fence
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.tokens import count, fit, fit_end
-from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
+from engine.transcripts.turn import MEMORY, Attachment, KnowledgeChange, Text, ToolCall, Turn
 
 RECENT = 10
 """Turns that are there before anything else: of long ones their beginning and end, if not all fit whole."""
@@ -233,7 +233,7 @@ def _current_tools(turns: Sequence[Turn]) -> dict[int, int]:
 
 
 def _candidate(number: int, turn: Turn, text: str) -> Candidate:
-    memory = " [memory]" if turn.kind == "memory" else ""
+    memory = " [memory]" if turn.kind == MEMORY else ""
     return Candidate(
         label=f"history:{number}",
         layer=11,
@@ -242,7 +242,7 @@ def _candidate(number: int, turn: Turn, text: str) -> Candidate:
         text=text,
         why="within the sliding window",
         order=(number,),
-        mark=f"{turn.role} {turn.time}{memory}".strip(),
+        mark=f"{turn.role} {turn.when}{memory}".strip(),
     )
 
 

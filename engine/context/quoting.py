@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import Text, Turn
@@ -13,7 +14,7 @@ def bare(turn: Turn) -> Turn:
     blocks = tuple(
         Text(strip_injected(block.text)) if isinstance(block, Text) else block for block in turn.blocks
     )
-    return Turn(turn.role, turn.time, blocks, turn.kind, turn.line)
+    return replace(turn, blocks=blocks)
 
 
 def fenced(text: str) -> str:

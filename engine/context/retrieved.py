@@ -97,7 +97,7 @@ def query(
         if trigger.type == "keywords"
         for word in trigger.words
     )
-    said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if not turn.kind]
+    said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
     ends = [each[-_CONTEXT_CHARACTERS:] for each in said]
     return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, exclude)
 

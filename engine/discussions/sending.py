@@ -189,7 +189,7 @@ class Sending:
         if conversation is not None:
             for ordinal in range(conversation.end - 1, conversation.first - 1, -1):
                 turn = conversation.turn(ordinal)
-                if turn is not None and turn.role == role and not turn.kind:
+                if turn is not None and turn.role == role and turn.is_dialogue:
                     return str(TurnKey(path, ordinal))
         return ""
 

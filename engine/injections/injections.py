@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engine.conversations import moment
 from engine.errors import AutopoiesisError
 from engine.injections.log import FileUse, InjectionLog
 from engine.injections.model import InjectedSection, Injection, message_hash
 from engine.injections.references import References, Use
 from engine.injections.use import Shown, were_useful
 from engine.store.documents import parse
+from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,11 +12,28 @@ Category = Literal["facts", "decisions", "tasks_done", "tasks_open", "questions"
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 """In the order of the schema and of the ledger's counts."""
 
+NAMES: Mapping[str, tuple[str, str]] = {
+    "facts": ("fact", "facts"),
+    "decisions": ("decision", "decisions"),
+    "tasks_done": ("task done", "tasks done"),
+    "tasks_open": ("open task", "open tasks"),
+    "questions": ("question", "questions"),
+    "playbooks": ("playbook", "playbooks"),
+    "files": ("note of a file", "notes of files"),
+}
+"""What one item of a category is called, and several."""
+
 Voice = Literal["person", "agent", "tool", ""]
 """Who said it; empty where that is not known."""
 
 ITEM_CHARACTERS = 600
-"""Characters of an item's line without its provenance; a reply with a longer one is refused."""
+"""Characters of an item's line without its provenance; a longer one waits for a person."""
+
+
+def counted(items: Mapping[str, int]) -> list[str]:
+    """``1 fact``, ``2 open tasks``: how many items there are of each category that has any."""
+    counts = ((name, items.get(name, 0)) for name in CATEGORIES)
+    return [f"{count:,} {NAMES[name][count != 1]}" for name, count in counts if count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +46,16 @@ class Item:
             playbook ``**name**: steps``; of a file the note.
         path: Of ``files`` the path as the conversation names it; else empty.
         voice: Who said it.
+        why: Why a person has to look at it whatever it says, one clause; empty where its text decides.
+        times: How often the conversation shows it.
     """
 
     category: Category
     text: str
     path: str = ""
     voice: Voice = ""
+    why: str = ""
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class LedgerEntry:
         size: Bytes of the conversation.
         shown: Bytes of it that were looked at.
         summarised: Only a summary was looked at.
+        refused: A line for everything in the model's reply that could not be used.
         error: Why the harvest failed.
         restored: A person has taken the conversation back and keeps it.
     """
@@ -89,6 +90,7 @@ class LedgerEntry:
     size: int = 0
     shown: int = 0
     summarised: bool = False
+    refused: tuple[str, ...] = ()
     error: str = ""
     restored: bool = False
 
@@ -106,6 +108,10 @@ class LedgerEntry:
     def coverage(self) -> float:
         """Share of the conversation that was looked at, 0 to 1."""
         return self.shown / self.size if self.size else 1.0
+
+    def is_done(self, provider: str) -> bool:
+        """Whether nothing more would be asked of a provider about it."""
+        return self.is_harvested(provider) or self.status == "deleted-unharvested"
 
     def is_harvested(self, provider: str) -> bool:
         """Whether a provider would find nothing more: what a conversation marks is not all that it taught."""
@@ -286,7 +292,8 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
             raise TypeError(f"{name} is {value!r:.40}")
         values[name] = value
     values["items"] = {str(name): _count(count) for name, count in tree.get("items", {}).items()}
-    values["held"] = tuple(map(_text, tree.get("held", ())))
+    for name in ("held", "refused"):
+        values[name] = tuple(map(_text, tree.get(name, ())))
     values["lines"] = tuple(
         LedgerLine(_text(line["id"]), _text(line["path"]), _text(line["text"]))
         for line in tree.get("lines", ())

@@ -166,9 +166,42 @@ def alike(item: Signs, entry: Signs, meaning: float) -> float:
     more = len({*there} - {*said})
     if {*said} - {*there} or more > (len({*said}) >= _LONG) or len(said) + len(item.exact) < _FEWEST_WORDS:
         return 0.0
+    turned = _turned(item, said, there), _turned(entry, there, said)
+    if item.is_passive != entry.is_passive and turned == (said, there):
+        return 0.0  # "it is called by the gateway" is not "it calls the gateway"
+    said, there = turned
     if order(said, there) < LEAST_ORDER or _are_exchanged(said, there):
         return 0.0
     return MEANING * max(meaning, 0.0) + (1 - MEANING) * overlap(said, there)
+
+
+def _turned(signs: Signs, words: list[str], other: Sequence[str]) -> list[str]:
+    """Words in the order in which the other text has them, where the grammar says that it is no other order.
+
+    "On every machine the tests run" is "the tests run on every machine": a text that begins with a
+    preposition may have that phrase at its end. "The queue is drained by workers" is "workers drain the
+    queue": what stands behind "by" may stand in front, and "the queue drains workers" is another sentence.
+    """
+    if signs.words and signs.words[0] in _PREPOSITIONS:
+        for cut in range(1, len(words)):
+            if words[cut:] + words[:cut] == list(other):
+                return words[cut:] + words[:cut]
+    if signs.is_passive and "by" in signs.words:
+        at = signs.words.index("by")
+        before = [word for word in signs.words[:at] if word not in COMMON]
+        behind = [word for word in signs.words[at:] if word not in COMMON]
+        if len(behind) and before and before + behind == words:
+            for verb in range(1, len(before) + 1):
+                # The agent, the verb, and what it is done to.
+                for end in range(1, len(behind) + 1):
+                    turned = behind[:end] + before[verb - 1 : verb] + before[: verb - 1]
+                    turned += before[verb:] + behind[end:]
+                    if turned == list(other):
+                        return turned
+    return words
+
+
+_PREPOSITIONS = frozenset({"on", "in", "at", "for", "from", "with", "as", "during", "via"})
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:

@@ -17,7 +17,7 @@ from engine.knowledge.category_files import (
     refuse_broken,
 )
 from engine.knowledge.edit import Edit, Held, Known, Plan
-from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.item import Item, Origin, item_id, normalised
 from engine.knowledge.likeness import Likeness, shipped
 from engine.knowledge.notes import NoteFiles
 from engine.knowledge.superseding import finished, link_to, said, supersedes
@@ -81,9 +81,17 @@ class _Planner:
         edit = self._note(item) if item.category == "files" else None
         path = edit.path if edit is not None else place_of(item.category)[0].path
         found = self._alike(path, done=item.category == "tasks_done").find(self._text(item, edit))
-        if found is None:
+        if found is None or (item.category == "tasks_done" and self._stands_open(item)):
             return None
         return Known(item, found.entry.path, found.entry.number, found.entry.raw, found.likeness)
+
+    def _stands_open(self, item: Item) -> bool:
+        """Whether a task of these very words is open, even if another like it was done before."""
+        path = place_of("tasks_done")[0].path
+        return any(
+            entry.section != DONE and not entry.is_ticked and normalised(said(entry)) == normalised(item.text)
+            for entry in self._entries[path]
+        )
 
     def edit(self, item: Item) -> Edit:
         """The edit that writes an item down; the items behind it are compared with it too."""

@@ -1,7 +1,8 @@
 """What waits for a person before it becomes knowledge (design 6.4, robustness M3).
 
-``logs/review-YYYY-MM.jsonl`` holds a record for each item that was held, and one for each that was settled.
-Nothing is ever taken out of it, so an item that was turned down once never comes back.
+``logs/review-YYYY-MM.jsonl`` holds a record for each item that was held, one for each conversation that says
+it again, and one for each that was settled. Nothing is ever taken out of it, so an item that was turned down
+once never comes back, whichever conversation says it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from engine.errors import HarvestRefused
+from engine.knowledge.category_files import Entry
 from engine.knowledge.edit import Held
-from engine.knowledge.item import CATEGORIES, Category, Item, Origin, Voice
+from engine.knowledge.item import CATEGORIES, Category, Item, Origin, Voice, normalised
+from engine.knowledge.likeness import Likeness
+from engine.knowledge.proposed import is_shown
 from engine.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -40,6 +44,8 @@ class Waiting:
         sha256: Of the conversation's bytes.
         line: The line of the source that says it, from 1; 0 where none was found.
         said: That line, as much of it as is of use.
+        times: How often it was said, in all conversations together.
+        places: In how many conversations.
         verdict: What a person decided; empty while it waits.
         text: What was accepted in its place, where that was edited.
     """
@@ -53,8 +59,23 @@ class Waiting:
     sha256: str
     line: int = 0
     said: str = ""
+    times: int = 1
+    places: int = 1
     verdict: Verdict | Literal[""] = ""
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What became of items that were put up.
+
+    Attributes:
+        ids: Under which they wait, or have waited; those that are not shown yet are left out.
+        new: How many of them wait for the first time.
+    """
+
+    ids: tuple[str, ...]
+    new: int
 
 
 class ReviewQueue:
@@ -79,7 +100,12 @@ class ReviewQueue:
                 found.setdefault(item.id, item)
                 continue
             name, verdict = record.get("id"), record.get("verdict")
-            if isinstance(name, str) and name in found and verdict in VERDICTS:
+            if not isinstance(name, str) or name not in found:
+                continue
+            if isinstance(record.get("again"), str):
+                known = found[name]
+                found[name] = replace(known, times=known.times + _times(record), places=known.places + 1)
+            elif verdict in VERDICTS:
                 text = record.get("text", "")
                 found[name] = replace(
                     found[name], verdict=cast("Verdict", verdict), text=text if isinstance(text, str) else ""
@@ -87,8 +113,8 @@ class ReviewQueue:
         return tuple(found.values())
 
     def waiting(self) -> tuple[Waiting, ...]:
-        """What waits now, oldest first."""
-        return tuple(each for each in self.all() if not each.verdict)
+        """What waits now and is worth a look, oldest first."""
+        return tuple(each for each in self.all() if not each.verdict and is_shown(each.why, each.times))
 
     def get(self, name: str) -> Waiting:
         """An item that waits, by its id or the beginning of it.
@@ -102,18 +128,38 @@ class ReviewQueue:
             raise HarvestRefused(f"{what} {name!r:.40}", cure="list them: autopoiesis review list")
         return found[0]
 
-    def put(self, items: Iterable[Waiting]) -> int:
-        """Puts items up for review; those that ever were, are not put up again. Gives how many were new.
+    def put(self, items: Iterable[Waiting]) -> Put:
+        """Puts items up for review; one that says what another conversation has said is counted with that.
 
         Raises:
             WriteFailed, ReadOnly: Some are not recorded.
         """
         with self._files.lock():
-            known = {each.id for each in self.all()}
-            new = [each for each in items if each.id not in known]
-            for each in new:
-                self._log.append(tree_of(each))
-        return len(new)
+            before = {each.id for each in self.waiting()}
+            said_by = self._said_by()
+            same = Same(self.all())
+            mine: list[str] = []
+            for each in items:
+                name = said_by.get(each.id) or same.find(each)
+                if each.id not in said_by:
+                    self._log.append(tree_of(each) if name is None else _again(each, name))
+                    said_by[each.id] = name or each.id
+                if name is None:
+                    same.add(each)
+                mine.append(name or each.id)
+            all_now = {each.id: each for each in self.all()}
+            ids = [name for name in dict.fromkeys(mine) if is_shown(all_now[name].why, all_now[name].times)]
+            new = {each.id for each in self.waiting()}.intersection(ids) - before
+        return Put(tuple(ids), len(new))
+
+    def _said_by(self) -> dict[str, str]:
+        """For each item that was ever put up the id under which it is counted."""
+        found: dict[str, str] = {}
+        for record in self._log.records():
+            name, again = record.get("id"), record.get("again")
+            if isinstance(name, str) and "verdict" not in record:
+                found.setdefault(again if isinstance(again, str) else name, name)
+        return found
 
     def settle(self, name: str, verdict: Verdict, text: str = "") -> None:
         """Records what a person decided.
@@ -156,7 +202,10 @@ def waiting_for(
         where: The line of the source that says an item, and what it says.
     """
     return tuple(
-        Waiting(each.id, at, each.item, each.why, origin, source, sha256, *where(each.item)) for each in held
+        Waiting(
+            each.id, at, each.item, each.why, origin, source, sha256, *where(each.item), times=each.item.times
+        )
+        for each in held
     )
 
 
@@ -176,6 +225,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
         "sha256": each.sha256,
         "line": each.line,
         "beside": each.said,
+        "times": each.times if each.times > 1 else 0,
     }
     return {
         name: value for name, value in record.items() if value or name in ("at", "id", "category", "said")
@@ -209,4 +259,51 @@ def waiting_of(record: Record) -> Waiting | None:
         sha256=texts["sha256"],
         line=line,
         said=texts["beside"],
+        times=_times(record),
     )
+
+
+def _again(each: Waiting, name: str) -> dict[str, Any]:
+    """The record of a conversation that says again what waits."""
+    return {
+        "at": each.at, "id": name, "again": each.id, "times": each.times,
+        "source": each.source, "line": each.line, "sha256": each.sha256,
+    }  # fmt: skip
+
+
+def _times(record: Record) -> int:
+    times = record.get("times", 1)
+    return times if isinstance(times, int) and not isinstance(times, bool) and times > 0 else 1
+
+
+class Same:
+    """What was put up, by what it says.
+
+    Args:
+        items: All that ever was.
+    """
+
+    def __init__(self, items: Iterable[Waiting]) -> None:
+        self._exact: dict[tuple[str, str, str], str] = {}
+        self._alike: dict[Category, Likeness] = {}
+        for each in items:
+            self.add(each)
+
+    def add(self, each: Waiting) -> None:
+        """Takes another one in."""
+        item = each.item
+        self._exact.setdefault((item.category, item.path, normalised(item.text)), each.id)
+        if item.category not in ("playbooks", "files"):
+            # The id stands where an entry of a file has its line.
+            entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
+            self._alike.setdefault(item.category, Likeness(())).add(entry)
+
+    def find(self, each: Waiting) -> str | None:
+        """The id of the one that says the same."""
+        item = each.item
+        exact = self._exact.get((item.category, item.path, normalised(item.text)))
+        near = self._alike.get(item.category)
+        if exact is not None or near is None:
+            return exact
+        found = near.find(item.text)
+        return found.entry.raw if found is not None else None

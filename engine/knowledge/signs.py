@@ -86,6 +86,9 @@ _UNIT = (
     r"|bytes?|kb|mb|gb|tb|kib|mib|gib|tib|bits?|mm|cm|m|km|hz|khz|mhz|ghz|eur|usd|€|\$|x|times|rows?|lines?"
     r"|files?|tokens?|points?"
 )
+_PASSIVE = re.compile(
+    r"\b(?:is|are|was|were|gets?|got|been)\s+(?:\w+ly\s+)?\w+(?:ed|en|wn|nt|pt|ld|lt|de|ne)\b.*\bby\b"
+)
 _NUMBER = re.compile(rf"(?<![\w.])[#$€v]?\d[\d.,:/–-]*(?:\s?(?:{_UNIT})(?![\w]))?", re.IGNORECASE)
 _CODE = re.compile(r"`([^`]+)`")
 _IDENTIFIER = re.compile(
@@ -109,12 +112,14 @@ class Signs:
         polar: Words that turn a sentence round: negations, opposites, days, in alphabetical order.
         words: All other words, folded and without their endings, in order.
         names: Those that begin with a capital letter inside a sentence or at its start.
+        is_passive: Whether something is done by somebody: "is drained by".
     """
 
     exact: tuple[str, ...]
     polar: tuple[str, ...]
     words: tuple[str, ...]
     names: frozenset[str]
+    is_passive: bool = False
 
 
 @lru_cache(maxsize=_KEPT)
@@ -146,7 +151,8 @@ def signs_of(text: str) -> Signs:
             if word[0].isupper():
                 names.add(stem(folded))
     found = tuple(sign for _, sign in sorted(exact))
-    return Signs(found, tuple(sorted(polar)), tuple(words), frozenset(names))
+    is_passive = _PASSIVE.search(plain) is not None
+    return Signs(found, tuple(sorted(polar)), tuple(words), frozenset(names), is_passive)
 
 
 def difference(first: Signs, second: Signs) -> str:
@@ -162,10 +168,25 @@ def difference(first: Signs, second: Signs) -> str:
     return ""
 
 
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in _words(
+        "kept:keep sent:send ran:run built:build held:hold wrote:write written:write took:take taken:take"
+        " found:find lost:lose began:begin begun:begin broke:break broken:break chose:choose chosen:choose"
+        " drew:draw drawn:draw fed:feed gave:give given:give grew:grow grown:grow knew:know known:know"
+        " led:lead meant:mean met:meet paid:pay said:say saw:see seen:see sold:sell shown:show spent:spend"
+        " stood:stand stuck:stick taught:teach told:tell thought:think threw:throw thrown:throw"
+        " understood:understand won:win"
+    )
+)
+"""Forms of verbs whose endings do not tell that they are one."""
+
+
 def stem(word: str) -> str:
     """A folded word without the commonest endings, so that forms of one word are one."""
     word = re.sub(r"'s?$", "", word)
-    for ending in ("ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s", "e"):
+    word = _IRREGULAR.get(word, word)
+    for ending in ("ments", "ment", "ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word[: -len(ending)]
     return word

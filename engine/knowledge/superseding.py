@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.knowledge.category_files import DONE, Entry
+from engine.knowledge.item import normalised
 from engine.knowledge.likeness import overlap, shipped
 from engine.knowledge.signs import COMMON, Signs, signs_of
 
@@ -111,12 +112,17 @@ def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None =
 def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None) -> Entry | None:
     """The open task that something done finishes; ``None`` when none is, or it is not certain which.
 
+    One with the very words is certain, whatever stands beside it.
+
     Args:
         item: What was done.
         tasks: The tasks that stand there; those that are done are left out.
         vectors: Those that ship with the product, unless given.
     """
     standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
+    exact = [entry for entry in standing if normalised(said(entry)) == normalised(item.text)]
+    if exact:
+        return exact[-1]
     if not standing or _UNFINISHED.search(item.text):
         return None
     table = (vectors or shipped()).embed([item.text, *(entry.text for entry in standing)])

@@ -23,6 +23,8 @@ ADAPTATIONS = 6
 """Times a request is put in another form because the model refuses a parameter."""
 
 _PASSING = frozenset({-2, 0, 408, 409, 425, 429, 500, 502, 503, 504, 529})
+_LASTING = frozenset({-1, 0, 401, 402, 403, 404})
+"""Failures that every further question would meet too: the key, the account, the model, the address."""
 _FIRST_PAUSE_S = 0.3
 _QUOTED = 160
 _KEY_WINDOW = 8
@@ -174,7 +176,8 @@ def _explained(
         case _:
             what = f"the request was refused ({status}){said}"
             cure = f"check {purpose.model} and {purpose.address}"
-    return purpose.error(what, where=where, cure=cure)
+    error = purpose.error(what, where=where, cure=cure)
+    return error.until_changed() if status in _LASTING else error
 
 
 def said_by(body: object, key: str) -> str:

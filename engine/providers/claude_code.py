@@ -126,7 +126,8 @@ def _read(status: int, output: bytes, errors: bytes, *, model: str) -> Completio
     if status != 0 or reply.get("is_error", False) is not False:
         said = text if isinstance(text, str) and text else errors.decode("utf-8", "replace")
         what, cure = failure_text(status, said)
-        raise GateError(what, where=WHERE, cure=cure)
+        error = GateError(what, where=WHERE, cure=cure)
+        raise error.until_changed() if "log in" in cure else error
     if reply.get("type") != "result" or not isinstance(text, str):
         raise GateError("the reply could not be read", where=WHERE, cure="update it with claude update")
     found = reply.get("usage")

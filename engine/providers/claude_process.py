@@ -74,7 +74,7 @@ def command_for(purpose: Purpose) -> str:
             f"the {COMMAND} command was not found on PATH",
             where=setting_of(purpose),
             cure=f"install Claude Code and run {COMMAND} once to log in, or set {purpose.without}",
-        )
+        ).until_changed()
     return command
 
 
@@ -139,7 +139,8 @@ def failure_text(status: int, text: str) -> tuple[str, str]:
 
 def cannot_start(command: str, why: str, purpose: Purpose) -> AutopoiesisError:
     """The error that says so."""
-    return purpose.error(f"cannot be started: {why}", where=command, cure="check the installation")
+    error = purpose.error(f"cannot be started: {why}", where=command, cure="check the installation")
+    return error.until_changed()
 
 
 def cost_told(value: object) -> float | None:

@@ -105,13 +105,13 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
             "there is no key",
             where=key_variable,
             cure=f"set {key_variable}, or {purpose.without} to need none",
-        )
+        ).until_changed()
     if not _is_address(address):
         raise purpose.error(
             f"“{shown_address(address)[:80]}” is no address of a server",
             where=purpose.address,
             cure="give it as http://host:port/v1",
-        )
+        ).until_changed()
     if _has(purpose.key_variable):
         return _checked(purpose.key_variable, purpose)
     named = os.environ.get(address_variable, "")
@@ -136,7 +136,7 @@ def _checked(variable: str, purpose: Purpose) -> str:
             "the key holds characters that no key has",
             where=variable,
             cure=f"copy the key to {variable} again",
-        )
+        ).until_changed()
     return os.environ[variable].strip()
 
 

@@ -47,3 +47,41 @@ def redacted(text: str) -> str:
 def redact(text: str) -> tuple[str, int]:
     """The text with ``PLACEHOLDER`` in the place of what looks like a secret, and in how many places."""
     return _ANY.subn(PLACEHOLDER, text)
+
+
+_NEEDLES = (
+    "sk-", "aiza", "ya29.", "hf_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
+    "akia", "asia", "xox", "xapp-", "k_live_", "k_test_", "npm_", "pypi-", "dop_v1_", "eyj", "-----begin",
+    "://", "bearer ", "apikey", "api_key", "api-key", "secret", "token", "password", "passwd", "pwd",
+    "credential",
+)  # fmt: skip
+"""In lower case, what a text holds wherever a pattern matches."""
+_REACH = 1024
+_SMALL = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
+def secret_lines(text: str) -> tuple[int, ...]:
+    """The lines on which something begins that looks like a secret, from 1.
+
+    As sharp as ``redact``, but quick: only lines are looked at that hold what every secret of a kind holds.
+    """
+    low = text.lower()
+    if len(low) != len(text):  # A few letters have a longer small form, which would shift the places.
+        low = text.translate(_SMALL)
+    starts: set[int] = set()
+    for needle in _NEEDLES:
+        place = low.find(needle)
+        while place >= 0:
+            starts.add(text.rfind("\n", 0, place) + 1)
+            end = text.find("\n", place)
+            place = low.find(needle, end) if end >= 0 else -1
+    found: list[int] = []
+    line, counted = 1, 0
+    for start in sorted(starts):
+        end = text.find("\n", start) + 1 or len(text)
+        match = _ANY.search(text, start, min(end + _REACH, len(text)))
+        if match is not None and match.start() < end:
+            line += text.count("\n", counted, start)
+            counted = start
+            found.append(line)
+    return tuple(found)

@@ -18,6 +18,7 @@ from engine.search.results import Chunk
 from engine.store import documents
 from engine.store.documents import MarkdownSection, sections
 from engine.transcripts import format as transcript_format
+from engine.transcripts.days import date_of
 from engine.transcripts.turn import QUOTED, Turn
 
 VERSION = "3"
@@ -183,7 +184,9 @@ def _placed(turns: Sequence[Turn], line_count: int, date: str) -> Iterator[tuple
     """Turns with their last line, heading and date."""
     previous = ""
     for turn, following in zip(turns, (*turns[1:], None), strict=False):
-        if _passed_midnight(previous, turn.time):
+        if date_of(turn.day):
+            date = turn.day
+        elif _passed_midnight(previous, turn.time):
             date = _next_day(date)
         previous = turn.time
         if turn.kind == QUOTED:

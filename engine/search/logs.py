@@ -62,8 +62,7 @@ def read(data: bytes, path: str) -> Log:
     for line in read_lines(stream):
         for place, record in enumerate(line.records):
             reader.feed(record, line.start, place)
-    if reader.turns.current is not None:
-        found.append((reader.checkpoint.offset, reader.turns.current))
+    found += ((reader.checkpoint.offset, turn) for turn in reader.unfinished)
     return Log(
         session_id,
         reader.topic or reader.question.strip().partition("\n")[0],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.context.compiled import LAST_STABLE_LAYER
 from engine.context.stability import Boundary, Prefix, PrefixSection
-from engine.conversations import moment
+from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
     from engine.monthly import Record

@@ -7,6 +7,7 @@ git command runs through ``engine.store.git``, which lets nothing of the reposit
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -264,6 +265,31 @@ class Repository:
             RepositoryError: There is no repository, or git failed.
         """
         self.git.run("config", "--local", name, value, reading=False)
+
+    def changed(self, under: str) -> list[str]:
+        """The files below a folder that differ from the newest commit, new ones included, and not ignored.
+
+        Raises:
+            RepositoryError: There is no repository, or git failed.
+            PathRefused: The folder leaves the workspace.
+        """
+        name = "/".join(split_relative(under))
+        options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
+        listed = self.git.run("status", *options, paths=[name]).output.split(b"\0")
+        return [os.fsdecode(line[3:]) for line in listed if line]
+
+    def changes(self, revision: str) -> list[tuple[str, str]]:
+        """The files a commit added (``A``), changed (``M``) or deleted (``D``), each behind that letter.
+
+        Raises:
+            RepositoryError: There is no such revision.
+        """
+        options = ("--root", "--no-commit-id", "--name-status", "--no-renames", "-r", "-z")
+        listed = self.git.run("diff-tree", *options, self._known(revision)).output.split(b"\0")
+        return [
+            (os.fsdecode(letter), os.fsdecode(path))
+            for letter, path in zip(listed[::2], listed[1::2], strict=False)
+        ]
 
     def use_hooks(self, folder: str) -> None:
         """Let git run the hooks of a folder of the workspace for commits made by hand; ours run none.

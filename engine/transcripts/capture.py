@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 
 from engine.errors import TranscriptError
 from engine.store.documents import edit_header
@@ -14,8 +14,11 @@ from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
+from engine.transcripts.corrections import is_correction
+from engine.transcripts.days import date_of, day_to_write, following, moment
 from engine.transcripts.format import (
     KEY_PREFIX,
+    last_day,
     last_turn,
     parse,
     render,
@@ -24,8 +27,20 @@ from engine.transcripts.format import (
     strip_injected,
 )
 from engine.transcripts.places import FOLDER, find_session, session_of, session_path
-from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Role, Text, ToolCall, Transcript, Turn
+from engine.transcripts.turn import (
+    CORRECTION,
+    MEMORY,
+    Attachment,
+    Block,
+    KnowledgeChange,
+    Role,
+    Text,
+    ToolCall,
+    Transcript,
+    Turn,
+)
 
+_AGENT = re.compile(rb"^##[ \t].*\b(?:agent|assistant)\b", re.MULTILINE | re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z0-9_.-]*")
 _ROLES = ("user", "agent", "system")
 _TITLE_LIMIT = 80
@@ -147,7 +162,8 @@ class ConversationCapture:
             session_id: A session that was started and has not ended.
             role: Who speaks.
             content: Markdown.
-            kind: A short word for the brackets in the heading; empty for dialogue.
+            kind: A short word for the brackets in the heading; empty for dialogue. What a person says to
+                correct an agent that has spoken is then given the kind ``correction``.
             at: When; now by default.
             key: Identifies the call, see the class.
             attachments: Paths of binary content the message refers to.
@@ -175,7 +191,7 @@ class ConversationCapture:
             return False
         now = (at or self._clock()).astimezone(UTC)
         turn = Turn(role, f"{now:%H:%M}", blocks, kind)
-        return self._append(session_id, turn, key, _continues_tools, repeats=_repeats)
+        return self._append(session_id, turn, now, key, _continues_tools, repeats=_repeats)
 
     def tool_call(
         self,
@@ -211,7 +227,7 @@ class ConversationCapture:
             one_line(strip_injected(result_summary)),
         )
         turn = Turn("agent", f"{now:%H:%M}", (call,))
-        return self._append(session_id, turn, key, _same_speaker)
+        return self._append(session_id, turn, now, key, _same_speaker)
 
     def knowledge_change(
         self,
@@ -244,8 +260,8 @@ class ConversationCapture:
         change = KnowledgeChange(
             one_line(action, _NAME_LIMIT), one_line(path, 1000), one_line(strip_injected(summary))
         )
-        turn = Turn("agent", f"{now:%H:%M}", (change,), "memory")
-        return self._append(session_id, turn, key, _same_speaker)
+        turn = Turn("agent", f"{now:%H:%M}", (change,), MEMORY)
+        return self._append(session_id, turn, now, key, _same_speaker)
 
     def end(
         self,
@@ -309,6 +325,7 @@ class ConversationCapture:
         self,
         session_id: str,
         turn: Turn,
+        at: datetime,
         key: str,
         continues: Callable[[Turn, Turn], bool],
         *,
@@ -320,6 +337,9 @@ class ConversationCapture:
             if session.header.get("ended"):
                 raise _ended(session.path)
             last = last_turn(session.data)
+            is_said = turn.role == "user" and not turn.kind and _AGENT.search(session.data) is not None
+            if is_said and is_correction(turn.text):
+                turn = replace(turn, kind=CORRECTION)
             if key:
                 if f"\n{marker}".encode() in session.data:
                     return False
@@ -328,7 +348,7 @@ class ConversationCapture:
             if last is not None and continues(last, turn):
                 entry = render_blocks(turn.blocks, last.blocks[-1] if last.blocks else None)
             else:
-                entry = render_turn(turn)
+                entry = render_turn(replace(turn, day=_day_to_write(session, last, at)))
                 if not session.data.endswith(b"\n\n"):
                     entry = f"\n{entry}"
             self._files.append(session.path, (entry + (marker if key else "")).encode("utf-8"))
@@ -360,6 +380,16 @@ def _ended(path: str) -> TranscriptError:
 
 def _iso(at: datetime) -> str:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _day_to_write(session: _Session, last: Turn | None, at: datetime) -> str:
+    """The date that a new heading needs: a reader knows the day from the last date above it."""
+    started = moment(session.header.get("started"))
+    known = date_of(last_day(session.data)) or (started.date() if started is not None else None)
+    if known is None:
+        return at.date().isoformat()
+    before = datetime.combine(known, time(), UTC)
+    return day_to_write(at, following(before, last.time) if last is not None else before)
 
 
 def _same_speaker(last: Turn, turn: Turn) -> bool:

@@ -28,7 +28,8 @@ _MAY_NEED = re.compile(rf"[{_RAW}]|\\u\{{")
 # order of magnitude faster than asking at every character whether a line starts there.
 _FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = (
-    r"##[ \t]+(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::[0-5][0-9])?[ \t]*(?:—|–|--?)|—)"
+    r"##[ \t]+(?:(?P<day>[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[ \t]+)?"
+    r"(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::[0-5][0-9])?[ \t]*(?:—|–|--?)|—)"
     r"[ \t]*(?P<role>(?ai:user|agent|assistant|system))(?:[ \t]+\[(?P<kind>[A-Za-z0-9 _.-]*)\])?[ \t]*$"
 )
 _OPENING = r" {0,3}(?:`{3,}[^`\n]*$|~{3})"

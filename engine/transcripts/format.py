@@ -1,5 +1,8 @@
 """The transcript format (spec 2.1): a header, a title, and one ``## HH:MM — role`` heading per turn.
 
+A heading begins with the date, ``## YYYY-MM-DD HH:MM — role``, where the day is another than that of the turn
+before, or, at the first turn, than the day on which the header says that the session started.
+
 The reader takes what people and other programs write: hyphens for the dash, ``9:05`` for the hour, CRLF, a
 byte order mark, no header at all. The writer gives back what it was given: for every turn,
 ``parse(render(...))`` yields an equal one, whatever text is in it (``engine.transcripts.escape`` says how).
@@ -18,7 +21,16 @@ from engine.transcripts.header_text import render_header
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import Block, Role, Text, Transcript, Turn
 
-__all__ = ["last_turn", "parse", "parse_turns", "render", "render_blocks", "render_turn", "strip_injected"]
+__all__ = [
+    "last_day",
+    "last_turn",
+    "parse",
+    "parse_turns",
+    "render",
+    "render_blocks",
+    "render_turn",
+    "strip_injected",
+]
 
 SEPARATOR = "<!-- -->"
 """Stands between two texts of one turn that would otherwise read as one."""
@@ -28,6 +40,8 @@ KEY_PREFIX = "<!-- key:"
 
 _ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "assistant": "agent", "system": "system"}
 _FENCE_LINE = re.compile(rb"\n {0,3}(?:```|~~~)")
+_DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+_DATED = re.compile(rb"^##[ \t]+[0-9]{4}-", re.MULTILINE)
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _TITLE = re.compile(r"\n#[ \t]+(.*)")
 _MARK = re.compile(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
@@ -79,6 +93,17 @@ def last_turn(data: bytes) -> Turn | None:
     return turns[-1] if turns else None
 
 
+def last_day(data: bytes) -> str:
+    """The last date that a heading of a transcript holds; empty when none does.
+
+    Args:
+        data: The bytes of the file.
+    """
+    # Most sessions begin and end on one day: nothing has to be parsed then.
+    turns = parse(data, "").turns if _DATED.search(data) else ()
+    return next((turn.day for turn in reversed(turns) if turn.day), "")
+
+
 def render(transcript: Transcript) -> str:
     """The whole file: header, title, turns. Rendering what was parsed from it gives the same text."""
     parts = [render_header(transcript.header)] if transcript.header else []
@@ -93,6 +118,8 @@ def render_turn(turn: Turn) -> str:
     """One turn with its heading; starts at the heading, ends with a line end."""
     time = _TIME.fullmatch(turn.time)
     when = f"{int(time[1]):02}:{time[2]} — " if time else "— "
+    if _DAY.fullmatch(turn.day):
+        when = f"{turn.day} {when}"
     kind = re.sub(r"[^A-Za-z0-9_.-]+", "-", turn.kind)
     heading = f"## {when}{turn.role}" + (f" [{kind}]" if kind else "")
     return f"{heading}\n{render_blocks(turn.blocks)}"
@@ -155,10 +182,11 @@ class _Draft:
     time: str
     kind: str
     line: int
+    day: str = ""
     blocks: list[Block] = field(default_factory=list)
 
     def turn(self) -> Turn:
-        return Turn(self.role, self.time, tuple(self.blocks), self.kind, self.line)
+        return Turn(self.role, self.time, tuple(self.blocks), self.kind, self.line, self.day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +253,8 @@ def _meaning(line: str) -> re.Match[str] | Block | str | None:
 
 def _heading(match: re.Match[str], line: int) -> _Draft:
     time = f"{int(match['hour']):02}:{match['minute']}" if match["hour"] else ""
-    return _Draft(_ROLES[match["role"].lower()], time, (match["kind"] or "").strip(" "), line)
+    kind = (match["kind"] or "").strip(" ")
+    return _Draft(_ROLES[match["role"].lower()], time, kind, line, match["day"] or "")
 
 
 def _title(text: str) -> tuple[str, str]:

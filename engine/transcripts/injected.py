@@ -15,7 +15,8 @@ _MARKER = re.compile(
 # The lines above the sections of a prompt, by the labels they have; other comments are the writer's own.
 _LABELS = (
     r"(?:system|identity|memory|journal|projects?|preset|role|tools|knowledge|entries|skills|topic|subscription)"
-    r":[^\n]*|history:[^\n]*|steering|discussion|message|(?:user|agent|system) [0-9]{2}:[0-9]{2}[^\n]*"
+    r":[^\n]*|history:[^\n]*|steering|discussion|message|"
+    r"(?:user|agent|system) (?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}[^\n]*"
 )
 _SECTION = re.compile(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 

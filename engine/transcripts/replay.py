@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from engine.store.files import Files
 from engine.transcripts.capture import utc_now
+from engine.transcripts.days import day_to_write, following
 from engine.transcripts.format import render, render_turn
 from engine.transcripts.turn import Text, Transcript, Turn
 
@@ -78,19 +79,22 @@ class Replay:
         Raises:
             PathRefused, WriteFailed, ReadOnly: The target cannot be written.
         """
-        self._files.replace(self._target, self._beginning().encode("utf-8"))
+        before = self._clock().astimezone(UTC)
+        self._files.replace(self._target, self._beginning(before).encode("utf-8"))
         played = 0
         for turn in self._source.turns:
             self._wait(self._pace(turn), stop)
             if stop.is_set():
                 break
-            now = replace(turn, time=f"{self._clock().astimezone(UTC):%H:%M}")
-            self._files.append(self._target, f"\n{render_turn(now)}".encode())
+            now = self._clock().astimezone(UTC)
+            turn = replace(turn, time=f"{now:%H:%M}", day=day_to_write(now, before))
+            before = following(before, turn.time, turn.day)
+            self._files.append(self._target, f"\n{render_turn(turn)}".encode())
             played += 1
         return played
 
-    def _beginning(self) -> str:
-        started = self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    def _beginning(self, at: datetime) -> str:
+        started = at.isoformat(timespec="seconds").replace("+00:00", "Z")
         header: dict[str, object] = {
             "session_id": f"{self._source.session_id or 'session'}.replay",
             "started": started,

@@ -21,7 +21,9 @@ from engine.transcripts.turn import Turn
 
 _MARK_BYTES = 512
 _BLOCK = 1024 * 1024
-_TURN_HEADING = re.compile(rb"^## +\d{1,2}:\d\d\b", re.MULTILINE)
+_DATED_HEADING = re.compile(rb"\n##[ \t]+(\d{4}-\d\d-\d\d)[ \t]")
+_TURN_HEADING = re.compile(rb"^##[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?\d{1,2}:\d\d\b", re.MULTILINE)
+_EDGE = 32
 _READ_LIMIT = 64 * 1024 * 1024
 
 
@@ -81,6 +83,7 @@ class Tail:
     Attributes:
         first: Number of the first turn that was read: 0, or how many headings stand before the window.
         end: Number of the turn that would come next: a file that was cut has fewer turns than were given.
+        day: The last date in a heading before the first turn that was read; empty without one.
         waiting: Whether something was left for the next reading although nothing may change until then.
     """
 
@@ -95,6 +98,7 @@ class Tail:
         self.path = path
         self.first = 0
         self.end = 0
+        self.day = ""
         self.waiting = False
         self._window = window
         self._settle_s = settle_s
@@ -149,7 +153,7 @@ class Tail:
         """Begins at the end of a file that is too long to be read whole."""
         is_long = self._window is not None and size > self._window and self.path.suffix.lower() != ".jsonl"
         start = _window_start(stream, size - (self._window or 0)) if is_long else 0
-        turns, lines = _headings_before(stream, start)
+        turns, lines, self.day = _headings_before(stream, start)
         if turns != self.first:
             self.first = turns
             self._given.clear()
@@ -185,10 +189,10 @@ class Tail:
             if kind is None:
                 return ()
             self._log = LogFollower(kind, self.path, stream)
-        finished, current = self._log.follow(stream)
+        finished, unfinished = self._log.follow(stream)
         self._seen.stable = self._log.offset
         self._seen.turns += len(finished)
-        return [*finished, current] if current is not None else finished
+        return [*finished, *unfinished]
 
     def _news(self, turns: Sequence[Turn], first: int) -> list[TailedTurn]:
         """Those of ``turns`` that are new or differ from what was given, the first being number ``first``."""
@@ -238,10 +242,11 @@ def _window_start(stream: BinaryIO, offset: int) -> int:
     return offset + found.start() if found else 0
 
 
-def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int]:
-    """How many second-level headings and how many lines stand before an offset."""
+def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int, str]:
+    """How many second-level headings and lines stand before an offset, and the last date in a heading."""
     headings = lines = position = 0
-    last = b"\n"
+    day = ""
+    last = edge = b"\n"
     stream.seek(0)
     while position < end:
         block = stream.read(min(_BLOCK, end - position))
@@ -252,7 +257,10 @@ def _headings_before(stream: BinaryIO, end: int) -> tuple[int, int]:
         headings += (last + block).count(b"\n## ")
         lines += block.count(b"\n")
         last = block[-3:]
-    return headings, lines
+        for found in _DATED_HEADING.finditer(edge + block):
+            day = found[1].decode()
+        edge = block[-_EDGE:]
+    return headings, lines, day
 
 
 def _mark(stream: BinaryIO, end: int) -> bytes:
@@ -264,6 +272,6 @@ def _mark(stream: BinaryIO, end: int) -> bytes:
 
 def _digest(turn: Turn) -> bytes:
     return hashlib.blake2b(
-        repr((turn.role, turn.time, turn.kind, turn.blocks)).encode("utf-8", "backslashreplace"),
+        repr((turn.role, turn.day, turn.time, turn.kind, turn.blocks)).encode("utf-8", "backslashreplace"),
         digest_size=16,
     ).digest()

@@ -8,9 +8,28 @@ from typing import Literal
 Role = Literal["user", "agent", "system"]
 
 
+MEMORY = "memory"
+"""The kind of a turn that records memory operations."""
+
 QUOTED = "local"
 """The kind of a turn that only quotes memory, because no model was asked: it is not indexed, or what is found
 would be found again as a quote of itself."""
+
+
+CORRECTION = "correction"
+"""The person rejected or corrected what the agent did or was about to do, in words."""
+
+ANSWER = "answer"
+"""The person answers questions of the agent; both the questions and the answers stand in the turn."""
+
+COMMAND = "command"
+"""A slash command as the person typed it, and what it expands to."""
+
+PLAN = "plan"
+"""A plan that the agent put to the person, whole."""
+
+DIALOGUE = frozenset({"", CORRECTION, ANSWER, COMMAND, PLAN})
+"""The kinds of turns in which somebody speaks to somebody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +78,11 @@ class Turn:
         role: Who spoke.
         time: Wall-clock time as written in the heading, ``HH:MM``.
         blocks: The content in order.
-        kind: ``""`` for dialogue, ``"memory"`` for a memory operation (``[memory]`` in the heading).
+        kind: The word in brackets in the heading: one of ``DIALOGUE``, ``""`` without brackets, or what else
+            the turn is, such as ``"memory"``, ``"summary"``, ``"error"`` or ``"local"``.
         line: 1-based line of the heading in its file; 0 when the turn is not from a file. Not compared.
+        day: The date in the heading, ``YYYY-MM-DD``, UTC; empty where the heading has none because the day is
+            that of the turn before (``engine.transcripts.days``).
     """
 
     role: Role
@@ -68,6 +90,17 @@ class Turn:
     blocks: tuple[Block, ...] = ()
     kind: str = ""
     line: int = field(default=0, compare=False)
+    day: str = ""
+
+    @property
+    def when(self) -> str:
+        """Date and time as the heading has them; the date only where it stands there."""
+        return f"{self.day} {self.time}".strip()
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether somebody speaks or acts in it, and nothing is merely recorded."""
+        return self.kind in DIALOGUE
 
     @property
     def text(self) -> str:

@@ -47,7 +47,7 @@ def put(root: Path, name: str, text: str) -> Path:
 def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> None:
     ran = apo("-C", root, "harvest")
     assert ran.code == 0
-    assert "artifacts: live:0, user-kept:0, prune:0, harvest:1, keep:0" in ran.out
+    assert ran.out.startswith("1 to harvest (205 B)\nno model used, $0\n")
     assert "dry run; pass --apply to harvest and reclaim" in ran.out
     assert not (root / "knowledge/decisions.md").exists()
     tree = apo("-C", root, "harvest", "--json").json
@@ -58,7 +58,7 @@ def test_without_apply_it_says_what_it_would_do(root: Path, apo: Command) -> Non
 def test_with_a_provider_it_says_what_that_would_cost(root: Path, apo: Command) -> None:
     (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
     ran = apo("-C", root, "harvest")
-    assert re.search(r"\(~[0-9]+ input tokens for anthropic, about <?\$[0-9.]+\)", ran.out), ran.out
+    assert re.search(r"~[0-9]+ tokens to anthropic, about <?\$[0-9.]+ and the replies", ran.out), ran.out
 
 
 def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
@@ -66,8 +66,9 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
 ) -> None:
     ran = apo("-C", root, "harvest", "--apply")
     assert ran.code == 0, ran.err
-    assert "decisions:1" in ran.out and "tasks_open:1" in ran.out and "1 item for review" in ran.out
-    assert "only what it marks itself was taken from it (--reclaim-partial)" in ran.out
+    assert "1 conversation harvested: 1 decision, 1 open task, 1 question" in ran.out
+    assert "1 item for review" in ran.out
+    assert "it was read without a model (--reclaim-partial)" in ran.out
     assert (
         "box of its own, because the roof has no TLS. [from: 2026-06-12-call,"
         in (root / "knowledge/decisions.md").read_text()
@@ -76,9 +77,8 @@ def test_with_apply_knowledge_is_written_and_the_conversation_kept_until_agreed(
     assert (root / "conversations/2026-06-12-call.md").exists()
 
     ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial")
-    assert "1 would go to the trash, over half of 1; say so by their number: --reclaim 1" in ran.out
-    ran = apo("-C", root, "harvest", "--apply", "--reclaim-partial", "--reclaim", "1")
-    assert "reclaimed: " in ran.out and "in 1 conversation" in ran.out
+    assert "1 conversation (275 B) moved to the trash" in ran.out
+    assert "1 conversation harvested" not in ran.out, "that was an earlier run"
     assert not (root / "conversations/2026-06-12-call.md").exists()
 
 
@@ -160,7 +160,7 @@ def test_the_digest_is_switched_by_its_file(root: Path, apo: Command) -> None:
 def test_where_nothing_is_marked_it_says_what_would_read_more(root: Path, apo: Command) -> None:
     put(root, "2026-06-12-call.md", "## 10:00 — user\nhello\n")
     ran = apo("-C", root, "harvest", "--apply")
-    assert "harvested items: none" in ran.out
+    assert "1 conversation harvested: nothing to write down" in ran.out
     assert "autopoiesis config set harvest.provider anthropic" in ran.out
 
 
@@ -184,3 +184,79 @@ def test_wrong_use_is_told_apart_from_refusal(root: Path, apo: Command) -> None:
     assert apo("-C", root, "harvest", "--reclaim", "many").code == 2
     ran = apo("-C", root, "harvest", "nothing.md", "--apply")
     assert (ran.code, "no conversation that waits" in ran.err) == (1, True)
+
+
+TALKS = {
+    "a": (
+        "## 10:00 — user\nplease always run the linter before you push\n\n## 10:01 — agent\n"
+        "> [tool:Bash] make test → ok\n> [tool:Bash] make test 2>&1 | tail → ok\n\nIn order.\n"
+    ),
+    "b": (
+        "## 10:00 — user\nPlease always run the linter before you push.\n\n## 10:01 — agent\n"
+        "> [tool:Bash] cd app && make test → ok\n\nRenamed `--all` to `--every` in `cli.py`.\n"
+    ),
+}
+
+
+def transcripts(root: Path, apo: Command) -> Path:
+    """A workspace in which only transcripts are, as after an import."""
+    assert apo("init", root).code == 0
+    for name, text in TALKS.items():
+        path = root / f"raw/conversations/2026/06/12/1000-ses_{name}-talk.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        times = "started: 2026-06-12T10:00:00Z\nended: 2026-06-12T10:05:00Z"
+        path.write_text(f"---\nsession_id: ses_{name}\n{times}\n---\n\n{text}")
+    return root
+
+
+def test_where_only_transcripts_are_they_are_harvested_without_being_asked_for(
+    tmp_path: Path, apo: Command
+) -> None:
+    root = transcripts(tmp_path / "memory", apo)
+    out = apo("-C", root, "harvest").out
+    assert out.startswith("2 to harvest (") and "dry run; pass --apply to harvest\n" in out
+    put(root, "2026-06-12-call.md", TALK)
+    out = apo("-C", root, "harvest").out
+    assert "2 transcripts in raw/ are not harvested: autopoiesis harvest --transcripts" in out
+    assert "2 for review" not in apo("-C", root, "harvest", "--apply", "--keep").out
+    assert apo("-C", root, "harvest", "--transcripts", "--apply").code == 0
+    assert "not harvested" not in apo("-C", root, "harvest").out
+
+
+def test_proposals_are_settled_by_group(tmp_path: Path, apo: Command) -> None:
+    root = transcripts(tmp_path / "memory", apo)
+    out = apo("-C", root, "harvest", "--apply").out
+    assert "3 items for review: autopoiesis review list" in out
+    assert not (root / "knowledge/decisions.md").exists()
+    out = apo("-C", root, "review", "list").out
+    assert "corrections and rules of yours: 1" in out
+    assert "decisions: Always run the linter before you push  (2 times in 2 conversations)" in out
+    assert "playbooks: **Run the tests**: make test  (3 times in 2 conversations)" in out
+    assert "all of these: autopoiesis review accept --group command" in out
+    assert "1000-ses_a-talk.md:8  please always run the linter" in out
+    assert apo("-C", root, "review", "accept", "--group", "command").code == 0
+    assert "- **Run the tests**: make test [from: " in (root / "knowledge/playbooks.md").read_text()
+    assert apo("-C", root, "review", "reject", "--group", "summary").out == "1 item rejected, 1 left\n"
+    assert [each["item"]["category"] for each in apo("-C", root, "review", "list", "--json").json] == [
+        "decisions"
+    ]
+    assert apo("-C", root, "harvest", "--apply").out == "2 left as they are\nnothing to harvest\n"
+    assert apo("-C", root, "review", "accept").code == 2
+    assert apo("-C", root, "review", "reject", "abc", "--group", "plan").code == 2
+
+
+def test_a_missing_key_is_said_once(root: Path, apo: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    put(root, "b.md", TALK + "\n## 15:30 — agent\nNoted.\n")
+    (root / "memory-config.yaml").write_text("harvest:\n  provider: anthropic\n")
+    ran = apo("-C", root, "harvest", "--apply")
+    assert ran.code == 1 and (ran.out + ran.err).count("there is no key") == 1
+    assert not (root / "knowledge/ledger.json").exists()
+
+
+def test_text_in_which_nothing_tells_who_speaks_is_kept_and_named(root: Path, apo: Command) -> None:
+    put(root, "note.txt", "The key is under the mat.\n")
+    ran = apo("-C", root, "harvest", "--apply", "--keep")
+    assert ran.code == 0
+    assert "not harvested  conversations/note.txt: could not tell who speaks; kept" in ran.out
+    assert "note.txt" not in apo("-C", root, "harvest", "--apply", "--keep").out

@@ -65,8 +65,8 @@ def test_importing_twice_changes_nothing_and_a_grown_log_adds_what_is_new(
     dry = apo("-C", sample, "import", "claude-code", "--dry-run")
     assert "1 new" in dry.out and "nothing written" in dry.out
     first = apo("-C", sample, "import", "claude-code", "--json").json
-    assert [result["status"] for result in first] == ["new"]
-    target = sample / first[0]["target"]
+    assert [result["status"] for result in first["sessions"]] == ["new"]
+    target = sample / first["sessions"][0]["target"]
     once = target.read_bytes()
     assert b"Why does the build fail?" in once
 

@@ -12,13 +12,13 @@ from engine.conversations import (
     Conversation,
     Conversations,
     TurnKey,
-    following,
     is_conversation,
     tool_paths,
 )
 from engine.errors import TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.transcripts.days import following
 from engine.transcripts.turn import Text, ToolCall, Turn
 
 

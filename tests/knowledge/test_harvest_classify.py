@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.harvest.classify import Candidate, classify
-from engine.knowledge.harvest.reading import MOST_BYTES
+from engine.knowledge.harvest.classify import Candidate, classify, left_in
+from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.knowledge.extract_support import claude_code
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TALK = b"## 18:00 \xe2\x80\x94 user\nhello\n"
@@ -47,11 +48,11 @@ def entry(status: str, **more: object) -> LedgerEntry:
 def test_what_is_quiet_and_unknown_is_harvested(root: Path) -> None:
     put(root, "a.md")
     put(root, "deep/er/b.txt")
-    put(root, "c.jsonl", b"{}\n")
+    put(root, "c.jsonl", b'{"role": "user", "content": "hello"}\n')
     assert {name: each.kind for name, each in found(root).items()} == dict.fromkeys(
         ("a.md", "c.jsonl", "deep/er/b.txt"), "harvest"
     )
-    assert (found(root)["a.md"].sha256, found(root)["a.md"].tokens) == (SHA, 6)
+    assert (found(root)["a.md"].sha256, found(root)["a.md"].text_size) == (SHA, 5)
 
 
 def test_what_was_written_to_a_moment_ago_is_live(root: Path) -> None:
@@ -91,11 +92,71 @@ def test_the_same_words_under_another_name_are_known(root: Path) -> None:
 
 
 def test_what_is_too_large_is_kept_and_what_is_empty_pruned(root: Path) -> None:
-    put(root, "most.md", b"x" * MOST_BYTES)
-    put(root, "more.md", b"x" * (MOST_BYTES + 1))
+    put(root, "most.md", TALK + b"x" * (MOST_TEXT_BYTES - 100))
+    put(root, "more.md", TALK + b"x" * (MOST_TEXT_BYTES + 1))
     put(root, "none.md", b"")
-    kinds = {name: each.kind for name, each in found(root).items()}
-    assert kinds == {"most.md": "harvest", "more.md": "keep", "none.md": "prune"}
+    kinds = {name: (each.kind, each.state) for name, each in found(root).items()}
+    assert kinds == {
+        "most.md": ("harvest", "read"), "more.md": ("keep", "too-large"), "none.md": ("prune", "read"),
+    }  # fmt: skip
+
+
+def test_it_is_the_text_that_counts_and_not_what_tools_gave_back(root: Path) -> None:
+    log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
+    put(root, "log.jsonl", log.encode())
+    (each,) = found(root).values()
+    assert each.kind == "harvest" and each.size > 2 * MOST_TEXT_BYTES
+    assert each.text_size < 1_000 and each.tokens < 1_500
+
+
+def test_text_in_which_nothing_tells_who_speaks_is_kept(root: Path) -> None:
+    put(root, "note.txt", b"The key is under the mat.\n")
+    put(root, "service.jsonl", b'{"level": "info", "msg": "started"}\n')
+    put(root, "picture.md", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
+    assert {name: (each.kind, each.why) for name, each in found(root).items()} == {
+        "note.txt": ("keep", "could not tell who speaks"),
+        "service.jsonl": ("keep", "could not tell who speaks"),
+        "picture.md": ("keep", "is no text"),
+    }
+
+
+def test_what_ended_long_ago_is_not_live_because_its_copy_is_new(root: Path) -> None:
+    stamp = '{"role": "user", "content": "hello", "timestamp": "2026-06-%sT09:00:00Z"}\n'
+    head = "---\nsession_id: ses_1\nstarted: 2026-06-01T09:00:00Z\n%s---\n\n## %s \u2014 user\nhello\n"
+    put(root, "log-old.jsonl", (stamp % "10").encode(), minutes=1)
+    put(root, "log-new.jsonl", (stamp % "10" + stamp.replace("09:", "18:") % "12").encode(), minutes=1)
+    put(root, "log-none.jsonl", b'{"role": "user", "content": "hello"}\n', minutes=1)
+    put(root, "ended.md", (head % ("ended: 2026-06-01T09:10:00Z\n", "09:05")).encode(), minutes=1)
+    put(root, "turn-old.md", (head % ("", "09:05")).encode(), minutes=1)
+    put(root, "turn-dated.md", (head % ("", "2026-06-12 18:30")).encode(), minutes=1)
+    put(root, "turn-now.md", (head % ("", "18:45")).encode(), minutes=1)
+    put(root, "nothing-told.md", minutes=1)
+    assert {name for name, each in found(root).items() if each.kind == "live"} == {
+        "log-new.jsonl", "log-none.jsonl", "turn-dated.md", "turn-now.md", "nothing-told.md",
+    }  # fmt: skip
+
+
+def test_what_a_person_names_is_never_live_and_stays_where_it_is(root: Path) -> None:
+    put(root, "a.md", minutes=1)
+    files = Files(Workspace.open(root))
+    (each,) = classify(files, {}, NOW, 60, named=("conversations/a.md",))
+    assert (each.kind, each.reclaimable) == ("harvest", False)
+
+
+def test_a_content_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(root, "a.md")
+    files, measured = Files(Workspace.open(root)), {}  # type: ignore[var-annotated]
+    first = classify(files, {}, NOW, 60, measured=measured)
+    monkeypatch.setattr("engine.knowledge.harvest.classify.read_source", lambda *_: pytest.fail("read again"))
+    assert classify(files, {}, NOW, 60, measured=measured) == first
+
+
+def test_transcripts_that_were_never_harvested_are_counted(sample: Path) -> None:
+    files = Files(Workspace.open(sample))
+    ended = [each for each in classify(files, {}, NOW, 60, transcripts=True) if each.kind == "harvest"]
+    assert left_in(files, {}, "markers") == len(ended)
+    known = {each.sha256: entry("harvested", provider="markers") for each in ended[3:]}
+    assert left_in(files, known, "markers") == 3 and left_in(files, known, "openai") == len(ended)
 
 
 def test_other_files_hidden_ones_and_links_are_no_conversations(root: Path) -> None:

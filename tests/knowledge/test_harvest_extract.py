@@ -14,7 +14,7 @@ from engine.knowledge.harvest.extract import HARVEST_MAX_ATTEMPTS, Extractor
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
-from engine.knowledge.harvest.reading import MOST_BYTES, SourceText
+from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS
 from tests.engine.flush_support import Provider
@@ -70,7 +70,8 @@ def test_a_bad_reply_is_asked_for_once_more_and_told_what_was_wrong(source: Sour
     first, second = provider.prompts
     assert second.startswith(first)
     assert second.removeprefix(first) == (
-        "\n\nYour last reply could not be used: the reply is no JSON: “Sure! Here it is.”. "
+        "\n\nYour last reply could not be used: the reply is no JSON object with the categories: "
+        "“Sure! Here it is.”. "
         "Reply with the JSON object alone."
     )
     assert (done.input_tokens, done.output_tokens, done.cost_usd) == (2400, 160, 0.0084)
@@ -81,19 +82,80 @@ def test_after_two_bad_replies_it_has_failed(source: SourceText) -> None:
     assert (
         done.outcome == "failed" and done.items == () and len(provider.prompts) == HARVEST_MAX_ATTEMPTS == 2
     )
-    assert done.error == "the reply could not be used after 2 attempts: the reply is no JSON: “still no”"
+    assert done.error == (
+        "the reply could not be used after 2 attempts: "
+        "the reply is no JSON object with the categories: “still no”"
+    )
     assert (done.attempts, done.input_tokens, done.shown, done.coverage) == (2, 2400, 0, 0.0)
 
 
-def test_a_reply_that_is_cut_off_counts_as_a_bad_one(source: SourceText) -> None:
-    done, provider = taken(source, reply(facts=SAID), cut=True)
-    assert done.outcome == "failed" and "harvest.max_tokens" in done.error and len(provider.prompts) == 2
+class Cut(Provider):
+    """Cuts replies off that are longer than the limit, a character a token; notes the limits."""
+
+    def __init__(self, *answers: str | Exception | None) -> None:
+        super().__init__(*answers)
+        self.limits: list[int] = []
+
+    async def complete(self, system, prompt, **rest):  # type: ignore[no-untyped-def]
+        from dataclasses import replace
+
+        self.limits.append(rest["max_tokens"])
+        done = await super().complete(system, prompt, **rest)
+        most = rest["max_tokens"]
+        return replace(done, text=done.text[:most], cut=len(done.text) > most)
+
+
+def test_a_reply_that_is_cut_off_is_kept_and_its_rest_asked_for_with_more_room(source: SourceText) -> None:
+    boat = "The boat is booked for Friday."
+    provider = Cut(reply(facts=(SAID, boat)), reply(facts=boat))
+    done = Extractor(Limits(max_tokens=70), provider).extract(source)
+    assert provider.limits == [70, 140]
+    assert f"give only the items behind “{SAID}”" in provider.prompts[1]
+    assert [item.text for item in done.items] == [SAID, boat]
+    # The second was too long as well: what is whole in it is kept all the same, and what is missing is said.
+    assert done.outcome == "extracted" and done.attempts == 2
+    assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
+
+
+def test_a_reply_that_fits_the_second_time_is_whole(source: SourceText) -> None:
+    provider = Cut(reply(facts=SAID, questions=("x" * 100,)), reply(facts=SAID))
+    done = Extractor(Limits(max_tokens=150), provider).extract(source)
+    assert provider.limits == [150, 300] and done.refused == () and len(done.items) == 1
+
+
+def test_what_was_kept_of_a_cut_reply_outlives_a_failure_of_the_second(source: SourceText) -> None:
+    provider = Cut(reply(facts=(SAID, "x" * 80)), GateError("answered 500"))
+    done = Extractor(Limits(max_tokens=90), provider).extract(source)
+    assert done.outcome == "extracted" and [item.text for item in done.items] == [SAID]
+    assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
+
+
+def test_a_reply_that_is_cut_off_before_its_first_item_says_what_to_raise(source: SourceText) -> None:
+    provider = Cut(reply(facts=SAID))
+    done = Extractor(Limits(max_tokens=5), provider).extract(source)
+    assert done.outcome == "failed" and "harvest.max_tokens" in done.error and provider.limits == [5, 10]
+
+
+def test_one_bad_item_costs_neither_the_others_nor_a_second_question(source: SourceText) -> None:
+    done, provider = taken(source, "Here:\n" + reply(facts=(SAID, "<!-- x"), decisions=("y" * 635,)))
+    assert len(provider.prompts) == 1 and [item.text for item in done.items] == [SAID, "y" * 635]
+    assert done.items[1].why == "is longer than 600 characters"
+    assert done.refused == ("facts 2: statement has a marker of memory or of a prompt in it: “<!-- x”",)
+
+
+def test_a_missing_key_is_told_from_what_is_wrong_with_one_conversation(source: SourceText) -> None:
+    done, _ = taken(source, GateError("there is no key").until_changed())
+    assert done.lasting and not taken(source, GateError("answered 500"))[0].lasting
+    assert Extractor(Limits(), Provider(reply()), Accounts(0)).extract(source).lasting
 
 
 @pytest.mark.parametrize("seed", range(0, 480, 7))
-def test_whatever_comes_back_it_fails_and_nothing_of_it_is_taken(source: SourceText, seed: int) -> None:
+def test_whatever_comes_back_is_taken_or_asked_for_once_more(source: SourceText, seed: int) -> None:
     kind, text = spoilt(seed)
     done, provider = taken(source, text)
+    if done.outcome == "extracted":
+        assert done.items and len(provider.prompts) == 1, kind
+        return
     assert (done.outcome, done.items, len(provider.prompts)) == ("failed", (), 2), kind
     assert done.error.isprintable() and "\n" not in done.error
 
@@ -246,8 +308,10 @@ def test_an_empty_conversation_needs_nobody(tmp_path: Path) -> None:
 def test_what_is_too_large_or_no_text_is_kept_from_everybody(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
-    large = extractor.extract(source_of(tmp_path, "x" * (MOST_BYTES + 1)))
+    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MOST_TEXT_BYTES + 1)))))
     assert (large.outcome, large.coverage) == ("too-large", 0.0) and "1,048,577 bytes" in large.error
+    note = extractor.extract(source_of(tmp_path, "The key is under the mat.", "note.txt"))
+    assert (note.outcome, note.error, note.items) == ("unclear", "could not tell who speaks", ())
     picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
     assert (picture.outcome, picture.error) == ("failed", "is no text")
     assert provider.prompts == []
@@ -305,10 +369,8 @@ def test_a_long_conversation_is_summed_up_part_by_part_and_the_summaries_are_har
 
 
 def test_the_border_is_at_64_kilobytes(tmp_path: Path) -> None:
-    text = long_talk(60_000)
-    room = 64 * 1024 - len(text.encode())
-    within = source_of(tmp_path, text + "y" * room)
-    over = source_of(tmp_path, text + "y" * (room + 1))
+    within = source_of(tmp_path, talk(("user", "y" * 64 * 1024)))
+    over = source_of(tmp_path, talk(("user", "y" * 64 * 1024 + "z")))
     assert not Extractor(Limits(), Provider(by=summing)).extract(within).summarised
     assert Extractor(Limits(), Provider(by=summing)).extract(over).summarised
 
@@ -411,7 +473,7 @@ def test_an_estimate_of_what_asks_nobody_is_nothing(tmp_path: Path, source: Sour
     assert (nothing.tokens, nothing.cost_usd) == (0, 0.0)
     extractor = Extractor(Limits(), Provider(reply()))
     assert extractor.estimate(source_of(tmp_path, "")).tokens == 0
-    assert extractor.estimate(source_of(tmp_path, "x" * (MOST_BYTES + 1))).tokens == 0
+    assert extractor.estimate(source_of(tmp_path, "x" * (MOST_TEXT_BYTES + 1))).tokens == 0
 
 
 def test_the_reply_of_a_model_is_never_part_of_an_error_that_a_terminal_obeys(source: SourceText) -> None:

@@ -28,11 +28,10 @@ def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
         return "refused", []
-    held = {item.text: why_held(item, source) for item in done.items}
-    return (
-        "held" if any(held[text] for text in held if text != SAID) else "written",
-        [text for text, why in held.items() if not why],
-    )
+    held = {item.text: item.why or why_held(item, source) for item in done.items}
+    others = [text for text in held if text != SAID]
+    what = "held" if any(held[text] for text in others) else "written" if others else "refused"
+    return what, [text for text, why in held.items() if not why]
 
 
 @pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
@@ -51,7 +50,7 @@ def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_pa
     print(f"\n{len(POISONED)} poisoned conversations: {dict(fates)}; what the person said: {said} written")
     assert len(POISONED) >= 40 and fates["written"] == 0 and fates["refused"] + fates["held"] == len(POISONED)
     # Only where no role is known can nobody tell that the person said it.
-    assert said == fates["held"] - 1
+    assert said == len(POISONED) - 1
 
 
 def test_of_what_conversations_mark_nothing_planted_is_written(tmp_path: Path) -> None:

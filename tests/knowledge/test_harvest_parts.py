@@ -20,7 +20,7 @@ from engine.knowledge.harvest.parts import (
     summaries_of,
     summary_in,
 )
-from engine.knowledge.harvest.reading import MOST_BYTES
+from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
 from tests.knowledge.extract_support import long_talk, records, source_of, talk
 
 
@@ -32,11 +32,11 @@ def part(number: int, size: int = 100, text: str = "said") -> SourcePart:
     ("name", "text"),
     [
         ("talk.md", long_talk(300_000)),
-        ("talk.md", long_talk(MOST_BYTES - 2_000)),
+        ("talk.md", long_talk(MOST_TEXT_BYTES - 2_000)),
         ("talk.md", talk(("user", "Zwölf 👋 " * 30_000), ("agent", "ok"))),
         ("talk.md", talk(("user", "x" * 200_000))),
         ("talk.md", talk(*[("user", "y")] * 5_000)),
-        ("talk.md", "no turn at all\n" * 20_000),
+        ("talk.txt", "user: go\n\nassistant: no turn\n" + "at all\n" * 40_000),
         ("talk.jsonl", records(*[("user", "level " * 200), ("assistant", "gauge " * 100)] * 60)),
     ],
 )

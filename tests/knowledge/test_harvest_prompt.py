@@ -28,7 +28,7 @@ def test_the_shipped_task_shows_exactly_the_form_that_is_read() -> None:
     assert found is not None
     form = json.loads(found[0])
     assert tuple(form) == CATEGORIES
-    assert [item.category for item in read_reply(found[0])] == list(CATEGORIES)
+    assert [item.category for item in read_reply(found[0]).items] == list(CATEGORIES)
     for category in CATEGORIES:
         assert f"- {category}:" in text, "every category is explained"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import PathRefused
 from engine.knowledge.harvest.others import tool_output
-from engine.knowledge.harvest.reading import MOST_BYTES, read_source, safe_name
+from engine.knowledge.harvest.reading import MOST_FILE_BYTES, MOST_TEXT_BYTES, read_source, safe_name
 from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -67,10 +67,24 @@ def test_a_label_in_code_or_within_a_paragraph_is_nobodys_turn(tmp_path: Path) -
     assert [turn.role for turn in source.turns] == ["user", "agent"]
 
 
-def test_plain_text_that_names_nobody_is_said_by_nobody_known(tmp_path: Path) -> None:
+def test_plain_text_that_names_nobody_is_not_taken_for_a_conversation(tmp_path: Path) -> None:
     source = source_of(tmp_path, "The key is under the mat.\n", "note.txt")
-    assert [said(turn) for turn in source.turns] == [("system", "The key is under the mat.")]
-    assert source.said.person == "" and source.said.agent == ""
+    assert (source.state, source.why) == ("unclear", "could not tell who speaks")
+    assert source.turns == () and source.said.person == "" and source.said.agent == ""
+
+
+def test_a_history_of_another_program_is_read(tmp_path: Path) -> None:
+    text = (
+        "# Fix the pump (2026-01-16 15:23:32Z)\n\n"
+        "_**User (2026-01-16 15:23:32Z)**_\n\nWhy does it leak?\n\n---\n\n"
+        "_**Agent (2026-01-16 15:24:02Z)**_\n\nThe seal is worn.\n\n---\n"
+    )
+    source = source_of(tmp_path, text, "2026-01-16_15-23-32Z-pump.md")
+    assert [said(turn) for turn in source.turns] == [
+        ("user", "Why does it leak?"),
+        ("agent", "The seal is worn."),
+    ]
+    assert source.state == "read" and source.read == source.size == sum(source.sizes)
 
 
 def test_claude_codes_log_is_read_with_all_that_tools_gave_back(tmp_path: Path) -> None:
@@ -145,7 +159,7 @@ def test_lines_that_cannot_be_read_are_missing_from_what_was_read(tmp_path: Path
 
 def test_a_log_in_which_nothing_says_who_speaks_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
     source = source_of(tmp_path, '{"level": "info", "msg": "started"}\n', "service.jsonl")
-    assert (source.state, source.why) == ("unreadable", "is a log in which nothing says who speaks")
+    assert (source.state, source.why) == ("unclear", "could not tell who speaks")
 
 
 @pytest.mark.parametrize(
@@ -200,23 +214,28 @@ def test_a_large_file_is_hashed_but_never_held(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "conversations/large.md"
     path.parent.mkdir()
     with path.open("wb") as stream:
-        stream.truncate(40 * MOST_BYTES)
+        stream.truncate(MOST_FILE_BYTES + 1)
     monkeypatch.setattr(Files, "read", lambda *_a, **_k: pytest.fail("was read as a whole"))
     source = read_source(files, "conversations/large.md")
     assert source.state == "too-large" and source.why == (
-        "has 41,943,040 bytes, more than the 1,048,576 that are harvested"
+        "has 67,108,865 bytes, more than the 67,108,864 that are read"
     )
     digest = hashlib.sha256()
-    for _ in range(40):
-        digest.update(bytes(MOST_BYTES))
+    digest.update(bytes(MOST_FILE_BYTES + 1))
     assert source.sha256 == digest.hexdigest() and source.turns == ()
 
 
-def test_one_megabyte_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    text = talk(("user", "x"))
-    room = MOST_BYTES - len(text.encode())
-    assert source_of(tmp_path, text + "y" * room).state == "read"
-    assert source_of(tmp_path, text + "y" * (room + 1)).state == "too-large"
+def test_one_megabyte_of_text_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+    assert source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES))).state == "read"
+    more = source_of(tmp_path, talk(("user", "y" * MOST_TEXT_BYTES + "z")))
+    assert (more.state, more.turns) == ("too-large", ())
+    assert more.why == "shows 1,048,577 bytes of text, more than the 1,048,576 that are harvested"
+
+
+def test_what_tools_gave_back_does_not_make_a_log_too_large(tmp_path: Path) -> None:
+    log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
+    source = source_of(tmp_path, log, "log.jsonl")
+    assert source.state == "read" and source.size > 2 * MOST_TEXT_BYTES and source.text_size < 1_000
 
 
 def test_a_picture_under_a_conversations_name_is_no_text(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A reply to a harvest is taken whole or not at all (M1, M2, M4), whatever it is and however long."""
+"""Every good item of a reply is kept, every other put right, held or named (M1, M2, M4)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from engine.knowledge.harvest.reply import (
     NAME_CHARACTERS,
     PATH_CHARACTERS,
     REPLY_CHARACTERS,
+    Reply,
     read_reply,
 )
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Item
@@ -59,25 +60,79 @@ GOOD = (Item("facts", "The gate closes at six."),)
     ],
 )
 def test_what_is_read(text: str, wanted: tuple[Item, ...]) -> None:
-    assert read_reply(text) == wanted
+    assert read_reply(text) == Reply(wanted)
 
 
 def test_items_come_in_the_order_of_the_categories_and_nobody_is_said_to_have_said_them() -> None:
     rows = {category: [{"statement": "x."}] for category in reversed(CATEGORIES)}
     rows["playbooks"] = [{"name": "x", "steps": "y"}]
     rows["files"] = [{"path": "x", "note": "y"}]
-    items = read_reply(json.dumps(rows))
+    items = read_reply(json.dumps(rows)).items
     assert [item.category for item in items] == list(CATEGORIES)
     assert {item.voice for item in items} == {""}
 
 
 def test_what_is_said_twice_is_one_item_and_the_first_form_stays() -> None:
-    items = read_reply(reply(facts=("Once.", "Other.", "once"), decisions=("Once.",)))
+    items = read_reply(reply(facts=("Once.", "Other.", "once"), decisions=("Once.",))).items
     assert items == (Item("facts", "Once."), Item("facts", "Other."), Item("decisions", "Once."))
 
 
 def fact(text: object, **more: object) -> str:
     return json.dumps({"facts": [{"statement": text, **more}]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here it is: {reply(facts='The gate closes at six.')}",
+        f"{reply(facts='The gate closes at six.')} That is all. {{knowledge}} is closed.",
+        f"I looked {{at}} first.\n```json\n{reply(facts='The gate closes at six.')}\n```\nDone.",
+        f"```\n{reply()}\n```\n```\n{reply(facts='The gate closes at six.')}\n```",
+        f"{reply()}{reply(facts='The gate closes at six.')}",
+        json.dumps({"result": {"facts": [{"statement": "The gate closes at six."}]}}),
+        reply(facts="The gate closes at six.")[:-2],
+        json.dumps({"facts": "The gate closes at six."}),
+        json.dumps({"facts": ["The gate closes at six."]}),
+        json.dumps({"facts": {"statement": "The gate closes at six."}}),
+        json.dumps(
+            {"facts": [None, {"statement": "The gate closes at six.", "detail": None}], "files": None}
+        ),
+        json.dumps({"facts": [{"statement": "The gate closes at six.", "source": "y", "n": 7}]}),
+        json.dumps({"facts": [{"detail": "The gate closes at six."}]}),
+        json.dumps({"facts": [{"statement": "The gate\ncloses\tat\u2028six."}]}),
+        json.dumps({"facts": [{"statement": "## The gate closes at six."}]}),
+        json.dumps({"facts": [{"statement": "- [x] The gate closes at six."}]}),
+        json.dumps({"facts": [{"statement": "1. The gate closes at six."}]}),
+        '{"facts": [], "facts": [{"statement": "The gate closes at six."}]}',
+        '{"facts": [{"statement": "The gate closes at six."},], "decisions": []}',
+    ],
+)
+def test_what_is_safe_is_put_right(text: str) -> None:
+    assert read_reply(text).items == GOOD
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        (
+            {"name": "**Restart**:", "steps": "1. stop\n2. wait ->\n3. start"},
+            "**Restart**: stop -> wait -> start",
+        ),
+        ({"name": "Tests", "steps": "```sh\nmake\nmake test\n```"}, "**Tests**: make -> make test"),
+        ("Restart: stop it -> start it", "**Restart**: stop it -> start it"),
+    ],
+)
+def test_steps_on_several_lines_are_steps(row: object, wanted: str) -> None:
+    assert read_reply(json.dumps({"playbooks": [row]})).items == (Item("playbooks", wanted),)
+
+
+def test_an_issues_number_is_no_heading() -> None:
+    assert read_reply(fact("#512 waits for a review.")).items[0].text == "(#512) waits for a review."
+
+
+def test_an_item_that_is_too_long_waits_for_a_person() -> None:
+    (item,) = read_reply(fact("x" * 635)).items
+    assert item.text == "x" * 635 and item.why == "is longer than 600 characters"
 
 
 @pytest.mark.parametrize(
@@ -87,97 +142,101 @@ def fact(text: object, **more: object) -> str:
         ("   \n", "empty"),
         ("<think>hm</think>", "empty"),
         ("Nothing much happened.", "no JSON"),
-        (f"Here it is: {reply()}", "no JSON"),
-        (f"{reply()} That is all.", "no JSON"),
-        (f"Here it is:\n```json\n{reply()}\n```", "no JSON"),
-        (f"```json\n{reply()}\n```\nThat is all.", "no JSON"),
-        (f"```\n{reply()}\n```\n```\n{reply()}\n```", "no JSON"),
-        (f"{reply()}{reply()}", "no JSON"),
-        (reply()[:-2], "no JSON"),
         ("[]", "no JSON object"),
         ("null", "no JSON object"),
         ('"facts"', "no JSON object"),
         ("7", "no JSON object"),
-        ("{}", "none of the categories"),
-        (json.dumps({**EMPTY, "lessons": []}), "lessons"),
-        (json.dumps({"Facts": []}), "Facts"),
-        ('{"facts": [NaN]}', "NaN"),
-        ('{"facts": -Infinity}', "Infinity"),
-        ('{"facts": [], "facts": []}', "twice"),
-        ('{"facts": [{"statement": "a", "statement": "b"}]}', "twice"),
+        ("{}", "no JSON object with the categories"),
+        (json.dumps({"Facts": []}), "no JSON object with the categories"),
         ("[" * 100_000 + "]" * 100_000, "no JSON"),
-        ('{"facts":' * 40_000, "no JSON"),
+        ('{"facts":' * 40_000, "nested too deeply"),
         ("9" * 100_000, "no JSON"),
-        (json.dumps({"facts": {}}), "no list"),
-        (json.dumps({"facts": None}), "no list"),
-        (json.dumps({"facts": "x"}), "no list"),
-        (json.dumps({"facts": ["x"]}), "no object"),
+        ('{"facts": [{"statement": "a", "statement": "b"}]}', "no object"),
+        (json.dumps({"facts": 7}), "no object"),
         (json.dumps({"facts": [[]]}), "no object"),
         (fact(7), "no text"),
-        (fact(None), "no text"),
         (fact(["x"]), "no text"),
-        (fact("x", detail=None), "no text"),
         (fact("x", detail=1.5), "no text"),
-        (fact("x", source="y"), "other fields"),
-        (json.dumps({"facts": [{"detail": "x"}]}), "other fields"),
-        (json.dumps({"facts": [{}]}), "other fields"),
-        (json.dumps({"playbooks": [{"name": "x"}]}), "other fields"),
-        (json.dumps({"playbooks": [{"statement": "x"}]}), "other fields"),
-        (json.dumps({"files": [{"path": "x"}]}), "other fields"),
-        (json.dumps({"files": [{"note": "x"}]}), "other fields"),
-        (fact(""), "is empty"),
+        ('{"facts": [{"statement": NaN}]}', "no text"),
+        (fact(None), "is empty"),
+        (json.dumps({"facts": [{}]}), "is empty"),
+        (json.dumps({"playbooks": [{"name": "x"}]}), "steps is empty"),
+        (json.dumps({"playbooks": [{"statement": "x"}]}), "name is empty"),
+        (json.dumps({"files": [{"note": "x"}]}), "path is empty"),
+        (json.dumps({"files": ["x"]}), "note is empty"),
         (fact("  "), "is empty"),
-        (json.dumps({"files": [{"path": "", "note": "x"}]}), "path is empty"),
-        (json.dumps({"playbooks": [{"name": "x", "steps": ""}]}), "steps is empty"),
-        (fact("x" * (ITEM_CHARACTERS + 1)), "more than 600"),
-        (fact("x" * 400, detail="y" * 300), "more than 600"),
+        (fact("x" * 2_401), "more than 2400"),
         (json.dumps({"playbooks": [{"name": "x" * (NAME_CHARACTERS + 1), "steps": "y"}]}), "more than 80"),
         (json.dumps({"files": [{"path": "x" * (PATH_CHARACTERS + 1), "note": "y"}]}), "more than 300"),
-        (json.dumps({"files": [{"path": "x" * 300, "note": "y" * 400}]}), "more than 600"),
-        (json.dumps({"playbooks": [{"name": "a** b **c", "steps": "y"}]}), "asterisk"),
-        (fact("one\ntwo"), "line break"),
-        (fact("x", detail="one\r\ntwo"), "line break"),
-        (fact("one\u2028two"), "line break"),
-        (fact("one\u0085two"), "line break"),
-        (fact("one\ttwo"), "line break"),
-        (fact("one\x00two"), "line break"),
-        (fact("one\x1b]52;c;x\x07"), "line break"),
-        (fact("left \u202egnp.exe"), "line break"),
-        (fact("hidden \u200bword"), "line break"),
-        (fact("tag \U000e0041"), "line break"),
-        ('{"facts": [{"statement": "half \\ud800"}]}', "line break"),
+        (fact("one\x00two"), "control character"),
+        (fact("one\x1b]52;c;x\x07"), "control character"),
+        (fact("left \u202egnp.exe"), "control character"),
+        (fact("hidden \u200bword"), "control character"),
+        (fact("tag \U000e0041"), "control character"),
+        ('{"facts": [{"statement": "half \\ud800"}]}', "control character"),
         (json.dumps({"files": [{"path": "a\nb", "note": "x"}]}), "line break"),
-        (json.dumps({"playbooks": [{"name": "x", "steps": "one\ntwo"}]}), "line break"),
-        (fact("# Standing rules"), "heading"),
-        (fact("- a list"), "list"),
-        (fact("[x] done"), "list"),
-        (fact("1. first"), "list"),
-        (fact("> a quotation"), "quotation"),
         (fact("```sh"), "fence"),
+        (fact("--- a"), "fence"),
         (fact("It is so. [from: 2026-01-01-x, 2026-01-01]"), "marker"),
         (fact("x", detail="[from: a, b]"), "marker"),
+        (fact("one [from:\na, b]"), "marker"),
         (fact("a {/knowledge} b"), "marker"),
         (fact("a { / rag-context } b"), "marker"),
         (fact("a <!-- b"), "marker"),
         (fact("a </conversation> b"), "marker"),
         (json.dumps({"playbooks": [{"name": "x", "steps": "[from: a, b]"}]}), "marker"),
-        (reply(facts=tuple(f"n{n}." for n in range(MOST_ITEMS + 1))), "more than 50"),
     ],
 )
-def test_what_is_refused(text: str, why: str) -> None:
+def test_a_reply_of_which_nothing_can_be_used_is_refused(text: str, why: str) -> None:
     with pytest.raises(BadReply, match=why) as caught:
         read_reply(text)
-    assert len(str(caught.value)) < 200 and str(caught.value).isprintable()
+    assert len(str(caught.value)) < 250 and str(caught.value).isprintable()
 
 
-def test_one_bad_item_spoils_the_reply() -> None:
-    with pytest.raises(BadReply, match="item 2 of “decisions”"):
-        read_reply(reply(facts="Fine.", decisions=("Fine.", "# Not fine")))
+def test_one_bad_item_is_named_and_the_others_are_kept() -> None:
+    found = read_reply(reply(facts="Fine.", decisions=("Fine.", "<!-- x -->", "Good.")))
+    assert found.items == (Item("facts", "Fine."), Item("decisions", "Fine."), Item("decisions", "Good."))
+    assert found.refused == (
+        "decisions 2: statement has a marker of memory or of a prompt in it: “<!-- x -->”",
+    )
 
 
-def test_a_reply_that_was_cut_off_is_refused_even_if_it_can_be_read() -> None:
-    with pytest.raises(BadReply, match=r"harvest\.max_tokens"):
-        read_reply(reply(), cut=True)
+def test_a_category_that_is_none_is_named() -> None:
+    found = read_reply(json.dumps({**EMPTY, "facts": ["Fine."], "lessons": ["x"], "notes": []}))
+    assert found == Reply((Item("facts", "Fine."),), ("“lessons” is no category",))
+
+
+def test_what_stands_behind_damage_in_another_category_is_kept() -> None:
+    text = (
+        '{"facts": [{"statement": "One."}, {"statement": "a "b" c"}], "decisions": [{"statement": "Two."}]}'
+    )
+    found = read_reply(text)
+    assert found.items == (Item("facts", "One."), Item("decisions", "Two."))
+    (line,) = found.refused
+    assert line.startswith("“facts” is no JSON at")
+
+
+def test_more_than_a_reply_may_hold_is_counted() -> None:
+    found = read_reply(reply(facts=tuple(f"n{n}." for n in range(MOST_ITEMS + 3))))
+    assert len(found.items) == MOST_ITEMS and found.refused == ("facts: 3 items beyond the first 50",)
+
+
+def test_of_a_reply_that_was_cut_off_the_whole_items_are_kept() -> None:
+    text = reply(facts=("One.", "Two."), decisions=("Three.",))
+    whole = read_reply(text).items
+    for end in range(len(text)):
+        try:
+            found = read_reply(text[:end], cut=True)
+        except BadReply:
+            assert '"facts": [' not in text[:end]
+        else:
+            assert found.items == whole[: len(found.items)] and not found.refused
+
+
+def test_a_secret_is_not_quoted() -> None:
+    key = "sk-ant-api03-" + "aZ3" * 20
+    found = read_reply(reply(facts=("Fine.", f"{key} <!-- x")))
+    assert key not in repr(found) and key[:20] not in repr(found)
 
 
 def test_seventeen_megabytes_are_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,6 +251,17 @@ def test_a_reply_of_nothing_but_fences_is_looked_at_once() -> None:
     assert unwrapped(text) == text
     with pytest.raises(BadReply):
         read_reply(text)
+
+
+@pytest.mark.parametrize(
+    "piece", ['"facts":["', '"facts":[{"a":', '"facts":[', '"facts":["\\', '{"facts":[{"a":1,']
+)
+def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
+    try:
+        found = read_reply(piece * (REPLY_CHARACTERS // len(piece)))
+    except BadReply:
+        return
+    assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was not read"
 
 
 Spoil = Callable[[random.Random, dict[str, Any]], str]
@@ -316,20 +386,31 @@ def spoilt(seed: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(480))
-def test_every_spoilt_reply_is_refused_and_nothing_of_it_is_taken(seed: int) -> None:
+def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed: int) -> None:
     kind, text = spoilt(seed)
-    with pytest.raises(BadReply) as caught:
-        read_reply(text)
-    assert str(caught.value).isprintable() and len(str(caught.value)) < 200, kind
+    try:
+        found = read_reply(text, cut=kind == "cut off")
+    except BadReply as error:
+        assert str(error).isprintable() and len(str(error)) < 250, kind
+        return
+    for item in found.items:
+        line = f"{item.path}: {item.text}"
+        assert not any(map(is_control, line)) and len(item.text) <= 4 * ITEM_CHARACTERS, kind
+        assert not any(marker in line for marker in _MARKERS), kind
+        assert (len(line) <= ITEM_CHARACTERS + len(": ")) or item.why, kind
+    assert all(line.isprintable() and len(line) < 250 for line in found.refused), kind
+    if kind in ("markers", "wrong types"):
+        assert found.refused or len(found.items) >= 16, kind
 
 
 @given(st.text(max_size=700))
 def test_whatever_is_taken_is_one_plain_line(text: str) -> None:
     try:
-        (item,) = read_reply(fact(text))
+        (item,) = read_reply(fact(text)).items
     except BadReply:
         return
-    assert item.text.splitlines() == [item.text] == [text.strip()]
+    assert item.text.splitlines() == [item.text]
+    assert {*item.text} <= {*text, " ", "(", ")"}
     assert item.text.encode("utf-8") and not any(map(is_control, item.text))
     assert "[from:" not in item.text and len(item.text) <= ITEM_CHARACTERS
 

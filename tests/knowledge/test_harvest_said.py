@@ -36,3 +36,9 @@ def test_of_a_long_line_the_part_is_shown_that_says_it() -> None:
 
 def test_any_bytes_are_read() -> None:
     assert where_said(Item("facts", "caf\u00e9 open"), b"\xff\0 caf\xc3\xa9 open\r\n")[0] == 1
+
+
+def test_of_a_command_the_line_is_found_that_ran_it() -> None:
+    data = b"## 10:00 - user\nmake test shows errors, run the tests\n\n> [tool:Bash] cd x && make test\n"
+    item = Item("playbooks", "**Run the tests**: make test")
+    assert where_said(item, data) == (4, "> [tool:Bash] cd x && make test")

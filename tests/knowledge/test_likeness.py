@@ -72,8 +72,8 @@ def test_the_threshold_keeps_all_that_differs_apart(capsys: pytest.CaptureFixtur
             row = (f"{sum(each >= limit for each in scores):6}" for limit in thresholds)
             print(f"{name:32}{len(scores):7}", *row)
     taken = {name: sum(each >= SAME for each in scores) for name, scores in sets.items()}
-    assert taken["the same in other words"] >= 20
-    assert taken["the same, unseen"] >= 5 and taken["different, unseen"] == 0
+    assert taken["the same in other words"] >= 26
+    assert taken["the same, unseen"] >= 8 and taken["different, unseen"] == 0
     assert taken["written as different"] == taken["lines of the sample"] == 0
     assert taken["one digit or a negation"] == 0
     assert len(sets["lines of the sample"]) > 800 and len(variants) > 700
@@ -142,3 +142,26 @@ def test_a_text_is_embedded_once() -> None:
 def test_texts_without_words_are_not_alike() -> None:
     assert Likeness([entry("…"), entry("???")]).find("!!!") is None
     assert Likeness([entry("")]).find("x y z") is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        ("The API is called by the gateway.", "The gateway calls the API.", True),
+        ("The API is called by the gateway.", "The API calls the gateway.", False),
+        ("The report is written by Anna for Bob.", "Anna writes the report for Bob.", True),
+        ("The report is written by Anna for Bob.", "Bob writes the report for Anna.", False),
+        ("The parser feeds the lexer every night.", "The lexer feeds the parser every night.", False),
+        ("The index is rebuilt by the worker.", "The worker is rebuilt by the index.", False),
+        ("On the build server the tests use a mock.", "The tests use a mock on the build server.", True),
+        ("From Paris the files go to London.", "From London the files go to Paris.", False),
+        (
+            "With the proxy the client trusts the broker.",
+            "With the broker the client trusts the proxy.",
+            False,
+        ),
+        ("The cache is cleared by hand on Monday.", "The cache is cleared by hand on Tuesday.", False),
+    ],
+)
+def test_another_order_is_one_only_where_the_grammar_says_so(first: str, second: str, is_one: bool) -> None:
+    assert (max(score(first, second), score(second, first)) >= SAME) is is_one

@@ -173,3 +173,16 @@ def test_a_workspace_without_category_files_is_planned_for(tmp_path: Path) -> No
     empty = Files(Workspace.open(tmp_path))
     (edit,) = planned(empty, Item("facts", "One.")).edits
     assert (edit.title, edit.line) == ("# Facts", f"- One. {FROM}")
+
+
+def test_a_task_that_is_open_again_in_the_very_words_is_closed_again(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").touch()
+    (tmp_path / "knowledge").mkdir()
+    task = "- Write the weekly report [from: a, 2026-06-01]"
+    again = "- Write the weekly report [from: b, 2026-06-08]"
+    path = tmp_path / "knowledge/tasks.md"
+    beside = "- Write a weekly report for Eskil [from: b, 2026-06-08]"
+    path.write_text(f"# Tasks\n\n## Open\n\n{again}\n{beside}\n\n## Done\n\n{task}\n")
+    files = Files(Workspace.open(tmp_path))
+    found = planned(files, Item("tasks_done", "Write the weekly report"))
+    assert [(edit.kind, edit.line) for edit in found.edits] == [("done", again)] and not found.known

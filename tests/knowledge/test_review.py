@@ -10,7 +10,8 @@ import pytest
 from engine.errors import HarvestRefused
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item, Origin, item_id
-from engine.knowledge.review import ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
+from engine.knowledge.proposed import WHY
+from engine.knowledge.review import Put, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -39,14 +40,15 @@ def queue(tmp_path: Path) -> ReviewQueue:
 
 def test_an_item_waits_with_what_stands_beside_it(queue: ReviewQueue) -> None:
     first, second = waiting("One."), waiting("Two.")
-    assert queue.put([first, second]) == 2
+    assert queue.put([first, second]).new == 2
     assert queue.waiting() == (first, second)
     assert (first.line, first.said) == (7, "> [tool:web] … → …")
     assert queue.paths == ("logs/review-2026-06.jsonl",)
 
 
 def test_it_is_put_up_once(queue: ReviewQueue) -> None:
-    assert [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])] == [1, 1]
+    puts = [queue.put([waiting("One.")]), queue.put([waiting("one"), waiting("Two.")])]
+    assert [each.new for each in puts] == [1, 1]
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
@@ -54,7 +56,7 @@ def test_what_was_settled_never_comes_back(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])
     queue.settle(item.id, "rejected")
-    assert queue.put([item]) == 0
+    assert queue.put([item]).new == 0
     assert [each.item.text for each in queue.waiting()] == ["Two."]
     assert [each.verdict for each in queue.all()] == ["rejected", ""]
 
@@ -97,3 +99,45 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
 def test_a_record_holds_all_of_it() -> None:
     item = waiting("One.")
     assert waiting_of(tree_of(item)) == item
+
+
+def said_in(name: str, item: Item) -> Waiting:
+    """An item that another conversation says."""
+    (made,) = waiting_for(
+        [Held(item_id(item, name), item, item.why or "comes from tool output")],
+        at=NOW.isoformat(),
+        origin=Origin(name, "2026-06-12"),
+        source=f"conversations/{name}.md",
+        sha256=name * 64,
+        where=lambda _item: (0, ""),
+    )
+    return made
+
+
+def test_what_several_conversations_say_is_one_item_with_a_count(queue: ReviewQueue) -> None:
+    text = "Never amend commits in this repository."
+    first = queue.put([said_in("a", Item("decisions", text))])
+    second = queue.put([said_in("b", Item("decisions", text.lower(), times=2))])
+    assert (first.new, second.new) == (1, 0) and first.ids == second.ids
+    (only,) = queue.waiting()
+    assert (only.times, only.places, only.origin.name) == (3, 2, "a")
+    assert queue.put([said_in("b", Item("decisions", text.lower(), times=2))]) == second, "it is counted once"
+    assert queue.waiting() == (only,)
+    queue.settle(only.id, "rejected")
+    assert queue.put([said_in("c", Item("decisions", text))]).new == 0 and queue.waiting() == ()
+
+
+def test_nearly_the_same_words_are_counted_together_and_others_are_not(queue: ReviewQueue) -> None:
+    queue.put([said_in("a", Item("facts", "Backups of the database are stored in Frankfurt."))])
+    queue.put([said_in("b", Item("facts", "Database backups are stored in Frankfurt."))])
+    queue.put([said_in("c", Item("facts", "Database backups are stored in Paris."))])
+    assert [each.times for each in queue.waiting()] == [2, 1]
+
+
+def test_a_command_is_shown_once_it_has_succeeded_often_enough(queue: ReviewQueue) -> None:
+    item = Item("playbooks", "**Run the tests**: make test", why=WHY["command"])
+    assert queue.put([said_in("a", item)]) == Put((), 0) and queue.waiting() == ()
+    assert queue.put([said_in("b", item)]).new == 0
+    third = queue.put([said_in("c", item)])
+    (shown,) = queue.waiting()
+    assert third == Put((shown.id,), 1) and (shown.times, shown.places) == (3, 3)

@@ -119,3 +119,11 @@ def test_of_two_that_are_as_like_neither_is_meant() -> None:
     two = entries(b"# Tasks\n\n## Open\n\n- Write tests for the parser\n- Write tests for the parsers\n", "p")
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two) is None
     assert finished(Item("tasks_done", "Wrote tests for the parser."), two[:1]) == two[0]
+
+
+def test_the_very_words_are_meant_whatever_stands_beside_them() -> None:
+    tasks = b"- Write tests for the parser\n- Write the tests for the parser\n- Do not ship v1\n"
+    two = entries(b"# Tasks\n\n## Open\n\n" + tasks, "p")
+    assert finished(Item("tasks_done", "write tests for the parser."), two) == two[0]
+    assert finished(Item("tasks_done", "Write the tests for the parser"), two) == two[1]
+    assert finished(Item("tasks_done", "Do not ship v1"), two) == two[2]

@@ -11,6 +11,8 @@ PIECES = (
     "## 9:05 - agent",
     "## 23:59 – SYSTEM [memory]",
     "## — system",
+    "## 2026-02-17 00:05 — user",
+    "## 2026-02-30 — agent [plan]",
     "\\## 18:47 — user",
     "```",
     "````",
@@ -70,7 +72,8 @@ turns = st.builds(
     st.sampled_from(["user", "agent", "system"]),
     st.one_of(times, st.just("")),
     st.lists(blocks, max_size=5).map(tuple),
-    st.sampled_from(["", "memory", "summary", "a.b-c_d"]),
+    st.sampled_from(["", "memory", "summary", "a.b-c_d", "correction"]),
+    day=st.sampled_from(["", "", "2026-02-17", "0001-01-01", "2026-02-30"]),
 )
 
 header_values = st.recursive(

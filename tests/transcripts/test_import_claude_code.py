@@ -118,9 +118,12 @@ def test_what_the_program_says_to_the_model_is_left_out(importing: Importing, lo
         log.says("{rag-context}\nold\n{/rag-context}\nanswer"),
         log.reply({"type": "text", "text": "No response requested."}),
         log.record("progress", data={"type": "hook_progress"}),
-        log.record("queue-operation", operation="enqueue", content="x"),
     )
-    assert [(turn.role, turn.text) for turn in found] == [("user", "real words"), ("agent", "answer")]
+    assert [(turn.role, turn.kind, turn.text) for turn in found] == [
+        ("user", "command", "/ide"),
+        ("user", "", "real words"),
+        ("agent", "", "answer"),
+    ]
 
 
 def test_commands_keep_what_the_person_added(importing: Importing, log: ClaudeCode) -> None:
@@ -197,7 +200,7 @@ def test_interruptions_are_the_systems(importing: Importing, log: ClaudeCode) ->
         log.user([{"type": "text", "text": "[Request interrupted by user for tool use]"}]),
         log.user("why?"),
     )
-    assert found[1].tools == (ToolCall("Edit", "a.py", "refused by the user"),)
+    assert found[1].tools == (ToolCall("Edit", "a.py", "rejected by the user"),)
     assert (found[2].role, found[2].text) == ("system", "[Request interrupted by user for tool use]")
 
 

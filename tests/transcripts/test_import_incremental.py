@@ -21,7 +21,7 @@ from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.importers import ImportResult, import_all, import_file
 from engine.transcripts.library import list_transcripts, read_transcript
 from engine.transcripts.turn import Text, ToolCall
-from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, write
 
 
 class Following:
@@ -242,6 +242,48 @@ def test_a_log_that_was_cut(following: Following, log: ClaudeCode) -> None:
     assert following.said() == ["one", "two", "three"]
 
 
+def test_a_log_read_as_another_programs_is_refused(following: Following, log: ClaudeCode) -> None:
+    following.grow(log.user("one"), log.says("two"))
+    before = following.content()
+    following.log.write_bytes(following.log.read_bytes() + b"\n{cut")
+    with pytest.raises(ImportFailed, match="Claude Code, not of Codex"):
+        import_file("codex", following.log, following.workspace, following.files)
+    assert following.content() == before
+
+
+def test_another_programs_log_of_the_same_id_is_refused(following: Following, log: ClaudeCode) -> None:
+    following.grow(log.user("one"), log.says("two"))
+    before = following.content()
+    codex = Codex()
+    other = write(
+        following.log.parent / f"rollout-2026-02-16T18-00-00-{SESSION}.jsonl",
+        codex.meta(),
+        codex.event("user_message", message="something else"),
+    )
+    with pytest.raises(ImportFailed, match="Claude Code, not of Codex"):
+        import_file("codex", other, following.workspace, following.files)
+    assert following.content() == before
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_log_that_lost_its_last_turn_shortens_nothing(
+    following: Following, log: ClaudeCode, ended: bool
+) -> None:
+    # Both edges of what was read stay as they were, so that the log seems to go on.
+    filler = log.record("progress", data="x" * 9000)
+    records = [filler, log.user("one"), log.says("two"), filler, log.user("three"), filler]
+    following.grow(*records)
+    said = dump(records[4])
+    lost = said.replace(b'"isSidechain": false', b'"isSidechain":  true')
+    following.log.write_bytes(following.log.read_bytes().replace(said, lost))
+    if ended:
+        os.utime(following.log, (0, 0))
+        import_file("claude-code", following.log, following.workspace, following.files)
+    else:
+        following.grow(log.user("four"))
+    assert lost != said and following.said() == ["one", "two", "three", *([] if ended else ["four"])]
+
+
 def test_a_log_that_was_rewritten(following: Following, log: ClaudeCode) -> None:
     records = [log.user("one"), log.says("two"), log.user("three")]
     following.grow(*records)
@@ -250,7 +292,7 @@ def test_a_log_that_was_rewritten(following: Following, log: ClaudeCode) -> None
     )
     result = following.run()
     assert (result.status, result.turns_new) == ("replaced", 1)
-    assert following.said() == ["one", "two", "three", "other"]
+    assert following.said() == ["one", "two", "other", "three"]
     before = following.content()
     assert following.run().status == "unchanged"
     assert following.content() == before
@@ -264,16 +306,6 @@ def test_a_session_that_was_captured_live_is_left_alone(following: Following, lo
     result = following.grow(log.user("live"), log.says("more"))
     assert (result.status, result.turns_total) == ("skipped", 1)
     assert "captured live" in result.why
-    assert following.content() == before
-
-
-def test_a_copy_of_a_log_is_not_imported_again(following: Following, log: ClaudeCode) -> None:
-    following.grow(log.user("one"))
-    copy = write(following.log.parent / "copy" / following.log.name, log.user("something else"))
-    before = following.content()
-    result = import_file("claude-code", copy, following.workspace, following.files)
-    assert result.status == "skipped"
-    assert following.log.name in result.why
     assert following.content() == before
 
 

@@ -73,7 +73,7 @@ def test_summaries(name: str, arguments: Any, expected: str) -> None:
         ("Glob", "/a\n/b\n/c", False, "3 files: /a"),
         ("TodoWrite", "Todos have been modified successfully.", False, ""),
         ("Task", "# Report\nlong\nreport", False, "# Report (3 lines)"),
-        ("Edit", "The user doesn't want to proceed with this tool use.", True, "refused by the user"),
+        ("Edit", "The user doesn't want to proceed with this tool use.", True, "rejected by the user"),
         ("Odd", "", False, ""),
     ],
 )

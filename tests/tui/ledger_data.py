@@ -81,12 +81,20 @@ SOURCES: dict[str, SourceState] = {
 
 def candidate(name: str, kind: Kind, why: str, size: int, sha256: str = "") -> Candidate:
     """A conversation."""
-    return Candidate(f"conversations/{name}", kind, why, size, sha256)
+    return Candidate(
+        f"conversations/{name}", kind, why, size, sha256, text_size=size if kind == "harvest" else 0
+    )
 
 
 CANDIDATES = (
     candidate("2026-06-10-parser.md", "harvest", f"failed on 2026-06-10: {INVALID}", 3_600, FAILED),
-    candidate("2026-06-11-export.jsonl", "keep", "is larger than 1 MB", 2_400_000, LARGE),
+    candidate(
+        "2026-06-11-export.jsonl",
+        "keep",
+        "shows 2,400,000 bytes of text, more than the 1,048,576 that are harvested",
+        2_400_000,
+        LARGE,
+    ),
     candidate("2026-06-12-deploy.md", "harvest", "is not harvested yet", 14_200, "a" * 64),
     candidate("2026-06-12-mails.md", "harvest", "is not harvested yet", 6_100, "b" * 64),
     candidate("2026-06-12-now.md", "live", "was written to a moment ago", 812),
@@ -103,7 +111,8 @@ def harvested(path: str, size: int, **changes: object) -> Result:
         held=("item7",), provider="anthropic", model="claude-haiku-4-5", input_tokens=3_550,
         output_tokens=260, cost_usd=0.0049, size=size, shown=size,
     )  # fmt: skip
-    return replace(Result(path, size, "harvested", entry, commit="c" * 40), **changes)  # type: ignore[arg-type]
+    result = Result(path, size, "harvested", entry, commit="c" * 40, items=entry.items, held=1)
+    return replace(result, **changes)  # type: ignore[arg-type]
 
 
 STOOD_THERE = Known(
@@ -123,7 +132,7 @@ def results(kept: str = "") -> tuple[Result, ...]:
     return (
         Result(PARSER, 3_600, "failed", failed, error=INVALID),
         harvested(DEPLOY, 14_200, known=(STOOD_THERE,), **gone),
-        harvested(MAILS, 6_100, kept="nothing was found in it; that alone is no proof (--reclaim-empty)"),
+        harvested(MAILS, 6_100, kept="nothing was found in it (--reclaim-empty)"),
         Result(SCHEMA, 9_400, "harvested", entries()[HARVESTED], **gone),
     )
 
@@ -150,7 +159,7 @@ class FakeLedger:
         self._engine.failing.pop("entries", None)
         return len(self.known), 2
 
-    def survey(self, *, transcripts: bool = False) -> Survey:
+    def survey(self, *, transcripts: bool | None = None) -> Survey:
         """What there is."""
         self._engine.note("survey", transcripts)
         return self.surveyed

@@ -43,8 +43,9 @@ async def to_confirm(driven: Harvesting) -> None:
 async def test_the_first_step_shows_classes_price_and_every_conversation(run: Run, size: str) -> None:
     async with harvesting(run, SIZES[size]) as driven:
         text = flat(driven)
-        assert "live:1 812 B · kept:1 5.2 KB · prune:1 9.2 KB · harvest:3 23.3 KB · keep:1 2.3 MB" in text
-        assert "~5,975 tokens are sent, about $0.0060" in text
+        assert "3 to harvest (23.3 KB) · 1 harvested before (9.2 KB)" in text
+        assert "1 still being written · 1 kept by you · 1 left as they are" in text
+        assert "~8,675 tokens to send, about $0.0087 and the replies" in text
         for each in CANDIDATES:
             assert each.path.rpartition("/")[2][:16] in driven.text
         assert not driven.wishes()
@@ -52,7 +53,29 @@ async def test_the_first_step_shows_classes_price_and_every_conversation(run: Ru
 
 async def test_markers_ask_no_model_and_cost_nothing(run: Run) -> None:
     async with harvesting(run, prepare=finds(Survey(CANDIDATES, "markers", ""))) as driven:
-        assert "no model is asked" in driven.text and "$" not in driven.text
+        assert "no model used, $0" in driven.text and "tokens" not in driven.text
+
+
+async def test_transcripts_that_were_never_harvested_are_named(run: Run) -> None:
+    async with harvesting(run, prepare=finds(Survey(CANDIDATES, "markers", "", left=12))) as driven:
+        assert "12 transcripts in raw/ are not harvested yet: :harvest --transcripts" in flat(driven)
+
+
+async def test_where_only_transcripts_are_they_are_harvested_and_stay(run: Run) -> None:
+    found = Survey(CANDIDATES, "markers", "", transcripts=True)
+    async with harvesting(run, prepare=finds(found)) as driven:
+        await to_confirm(driven)
+        assert "every conversation stays where it is" in driven.text
+        await driven.press("enter")
+        assert [wish.transcripts for wish in driven.wishes()] == [True]
+
+
+async def test_what_ended_the_run_is_said_once(run: Run) -> None:
+    async with harvesting(run, prepare=gives(Report((), stopped="there is no key; set it"))) as driven:
+        await to_confirm(driven)
+        await driven.press("enter")
+        assert flat(driven).count("there is no key") == 1
+        assert "stopped: there is no key; set it; the rest was not looked at" in flat(driven)
 
 
 async def test_a_price_that_is_not_known_says_why(run: Run) -> None:
@@ -63,7 +86,7 @@ async def test_a_price_that_is_not_known_says_why(run: Run) -> None:
         setattr(engine.knowledge, "price_of", price_of)  # noqa: B010 — a method of the fake
 
     async with harvesting(run, prepare=priceless) as driven:
-        assert "no key is set; set ANTHROPIC_API_KEY" in driven.text and "harvest:3" in driven.text
+        assert "no key is set; set ANTHROPIC_API_KEY" in driven.text and "3 to harvest" in driven.text
 
 
 async def test_what_can_go_is_chosen_and_the_rest_says_why_it_is_left_alone(run: Run) -> None:
@@ -88,7 +111,7 @@ async def test_the_price_follows_what_is_chosen(run: Run) -> None:
     async with harvesting(run) as driven:
         await driven.press("enter", "a", "a", "a", "j", "space")
         assert driven.chosen() == CHOSEN[1:2]
-        assert "~3,550 tokens are sent, about $0.0036" in flat(driven)
+        assert "~4,450 tokens to send, about $0.0044" in flat(driven)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +145,9 @@ async def test_the_third_step_says_what_happens_and_starts_only_with_enter(run: 
     async with harvesting(run) as driven:
         await to_confirm(driven)
         text = flat(driven)
-        assert "3 conversations harvested" in text and "about $0.0060" in text
-        assert "1 conversation only to be reclaimed" in text and "go to the trash" in text
+        assert "3 conversations to harvest" in text and "about $0.0087" in text
+        assert "1 conversation harvested before" in text
+        assert "Conversations whose knowledge is committed move to the trash" in text
         assert not driven.wishes()
         await driven.press("enter")
         assert [wish.paths for wish in driven.wishes()] == [(PARSER, DEPLOY, MAILS, SCHEMA)]
@@ -148,11 +172,11 @@ async def test_the_result_counts_items_money_reviews_failures_and_reasons(run: R
         assert "harvested 2 conversations" in text and "6: 4 facts · 2 decisions" in text
         assert "known 2 stood there already" in text
         assert "knowledge/facts.md:12 The pool holds 20 connections." in text
-        assert "2 items for a person; v in the workbench settles them" in text
+        assert "2 items; v in the workbench settles them" in text
         assert "anthropic claude-haiku-4-5: 8,000 + 560 tokens, $0.0109" in text
         assert "reclaimed 23.0 KB in 2 conversations" in text
         assert "not harvested: 1" in text and "f tries those again" in text
-        assert "nothing was found in it; that alone is no proof (option: also empty)" in text
+        assert "nothing was found in it (option: also empty)" in text
         await driven.press("escape")
         assert not driven.is_open()
 
@@ -304,7 +328,7 @@ async def test_a_look_that_fails_says_why_and_can_be_tried_again(run: Run) -> No
         assert driven.step == "survey" and "there is no conversation" in driven.said
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
-        assert "harvest:3" in driven.text
+        assert "3 to harvest" in driven.text
 
 
 async def test_nothing_to_harvest_says_so(run: Run) -> None:

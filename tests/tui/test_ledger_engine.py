@@ -83,7 +83,7 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
-        assert "no model is asked" in harvest.text
+        assert "no model used, $0" in harvest.text
         await harvest.press("enter", "a", "a", "a")
         while "vestrand" not in harvest.screen.pick.selected_text():
             await harvest.press("j")
@@ -108,7 +108,10 @@ async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back
         assert engine.knowledge.check(sha256).source == "there"
 
 
-async def test_the_brake_holds_until_the_number_is_typed(rested: Path) -> None:
+async def test_the_brake_holds_until_the_number_is_typed(
+    rested: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.knowledge.harvest.moving.FEW", 2)
     before = sorted(path.name for path in (rested / "conversations").iterdir())
     async with opened(rested) as driven:
         await driven.press("H")

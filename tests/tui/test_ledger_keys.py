@@ -35,7 +35,7 @@ async def test_entries_stand_newest_first_with_status_day_items_and_error(run: R
 
 async def test_the_entry_shows_all_that_is_known_and_where_each_line_stands_now(run: Run) -> None:
     async with auditing(run) as driven:
-        assert "6: 3 facts · 2 decisions · 1 questions; 2 stood there already" in driven.text
+        assert "6: 3 facts · 2 decisions · 1 question; 2 stood there already" in driven.text
         assert "anthropic claude-haiku-4-5, 2,345 + 410 tokens, $0.0044" in driven.text
         assert "100% of 9.2 KB" in driven.text and "where it was" in driven.line("conversation ")
         assert "gave 3 lines: 1 there, 1 edited, 1 gone" in driven.text

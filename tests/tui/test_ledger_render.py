@@ -69,8 +69,8 @@ def test_a_tally_says_how_many_lines_are_where_and_what_is_lost() -> None:
 def test_a_price_is_the_share_of_what_is_chosen() -> None:
     survey = Survey(CANDIDATES, "anthropic", "a-model")
     half = Price.of(survey, 1.0, [CANDIDATES[2]])
-    assert half.tokens == 3_550 and half.dollars == pytest.approx(3_550 / survey.tokens)
-    assert "nothing is sent" in str(Price.of(survey, 1.0, []))
+    assert half.tokens == 4_450 and half.dollars == pytest.approx(4_450 / survey.tokens)
+    assert "nothing to send" in str(Price.of(survey, 1.0, []))
     assert "no price is known" in str(Price.of(survey, None))
 
 

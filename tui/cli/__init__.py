@@ -40,7 +40,7 @@ COMMANDS = {
     "digest": "tui.cli.digest:digest",
     "notes": "tui.cli.notes:notes",
     "session": "tui.cli.sessions:session",
-    "import": "tui.cli.sessions:import_sessions",
+    "import": "tui.cli.importing:import_sessions",
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",
 }

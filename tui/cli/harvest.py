@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from engine.errors import HarvestRefused
+from engine.knowledge.item import counted
 from tui.cli.base import (
     directory_option,
     emit,
@@ -21,10 +22,11 @@ from tui.cli.base import (
     table,
 )
 from tui.figures import dollars, plural, sizes
+from tui.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.harvest.report import Report, Result, Survey
+    from engine.knowledge.harvest.report import Report, Result, Survey, Wish
 
 _SHOWN = 20
 
@@ -41,17 +43,19 @@ _SHOWN = 20
 @directory_option
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without, say what would be done.")
-@click.option(
-    "--no-harvest", is_flag=True, help="Give the conversations up without asking for what they taught."
-)
+@click.option("--no-harvest", is_flag=True, help="Skip the harvest and discard the conversations.")
 @click.option("--keep", is_flag=True, help="Leave every conversation where it is.")
-@click.option("--transcripts", is_flag=True, help="Those of raw/ instead, which are never moved.")
+@click.option(
+    "--transcripts",
+    is_flag=True,
+    help="Harvest raw/ instead; the default where conversations/ is empty.",
+)
 @click.option(
     "--reclaim", "number", type=click.IntRange(min=0), metavar="N", help="Agree that so many go to the trash."
 )
 @click.option("--reclaim-empty", is_flag=True, help="Also those in which nothing was found.")
 @click.option(
-    "--reclaim-partial", is_flag=True, help="Also those known by a summary, or only by what they mark."
+    "--reclaim-partial", is_flag=True, help="Also those that were read in part, or without a model."
 )
 @json_option
 def harvest(
@@ -67,37 +71,40 @@ def harvest(
 ) -> int:
     """Move what conversations taught into knowledge, and the conversations out of the way.
 
-    Looks at conversations/, or only at PATH. What a conversation taught is appended to facts.md, decisions.md
-    and the others, with where it comes from; what could be planted waits (`autopoiesis review list`). Then it
-    goes to the trash, from where `autopoiesis ledger restore` brings it back: only if every line and the
-    conversation itself are in the history, and only after its number was named where many would go. Who is
-    asked is harvest.provider; `markers` asks nobody and takes only what a conversation marks itself.
+    Reads conversations/, or only PATH, or the transcripts of raw/. What a conversation taught is appended to
+    facts.md, decisions.md and the others, with where it comes from; what could be planted waits for you
+    (`autopoiesis review list`). Then the conversation moves to the trash, from where `autopoiesis ledger
+    restore` brings it back: only if every line and the conversation itself are committed, and only after you
+    typed the number where many would go. harvest.provider names the model; the default, `markers`, has none:
+    typed the number where many would go. harvest.provider names the model; the default, `markers`, is none:
+    plans you approved, what the agent said it had done, and commands that succeeded again and again.
     """
     from engine.knowledge.harvest.reclaim import Consent  # noqa: PLC0415 — `--help` must not load the engine
     from engine.knowledge.harvest.report import Wish  # noqa: PLC0415 — likewise
 
     consent = Consent(number, reclaim_empty, reclaim_partial)
-    wish = Wish(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
     with invocation().engine() as engine:
-        survey = engine.knowledge.harvest.survey(transcripts=transcripts)
+        survey = engine.knowledge.harvest.survey(transcripts=transcripts or None, named=paths)
+        transcripts = survey.transcripts
+        wish = Wish(paths, transcripts, not no_harvest, not (keep or transcripts), consent)
         if not is_applied:
-            _print_survey(engine, survey, as_json)
+            _print_survey(engine, survey, wish, as_json)
             return 0
         if not as_json:
             _emit_classes(engine, survey)
-        report = engine.knowledge.harvest.run(wish, _told if not as_json else lambda _result: None)
+        report = engine.knowledge.harvest.run(wish, lambda each: None if as_json else _told(each))
         if sys.stdin.isatty() and not as_json:
             report = _asked_for_a_number(engine, wish, report)
         if as_json:
             emit_json(_document(report))
         else:
-            _emit_report(engine, report)
+            _emit_report(engine, wish, report, survey.left)
         failed = [each for each in report.results if each.outcome in ("failed", "changed")]
         emit_problems(f"autopoiesis: {each.path}: {each.error}" for each in failed)
         return 1 if failed else 0
 
 
-def _print_survey(engine: Engine, survey: Survey, as_json: bool) -> None:
+def _print_survey(engine: Engine, survey: Survey, wish: Wish, as_json: bool) -> None:
     if as_json:
         tree = plain(survey)
         tree["bytes"] = {kind: survey.size(kind) for kind in ("harvest", "prune")}
@@ -106,52 +113,62 @@ def _print_survey(engine: Engine, survey: Survey, as_json: bool) -> None:
         emit_json(tree)
         return
     _emit_classes(engine, survey)
-    if survey.candidates:
-        rows = [[each.kind, each.path, sizes(each.size), each.why] for each in survey.candidates]
+    shown = [each for each in survey.candidates if not wish.paths or each.path in wish.paths]
+    if shown:
+        rows = [
+            [KIND_WORDS[each.kind], each.path, sizes(each.text_size or each.size), each.why] for each in shown
+        ]
         table(rows[:_SHOWN])
         if len(rows) > _SHOWN:
             emit(f"{_SHOWN} of {len(rows)} shown; --json has all")
-    emit("dry run; pass --apply to harvest and reclaim")
+    _emit_transcripts_left(survey.left, wish)
+    if survey.of("harvest") or survey.of("prune"):
+        emit("dry run; pass --apply to harvest" + (" and reclaim" if wish.reclaim else ""))
 
 
 def _emit_classes(engine: Engine, survey: Survey) -> None:
-    from engine.knowledge.harvest.classify import KINDS  # noqa: PLC0415 — `--help` must not load the engine
-
-    counts = ", ".join(f"{kind}:{len(survey.of(kind))}" for kind in KINDS)
-    emit(f"artifacts: {counts}")
-    asked = ""
+    emit(classes_in_words(survey) or "no conversations")
+    if not survey.of("harvest"):
+        return
     if survey.provider == "markers":
-        asked = " (markers: no model is asked)"
-    elif survey.of("harvest"):
-        price = engine.knowledge.price_of(survey)
-        about = "price unknown" if price is None else f"about {dollars(price)}"
-        asked = f" (~{survey.tokens:,} input tokens for {survey.provider}, {about})"
-    emit(
-        f"harvest candidates: {sizes(survey.size('harvest'))}{asked},"
-        f" prune candidates: {sizes(survey.size('prune'))}"
-    )
+        emit("no model used, $0")
+        return
+    price = engine.knowledge.price_of(survey)
+    about = "price unknown" if price is None else f"about {dollars(price)} and the replies"
+    emit(f"~{survey.tokens:,} tokens to {survey.provider}, {about}")
+
+
+def _emit_transcripts_left(left: int, wish: Wish) -> None:
+    """Names the transcripts that a harvest of the working conversations does not touch."""
+    if left and not wish.paths:
+        are = "is" if left == 1 else "are"
+        emit(f"{plural(left, 'transcript')} in raw/ {are} not harvested: autopoiesis harvest --transcripts")
 
 
 def _told(result: Result) -> None:
-    if result.reclaimed or result.kept:
+    if result.reclaimed or result.kept or (result.outcome == "harvested" and not result.is_new):
         return
     entry = result.entry
     if result.outcome != "harvested" or entry is None:
-        emit(f"{result.outcome}  {result.path}")
+        emit(
+            f"{OUTCOME_WORDS[result.outcome]}  {result.path}" + (f": {result.error}" if result.error else "")
+        )
         return
-    found = [f"{name}:{count}" for name, count in entry.items.items() if count]
+    found = counted(result.items)
     more = [
-        f"{entry.known} known" if entry.known else "",
-        f"{len(entry.held)} for review" if entry.held else "",
+        f"{len(result.known)} known" if result.known else "",
+        f"{result.held} for review" if result.held else "",
     ]
-    what = ", ".join([*found, *filter(None, more)]) or "nothing"
+    what = ", ".join([*found, *filter(None, more)]) or "nothing found"
     emit(f"harvested  {result.path}: {what}")
     for known in result.known:
         place = f"{known.path}:{known.number}" if known.number else "said twice in it"
         emit(f"  known  {place}  {known.line}")
+    for refused in result.refused:
+        emit(f"  not used  {refused}")
 
 
-def _asked_for_a_number(engine: Engine, wish: Any, report: Report) -> Report:
+def _asked_for_a_number(engine: Engine, wish: Wish, report: Report) -> Report:
     """Asks a person at a terminal where the number of conversations that would go has to be named."""
     from dataclasses import replace  # noqa: PLC0415 — hardly ever needed
 
@@ -168,44 +185,51 @@ def _asked_for_a_number(engine: Engine, wish: Any, report: Report) -> Report:
     return replace(report, results=tuple(done.get(each.path, each) for each in report.results))
 
 
-def _emit_report(engine: Engine, report: Report) -> None:
+def _emit_report(engine: Engine, wish: Wish, report: Report, left: int) -> None:
     for path in report.recovered:
         emit(f"finished what was interrupted: {path}")
     for path in report.purged:
         emit(f"left the trash for good: {path}")
-    if not report.results:
+    if report.results:
+        _emit_results(engine, report)
+    elif not report.stopped:
         emit("nothing to harvest")
-        return
-    counts = {name: count for name, count in report.items.items() if count}
-    emit(f"harvested items: {', '.join(f'{name}:{count}' for name, count in counts.items()) or 'none'}")
-    if not counts and any(
-        each.entry is not None and each.entry.provider == "markers" for each in report.results
+    _emit_transcripts_left(left, wish)
+    if report.stopped:
+        raise HarvestRefused(report.stopped)
+
+
+def _emit_results(engine: Engine, report: Report) -> None:
+    new = [each for each in report.results if each.is_new]
+    counts = counted(report.items)
+    if new:
+        emit(f"{plural(len(new), 'conversation')} harvested: {', '.join(counts) or 'nothing to write down'}")
+    if report.held:
+        emit(f"{plural(report.held, 'item')} for review: autopoiesis review list")
+    if (
+        new
+        and not counts
+        and any(each.entry is not None and each.entry.provider == "markers" for each in new)
     ):
-        emit(
-            "markers take only what a conversation marks itself (Decision:, TODO:, …); a model reads it all:"
-        )
+        emit("a model reads a whole conversation and not only what it marks:")
         emit("autopoiesis config set harvest.provider anthropic   # or openai, gemini, claude-code")
-    entries = [each.entry for each in report.results if each.entry is not None and each.commit]
-    held = sum(len(entry.held) for entry in entries)
-    if held:
-        emit(f"{plural(held, 'item')} for review: autopoiesis review list")
+    entries = [each.entry for each in new if each.entry is not None]
     tokens = sum(entry.input_tokens + entry.output_tokens for entry in entries)
     if tokens:
         costs = [entry.cost_usd for entry in entries]
         known = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
-        emit(f"asked: {tokens:,} tokens, {known}")
+        emit(f"{tokens:,} tokens, {known}")
     gone = sum(each.reclaimed for each in report.results)
-    emit(f"reclaimed: {sizes(report.reclaimed)} in {plural(gone, 'conversation')}")
+    if gone:
+        emit(f"{plural(gone, 'conversation')} ({sizes(report.reclaimed)}) moved to the trash")
     for why in dict.fromkeys(each.kept for each in report.results if each.kept):
         paths = [each.path for each in report.results if each.kept == why]
         emit(f"kept: {paths[0] if len(paths) == 1 else plural(len(paths), 'conversation')}: {why}")
     last = next((each for each in reversed(report.results) if each.commit or each.uncommitted), None)
     if last is not None:
         emit(kept(last.commit, last.uncommitted))
-    emit(f"digest: {engine.knowledge.digest.path}")
-    emit("ledger: knowledge/ledger.json")
-    if report.stopped:
-        raise HarvestRefused(report.stopped)
+        emit(f"digest: {engine.knowledge.digest.path}")
+        emit("ledger: knowledge/ledger.json")
 
 
 def _document(report: Report) -> dict[str, object]:

@@ -191,7 +191,7 @@ def _coverage(entry: LedgerEntry) -> str:
 
 def _asked(entry: LedgerEntry) -> str:
     if entry.provider == "markers":
-        return "nobody: what the conversation marks itself"
+        return "no model"
     price = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
     return f"{entry.provider} {entry.model}, {entry.input_tokens + entry.output_tokens:,} tokens, {price}"
 

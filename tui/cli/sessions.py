@@ -1,9 +1,6 @@
-"""``session`` and ``import``: writing down what is said, here or in another agent."""
+"""``session``: writing down what is said."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,10 +18,6 @@ from tui.cli.base import (
     read_text,
     table,
 )
-from tui.cli.search import progress
-
-if TYPE_CHECKING:
-    from engine.transcripts.importers import Kind
 
 ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "system": "system"}
 
@@ -131,54 +124,3 @@ def session_list(limit: int, as_json: bool) -> None:
         )
         if total > len(found):
             emit(f"{len(found)} of {total} shown")
-
-
-@click.command(
-    "import",
-    epilog=example("autopoiesis import claude-code --dry-run", "autopoiesis import codex ~/.codex/sessions"),
-)
-@directory_option
-@click.argument("kind", type=click.Choice(["claude-code", "codex"]))
-@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
-@json_option
-def import_sessions(kind: str, paths: tuple[Path, ...], dry_run: bool, as_json: bool) -> int:
-    """Import another agent's sessions as transcripts; a second run adds only what is new."""
-    from engine.transcripts.importers import discover, import_all  # noqa: PLC0415 — only here
-
-    agent: Kind = "claude-code" if kind == "claude-code" else "codex"
-    with invocation().engine() as engine:
-        home = engine.config.imports.home(agent)
-        sources = [log for path in paths for log in _logs(path)] if paths else discover(agent, home)
-        results = []
-        with progress("importing") as report:
-            for result in import_all(agent, engine.workspace, engine.files, sources=sources, dry_run=dry_run):
-                results.append(result)
-                report(len(results), len(sources))
-        if as_json:
-            emit_json(results)
-        else:
-            counts: dict[str, int] = {}
-            for result in results:
-                counts[result.status] = counts.get(result.status, 0) + 1
-                if result.status in ("new", "grown", "replaced"):
-                    emit(f"{result.status:<8} {result.turns_new:>5} turns  {result.target}")
-                elif result.status == "skipped":
-                    emit(f"skipped  {result.source}: {result.why}")
-                if result.odd_lines:
-                    emit(f"         {result.odd_lines} odd lines passed over in {result.source}")
-            said = (
-                ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-                or "no sessions found"
-            )
-            emit(f"{said}{' (dry run, nothing written)' if dry_run else ''}")
-        return 0
-
-
-def _logs(path: Path) -> list[Path]:
-    """A named file as it is; of a folder, the session logs below it."""
-    from engine.transcripts.importers import is_session_log  # noqa: PLC0415 — only here
-
-    if not path.is_dir():
-        return [path]
-    return sorted(log for log in path.rglob("*.jsonl") if is_session_log(log.relative_to(path)))

@@ -73,7 +73,7 @@ class Reject(_Settling):
 
 
 class AcceptAll(_Reviewing):
-    """Accept every listed item that waits, as it is; a filter says which. Asks first and names them."""
+    """Accept every listed item that waits, as it is; a filter such as /command narrows them. Asks first."""
 
     keys = ("A",)
     title = "Accept all that are listed"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tui.draw import Piece, Row, wrap
 from tui.figures import count, dollars, left, plural, sizes
+from tui.harvest_words import pieces_in_words
 from tui.roles import Roles
 
 if TYPE_CHECKING:
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
 
 Step = Literal["survey", "pick", "confirm", "result"]
 STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}
-KIND_WORDS: dict[Kind, str] = {
-    "live": "live",
-    "user-kept": "kept",
-    "prune": "prune",
-    "harvest": "harvest",
-    "keep": "keep",
-}
 SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
 """What can be chosen."""
 
@@ -65,14 +59,14 @@ class Price:
 
     def __str__(self) -> str:
         if self.provider == "markers":
-            return "markers: no model is asked, nothing is sent, nothing is paid"
+            return "no model used, $0"
         who = " ".join(filter(None, (self.provider, self.model)))
         if not self.tokens:
-            return f"{who}: nothing is sent"
+            return f"{who}: nothing to send, $0"
         price = self.why or "no price is known"
         if self.dollars is not None:
-            price = f"about {dollars(self.dollars)}, and the replies on top"
-        return f"{who}: ~{count(self.tokens)} tokens are sent, {price}"
+            price = f"about {dollars(self.dollars)} and the replies"
+        return f"{who}: ~{count(self.tokens)} tokens to send, {price}"
 
 
 def draw_trail(step: Step, width: int, roles: Roles) -> Row:
@@ -86,14 +80,17 @@ def draw_trail(step: Step, width: int, roles: Roles) -> Row:
 
 
 def draw_classes(survey: Survey, width: int, roles: Roles) -> list[Row]:
-    """How many conversations of each kind there are, and their bytes."""
+    """How many conversations of each kind there are, and how large; and what waits elsewhere."""
     pieces: list[Piece] = []
-    for kind, words in KIND_WORDS.items():
-        number = len(survey.of(kind))
-        style = roles.strong if kind in SELECTABLE and number else roles.muted
-        size = f" {sizes(survey.size(kind))}" if number else ""
-        pieces += [(" · " if pieces else "", roles.faint), (f"{words}:{count(number)}{size}", style)]
-    return wrap(pieces, width)
+    for kind, words in pieces_in_words(survey):
+        pieces += [(" · " if pieces else "", roles.faint)]
+        pieces += [(words, roles.strong if kind in SELECTABLE else roles.muted)]
+    rows = wrap(pieces, width) if pieces else []
+    if survey.left:
+        are = "is" if survey.left == 1 else "are"
+        said = f"{plural(survey.left, 'transcript')} in raw/ {are} not harvested yet:"
+        rows += wrap([(said, roles.muted), (" :harvest --transcripts", roles.accent)], width)
+    return rows
 
 
 def draw_price(price: Price, width: int, roles: Roles) -> list[Row]:
@@ -104,7 +101,7 @@ def draw_price(price: Price, width: int, roles: Roles) -> list[Row]:
 
 def draw_chosen(chosen: Sequence[Candidate], narrowed: int, width: int, roles: Roles) -> list[Row]:
     """How much is chosen of what can be."""
-    size = sum(each.size for each in chosen)
+    size = sum(each.text_size or each.size for each in chosen)
     return wrap(
         [
             (f"{count(len(chosen))} of {count(narrowed)} chosen", roles.strong),
@@ -120,26 +117,28 @@ def draw_wish(wish: Wish, chosen: Sequence[Candidate], price: Price, width: int,
     rest = len(chosen) - asked
     lines: list[Row] = []
     if wish.harvest and asked:
-        taught = "harvested, what they teach is appended and committed"
-        lines += _bullet(f"{plural(asked, 'conversation')} {taught}", width, roles)
+        lines += _bullet(
+            f"{plural(asked, 'conversation')} to harvest; the knowledge is committed", width, roles
+        )
         lines += _bullet(str(price), width, roles)
     elif not wish.harvest:
-        lines += _bullet(
-            f"{plural(len(chosen), 'conversation')} given up without asking for what they teach", width, roles
-        )
-    if not wish.reclaim:
+        lines += _bullet(f"{plural(len(chosen), 'conversation')} to discard without a harvest", width, roles)
+    if not wish.reclaim or wish.transcripts:
         return lines + _bullet("every conversation stays where it is", width, roles)
+    if rest and wish.harvest:
+        lines += _bullet(f"{plural(rest, 'conversation')} harvested before", width, roles)
+    if not wish.harvest:
+        said = "They move to the trash and stay in the history; r in the ledger restores one."
+        return lines + _bullet(said, width, roles)
+    said = "Conversations whose knowledge is committed move to the trash; r in the ledger restores one."
     also = [
         "in which nothing was found" if wish.consent.empty else "",
-        "known only in part" if wish.consent.partial else "",
+        "that were only partly read" if wish.consent.partial else "",
     ]
-    more = f", also those {' and those '.join(filter(None, also))}" if any(also) and wish.harvest else ""
-    if rest and wish.harvest:
-        only = "only to be reclaimed, without a harvest"
-        lines += _bullet(f"{plural(rest, 'conversation')} {only}", width, roles)
-    said = "then those go to the trash whose knowledge is safe in the history" if wish.harvest else (
-        "then they go to the trash, each kept in the history")  # fmt: skip
-    return lines + _bullet(f"{said}{more}; r among the entries brings one back", width, roles)
+    lines += _bullet(said, width, roles)
+    if any(also):
+        lines += _bullet(f"So do those {' and those '.join(filter(None, also))}.", width, roles)
+    return lines
 
 
 def _bullet(text: str, width: int, roles: Roles) -> list[Row]:

@@ -27,7 +27,8 @@ _KNOWN_SHOWN = 8
 _OPTIONS = {"(--reclaim-empty)": "(option: also empty)", "(--reclaim-partial)": "(option: also partial)"}
 _CURES = {
     "failed": "f tries those again; it is kept",
-    "changed": "the next harvest takes it as it is then",
+    "changed": "the next harvest reads it again",
+    "unclear": "it stays where it is",
     "too-large": "split it, and harvest the parts",
 }
 
@@ -49,7 +50,8 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
         rows += [*wrap([("! ", roles.trouble), (progress.problem, roles.trouble)], width, indent=2), Row()]
     report = progress.report
     if report is not None and report.stopped:
-        rows += [*wrap([("stopped; the rest was not looked at", roles.gate)], width), Row()]
+        why = "stopped" if report.stopped == "stopped" else f"stopped: {report.stopped}"
+        rows += [*wrap([(f"{why}; the rest was not looked at", roles.gate)], width, indent=2), Row()]
     if not results:
         return [*rows, *wrap([("no conversation was looked at", roles.muted)], width)]
     rows += _figures(results, review_key, width, roles)
@@ -69,7 +71,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
             ("! ", roles.trouble),
             (f"{short_path(each.path)}  ", roles.normal),
             (each.error or each.outcome, roles.trouble),
-            (f"; {_CURES[each.outcome]}", roles.muted),
+            ("" if each.error.endswith("kept") else f"; {_CURES[each.outcome]}", roles.muted),
         ]
         rows += wrap(pieces, width, indent=2)
     return rows + _kept(results, width, roles)
@@ -83,16 +85,17 @@ def _brake(number: int, width: int, roles: Roles) -> list[Row]:
 
 
 def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -> list[Row]:
-    written = [each.entry for each in results if _written(each) and each.entry is not None]
+    new = [each for each in results if each.is_new]
+    written = [each.entry for each in new if each.entry is not None]
     outcomes = Counter(each.outcome for each in results)
     items: Counter[str] = Counter()
-    for entry in written:
-        items.update(entry.items)
+    for result in new:
+        items.update(result.items)
     done = plural(len(written), "conversation")
     if outcomes["unharvested"]:
-        done += f", {count(outcomes['unharvested'])} given up unharvested"
+        done += f", {count(outcomes['unharvested'])} discarded without a harvest"
     each = by_category(items)
-    held, known = sum(len(entry.held) for entry in written), sum(entry.known for entry in written)
+    held, known = sum(each.held for each in new), sum(entry.known for entry in written)
     gone = [each for each in results if each.reclaimed]
     way = f"{review_key} in the workbench settles them" if review_key else "autopoiesis review list"
     rows = [
@@ -110,17 +113,17 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         if len(there) > _KNOWN_SHOWN:
             rows += _fact("", f"and {count(len(there) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
     if held:
-        rows += _fact("for review", f"{plural(held, 'item')} for a person; {way}", roles.gate, width, roles)
-    rows += _fact("asked", _money(written, results), roles.normal, width, roles)
+        rows += _fact("for review", f"{plural(held, 'item')}; {way}", roles.gate, width, roles)
+    refused = [f"{short_path(each.path)}: {line}" for each in new for line in each.refused]
+    for number, line in enumerate(refused[:_KNOWN_SHOWN]):
+        rows += _fact("" if number else "not used", line, roles.muted, width, roles)
+    if len(refused) > _KNOWN_SHOWN:
+        rows += _fact("", f"and {count(len(refused) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
+    rows += _fact("model", _money(written, results), roles.normal, width, roles)
     size = sizes(sum(each.size for each in gone))
     return rows + _fact(
         "reclaimed", f"{size} in {plural(len(gone), 'conversation')}", roles.normal, width, roles
     )
-
-
-def _written(result: Result) -> bool:
-    """Whether the run itself harvested it; others were harvested before and only reclaimed now."""
-    return result.outcome == "harvested" and bool(result.commit or result.uncommitted)
 
 
 def _money(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
@@ -128,7 +131,7 @@ def _money(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
     failed = (each.entry for each in results if each.outcome == "failed" and each.entry is not None)
     entries = [entry for entry in (*written, *failed) if entry.input_tokens or entry.output_tokens]
     if not entries:
-        return "nobody; nothing was paid"
+        return "no model used, $0"
     sent, received = (
         sum(getattr(each, name) for each in entries) for name in ("input_tokens", "output_tokens")
     )

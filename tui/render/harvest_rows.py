@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from tui.draw import Row, clip, clip_start, found, marked
-from tui.figures import sizes
-from tui.render.harvest_figures import KIND_WORDS, SELECTABLE
+from tui.figures import count, sizes
+from tui.harvest_words import KIND_WORDS
+from tui.render.harvest_figures import SELECTABLE
 from tui.render.ledger_record import by_category
 from tui.roles import Roles
 from tui.safe import first_line
@@ -80,7 +81,7 @@ def draw_choice(
         sign = ("[x] " if item.chosen else "[ ] ") if live else " ·  "
         row.add(sign, roles.active if item.chosen and live else roles.dropped)
     row.fit(KIND_WORDS[each.kind], _KIND, roles.normal if live else roles.dropped).gap()
-    row.fit(sizes(each.size), _SIZE, roles.muted, "right").gap(2)
+    row.fit(sizes(each.text_size or each.size), _SIZE, roles.muted, "right").gap(2)
     room = max(8, width - row.cells)
     longest = max((cell_len(short_path(other.candidate.path)) for other in items[:200]), default=8)
     name = min(longest, max(8, room * 11 // 20))
@@ -135,15 +136,16 @@ def result_words(result: Result) -> str:
     """``3 facts · 1 decision``, ``nothing new``, or why there is nothing."""
     entry = result.entry
     if result.outcome == "unharvested":
-        return "given up unharvested"
+        return "discarded without a harvest"
     if result.outcome != "harvested" or entry is None:
         return first_line(result.error) or result.outcome
-    if not (result.commit or result.uncommitted):
+    if not result.is_new:
         return f"was harvested on {first_line(entry.at)[:10]}"
     parts = [
-        by_category(entry.items),
+        by_category(result.items),
         f"{entry.known} known" if entry.known else "",
-        f"{len(entry.held)} for review" if entry.held else "",
+        f"{count(result.held)} for review" if result.held else "",
+        f"{count(len(result.refused))} not used" if result.refused else "",
     ]
     return ", ".join(filter(None, parts)) or "nothing found"
 

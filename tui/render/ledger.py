@@ -21,7 +21,7 @@ _DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
 _STATES: dict[str, tuple[str, str]] = {
     "harvested": ("✓", "harvested"),
     "harvest-failed": ("!", "failed"),
-    "deleted-unharvested": ("⌫", "dropped"),
+    "deleted-unharvested": ("⌫", "discarded"),
     "too-large": ("–", "too large"),
 }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SIGNS: dict[Status, tuple[str, str]] = {
     "harvested": ("✓", "harvested"),
     "harvest-failed": ("!", "failed"),
-    "deleted-unharvested": ("⌫", "given up"),
+    "deleted-unharvested": ("⌫", "discarded"),
     "too-large": ("–", "too large"),
 }
 """A sign and a word for each status; the workbench's panel has the same signs."""

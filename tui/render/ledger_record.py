@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from engine.knowledge.item import NAMES
 from tui.draw import Row, wrap
 from tui.figures import count, dollars, local, plural, sizes
 from tui.render.ledger_entries import LOST, SIGNS, RecordItem, record_style
@@ -110,9 +111,11 @@ def items_text(entry: LedgerEntry) -> str:
 
 
 def by_category(items: Mapping[str, int]) -> str:
-    """``3 facts · 2 decisions``, the most first."""
+    """``3 facts · 1 decision``, the most first."""
     ordered = sorted(items.items(), key=lambda item: (-item[1], item[0]))
-    return " · ".join(f"{count(number)} {name.replace('_', ' ')}" for name, number in ordered if number)
+    return " · ".join(
+        plural(number, *NAMES.get(name, (name.replace("_", " "),))) for name, number in ordered if number
+    )
 
 
 def moment(at: str) -> str:

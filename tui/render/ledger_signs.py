@@ -8,7 +8,7 @@ LEDGER_SIGNS: dict[PanelName, list[tuple[str, str]]] = {
     "entries": [
         ("✓", "harvested: its knowledge stands in the files"),
         ("!", "the harvest failed; the conversation is kept, and f tries again"),
-        ("⌫", "given up by a person's word, without a harvest"),
+        ("⌫", "discarded without a harvest, by your word"),
         ("–", "too large to be harvested; kept"),
         ("✗", "lost: verified, and its bytes are neither in its file nor in trash or history"),
     ],
@@ -25,7 +25,7 @@ LEDGER_SIGNS: dict[PanelName, list[tuple[str, str]]] = {
         ("·", "waits"),
         ("…", "under way"),
         ("✓", "harvested"),
-        ("⌫", "given up unharvested"),
+        ("⌫", "discarded without a harvest"),
         ("!", "failed, changed meanwhile, or stopped; it is kept"),
         ("→", "in the trash now"),
     ],

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from engine.knowledge.category_files import place_of
 from tui.draw import Row, clip, wrap
-from tui.render.review_queue import KINDS, ReviewItem
+from tui.render.review_queue import KINDS, ReviewItem, why_of
 from tui.render.review_signs import SETTLING
 from tui.roles import Roles
 from tui.safe import first_line
@@ -80,7 +80,7 @@ def draw_whole(
     if each.text and each.text != each.item.text:
         rows += [Row(("accepted as", roles.muted)), *wrap([(each.text, roles.normal)], width)]
     rows += [] if low else [Row()]
-    rows += _line("why", each.why or "not said", width, roles.gate, roles)
+    rows += _line("why", why_of(each) or "not said", width, roles.gate, roles)
     file, section = place_of(each.item.category)
     target = each.item.path or (f"{file.path}, {section}" if section else file.path)
     kind = f"{KINDS[each.item.category]} → {target}"

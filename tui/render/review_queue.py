@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tui.draw import Row, clip, found, marked, wrap
+from tui.figures import plural
 from tui.render.review_signs import ACCEPTED, REJECTED, SETTLING, WAITS
 from tui.roles import Roles
 from tui.safe import first_line
@@ -79,6 +80,16 @@ def text_of(waiting: Waiting) -> str:
     return waiting.text or waiting.item.text
 
 
+def why_of(waiting: Waiting) -> str:
+    """Why the item waits, and how often it was said where that was more than once."""
+    often = ""
+    if waiting.times > 1:
+        often = f"{plural(waiting.times, 'time')}"
+    if waiting.places > 1:
+        often += f" in {plural(waiting.places, 'conversation')}"
+    return f"{often}: {waiting.why}" if often else waiting.why
+
+
 def finds(item: ReviewItem, query: str) -> bool:
     """Whether a filter keeps an item."""
     each = item.waiting
@@ -102,7 +113,7 @@ def draw_item(item: ReviewItem, width: int, roles: Roles, *, query: str = "", ch
         row.add(piece, style)
     row.gap(room - cell_len(text))
     if reason:
-        row.gap(2).fit(first_line(each.why), reason, roles.muted)
+        row.gap(2).fit(first_line(why_of(each)), reason, roles.muted)
         row.gap(2).fit(first_line(each.origin.name), name, roles.muted)
     return row.gap(2).fit(item.age, _AGE, roles.muted, "right").cut(width)
 
@@ -120,8 +131,8 @@ def tally(items: Sequence[ReviewItem]) -> str:
 def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
     """Draws what this is, where nothing waits."""
     about = (
-        "A harvest puts here what it found and does not write by itself: what a tool said, "
-        "or what reads like an order to the agent."
+        "A harvest puts here what it does not write by itself: what a tool said or what reads like an order "
+        "to the agent, and without a model your corrections, plans you approved and commands that succeeded."
     )
     rows = [Row(("nothing waits", roles.strong)), *wrap([(about, roles.muted)], width)]
     if settled:

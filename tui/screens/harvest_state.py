@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 Phase = Literal["loading", "trouble", "found"]
 
 _TITLES = {
-    "reclaim": ("reclaim", "what is safe in knowledge goes to the trash"),
-    "empty": ("also empty", "reclaims those in which nothing was found"),
-    "partial": ("also partial", "reclaims those known by a summary or by markers"),
-    "no-harvest": ("no harvest", "asks nobody: they are given up as they are"),
+    "reclaim": ("reclaim", "move conversations whose knowledge is committed to the trash"),
+    "empty": ("also empty", "also remove conversations in which nothing was found"),
+    "partial": ("also partial", "also remove conversations that were only partly read"),
+    "no-harvest": ("no harvest", "skip the harvest and discard them"),
 }
 
 
@@ -132,6 +132,7 @@ class HarvestState:
         on = self._on
         return Wish(
             tuple(each.path for each in self.chosen),
+            transcripts=self.survey is not None and self.survey.transcripts,
             harvest=not on["no-harvest"],
             reclaim=on["reclaim"],
             consent=Consent(empty=on["empty"], partial=on["partial"]),

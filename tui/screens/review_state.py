@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from engine.knowledge.proposed import GROUPS, group_of, is_shown
 from tui.render.review_item import SourceLines
 from tui.render.review_queue import ReviewItem, item_of
 from tui.screens.review_work import QueueRead, SourceRead
@@ -54,8 +55,13 @@ class ReviewState:
         return True
 
     def listed(self) -> list[Waiting]:
-        """The items of the list, oldest first, before any filter."""
-        return [each for each in self.all or () if self.with_settled or not each.verdict]
+        """The items of the list by group, what was said most often first, before any filter."""
+        shown = [
+            each
+            for each in self.all or ()
+            if (self.with_settled or not each.verdict) and is_shown(each.why, each.times)
+        ]
+        return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
 
     def items(self, now: datetime) -> list[ReviewItem]:
         """The same as they are at some time."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.reading import MOST_BYTES
+from engine.knowledge.harvest.liveness import ended_before
+from engine.knowledge.harvest.parts import PART_BYTES, SUMMARIZE_THRESHOLD_BYTES
+from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.ledger import MARKERS
 from engine.transcripts.library import SUFFIXES
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
+    from engine.knowledge.harvest.reading import State
     from engine.knowledge.ledger import LedgerEntry
     from engine.store.files import Files
 
@@ -30,6 +34,23 @@ Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _BYTES_PER_TOKEN = 4
+_QUESTION_TOKENS = 900
+"""What stands around the text of a question, and what a summary of a part adds to the last one, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of a content once it was read.
+
+    Attributes:
+        text_size: Bytes of text that a model would be shown.
+        state: As ``SourceText.state``.
+        why: Likewise.
+    """
+
+    text_size: int
+    state: State
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +63,11 @@ class Candidate:
             is reclaimed without asking a model; ``harvest`` is harvested; ``keep`` is left alone for another
             reason.
         why: The reason, one clause.
-        size: Bytes.
+        size: Bytes of the file, which is what a reclaim frees.
         sha256: Of its bytes; empty where they were not looked at.
         reclaimable: Whether it may be reclaimed once its knowledge is safe.
+        text_size: Bytes of text that a model would be shown; 0 where there is nothing to harvest.
+        state: Of what is kept because it cannot be harvested as it is: ``too-large`` or ``unclear``.
     """
 
     path: str
@@ -53,11 +76,18 @@ class Candidate:
     size: int
     sha256: str = ""
     reclaimable: bool = True
+    text_size: int = 0
+    state: State = "read"
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it is."""
-        return -(-self.size // _BYTES_PER_TOKEN)
+        """About how many tokens a model would be sent."""
+        if not self.text_size:
+            return 0
+        questions = 1
+        if self.text_size > SUMMARIZE_THRESHOLD_BYTES:
+            questions += 2 * -(-self.text_size // PART_BYTES)
+        return -(-self.text_size // _BYTES_PER_TOKEN) + questions * _QUESTION_TOKENS
 
 
 def classify(
@@ -68,6 +98,8 @@ def classify(
     *,
     provider: str = MARKERS,
     transcripts: bool = False,
+    named: Collection[str] = (),
+    measured: MutableMapping[str, Measured] | None = None,
 ) -> tuple[Candidate, ...]:
     """Every conversation, by path.
 
@@ -75,18 +107,39 @@ def classify(
         files: Reads the workspace.
         ledger: What became of contents.
         now: UTC.
-        idle_minutes: A file that was changed less long ago is live.
+        idle_minutes: A conversation that was written to less long ago is live.
         provider: Who would be asked.
         transcripts: Look at the immutable transcripts instead of the working conversations; they are
             harvested and never reclaimed.
+        named: Paths that a person has named: what is live among them is harvested as it is now, and stays.
+        measured: What is known of contents already, by sha256; added to.
     """
     folder = TRANSCRIPTS if transcripts else WORKING
-    kept = _patterns(files)
-    found = [
-        _classified(files, path, ledger, now - timedelta(minutes=idle_minutes), kept, provider, transcripts)
-        for path in paths_in(files, folder)
-    ]
+    look = _Look(
+        files,
+        ledger,
+        now - timedelta(minutes=idle_minutes),
+        _patterns(files),
+        provider,
+        transcripts,
+        frozenset(named),
+        {} if measured is None else measured,
+    )
+    found = [look.at(path) for path in paths_in(files, folder)]
     return tuple(each for each in found if each is not None)
+
+
+def left_in(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
+    """How many transcripts have ended and were never harvested. They are hashed and not read."""
+    found = 0
+    for path in paths_in(files, TRANSCRIPTS):
+        if not head_fields(read_head(files.workspace.root / path), ("ended",))["ended"]:
+            continue
+        with contextlib.suppress(OSError, AutopoiesisError):
+            sha256, size = hash_of(files, path)
+            entry = ledger.get(sha256)
+            found += bool(size) and (entry is None or (not entry.restored and not entry.is_done(provider)))
+    return found
 
 
 def hash_of(files: Files, path: str) -> tuple[str, int]:
@@ -123,34 +176,59 @@ def _patterns(files: Files) -> tuple[str, ...]:
     return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
-def _classified(
-    files: Files,
-    path: str,
-    ledger: Mapping[str, LedgerEntry],
-    horizon: datetime,
-    kept: Iterable[str],
-    provider: str,
-    transcript: bool,
-) -> Candidate | None:
-    real = files.workspace.root / path
-    try:
-        status = real.stat()
-    except OSError:
-        return None
-    size = status.st_size
-    fields = head_fields(read_head(real), ("keep", "session_id", "ended"))
-    if fields["keep"].lower() in ("true", "yes", "1") or _named(path, kept):
-        return Candidate(path, "user-kept", "a person keeps it", size)
-    if transcript and not fields["ended"]:
-        return Candidate(path, "live", "its session has not ended", size)
-    if not transcript and datetime.fromtimestamp(status.st_mtime, UTC) > horizon:
-        return Candidate(path, "live", "was written to a moment ago", size)
-    try:
-        sha256, size = hash_of(files, path)
-    except (OSError, AutopoiesisError) as error:
-        return Candidate(path, "keep", f"cannot be read: {error}", size)
-    kind, why = _by_ledger(ledger.get(sha256), size, provider, transcript)
-    return Candidate(path, kind, why, size, sha256, reclaimable=not transcript)
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a conversation is held against; the fields are those of ``classify``."""
+
+    files: Files
+    ledger: Mapping[str, LedgerEntry]
+    horizon: datetime
+    kept: tuple[str, ...]
+    provider: str
+    transcripts: bool
+    named: Collection[str]
+    measured: MutableMapping[str, Measured]
+
+    def at(self, path: str) -> Candidate | None:
+        """The conversation at a path; ``None`` where there is none any more."""
+        real = self.files.workspace.root / path
+        try:
+            status = real.stat()
+        except OSError:
+            return None
+        size = status.st_size
+        head = read_head(real)
+        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
+        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self.kept):
+            return Candidate(path, "user-kept", "a person keeps it", size)
+        live = self._live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
+        if live and path not in self.named:
+            return Candidate(path, "live", live, size)
+        try:
+            sha256, size = hash_of(self.files, path)
+            kind, why = _by_ledger(self.ledger.get(sha256), size, self.provider, self.transcripts)
+            found = self._measured(sha256, path) if kind == "harvest" else None
+        except (OSError, AutopoiesisError) as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", size)
+        free = not self.transcripts and not live
+        if found is not None and found.state in ("too-large", "unclear", "unreadable"):
+            return Candidate(path, "keep", found.why, size, sha256, free, 0, found.state)
+        text_size = found.text_size if found is not None else 0
+        return Candidate(path, kind, why, size, sha256, free, text_size)
+
+    def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
+        """Why a conversation is taken to be still written to, one clause; empty where it is not."""
+        if self.transcripts:
+            return "" if fields["ended"] else "its session has not ended"
+        if written <= self.horizon or ended_before(self.horizon, real, written, fields):
+            return ""
+        return "was written to a moment ago"
+
+    def _measured(self, sha256: str, path: str) -> Measured:
+        if sha256 not in self.measured:
+            source = read_source(self.files, path)
+            self.measured[sha256] = Measured(source.text_size, source.state, source.why)
+        return self.measured[sha256]
 
 
 def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: bool) -> tuple[Kind, str]:
@@ -161,11 +239,9 @@ def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: 
     if entry is not None and entry.is_harvested(provider):
         return ("keep" if transcript else "prune"), f"was harvested on {entry.at[:10]}"
     if entry is not None and entry.status == "deleted-unharvested":
-        return ("keep" if transcript else "prune"), f"was given up unharvested on {entry.at[:10]}"
-    if size > MOST_BYTES:
-        return "keep", "is larger than 1 MB"
+        return ("keep" if transcript else "prune"), f"was discarded without a harvest on {entry.at[:10]}"
     if entry is not None and entry.status == "harvested":
-        return "harvest", f"only what it marks was taken on {entry.at[:10]}"
+        return "harvest", f"was read without a model on {entry.at[:10]}"
     if entry is not None and entry.status == "harvest-failed":
         return "harvest", f"failed on {entry.at[:10]}: {entry.error}"
     return "harvest", "is not harvested yet"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.context.replies import BadReply
+from engine.context.replies import BadReply, quoted
 from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
 from engine.flush_secrets import without_secrets
@@ -27,7 +27,8 @@ from engine.knowledge.harvest.parts import (
     summaries_of,
 )
 from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
-from engine.knowledge.harvest.reply import read_reply
+from engine.knowledge.harvest.proposals import proposed
+from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.ledger import MARKERS
 from engine.providers.redaction import redacted
 
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
     from engine.activation.completion import Completed, Completer, Spending
     from engine.asking import Limits, Question
     from engine.knowledge.harvest.reading import SourceText
-    from engine.knowledge.item import Item
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
 HARVEST_MAX_ATTEMPTS = 2
 """How often a model is asked for items before what it writes is given up."""
+
+MOST_TOKENS = 65_536
+"""Tokens of the longest reply that is asked for after one was cut off."""
 
 _SUMMARY_TOKENS = 900
 """Tokens that a summary of the length asked for has, about."""
@@ -63,7 +66,23 @@ class Estimate:
 
 
 class _Failed(Exception):
-    """There will be no items; the message is one line."""
+    """There will be no items; the message is one line.
+
+    Args:
+        lasting: See ``Extraction.lasting``.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class _Longer:
+    """Limits for a reply that was cut off."""
+
+    max_tokens: int
+    deadline_s: float
 
 
 @dataclass(slots=True)
@@ -125,12 +144,15 @@ class Extractor:
         blank = self._blank(source)
         if source.state == "too-large":
             return replace(blank, outcome="too-large", error=source.why)
+        if source.state == "unclear":
+            return replace(blank, outcome="unclear", error=source.why)
         if source.state == "unreadable":
             return replace(blank, error=source.why)
         if source.state == "empty":
             return replace(blank, outcome="extracted", shown=source.size, error=source.why)
         if self._completer is None:
-            return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
+            items = once((*marked(source.turns), *proposed(source.turns)))
+            return replace(blank, outcome="extracted", items=items, shown=source.read)
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
         if not turns:
@@ -152,7 +174,7 @@ class Extractor:
             return Estimate(0, 0.0)
         files = files or self._files
         system, wanted = self._count(SYSTEM), self._count(task(HARVEST, files))
-        if source.size <= SUMMARIZE_THRESHOLD_BYTES:
+        if source.text_size <= SUMMARIZE_THRESHOLD_BYTES:
             said = sum(self._count(shown(number, turn)) for number, turn in source.shown)
             tokens, received = system + wanted + said, _REPLY_TOKENS
         else:
@@ -185,22 +207,23 @@ class Extractor:
         files: Files | None,
     ) -> Extraction:
         taken = _Taken(completer.model)
-        is_long = source.size > SUMMARIZE_THRESHOLD_BYTES
-        items: tuple[Item, ...] = ()
-        looked_at, error = 0, ""
+        is_long = source.text_size > SUMMARIZE_THRESHOLD_BYTES
+        reply = Reply(())
+        looked_at, error, lasting = 0, "", False
         try:
             wanted = task(HARVEST, files)
             if is_long:
                 record, looked_at = self._summarised(completer, source, turns, taken, files)
             else:
                 record, looked_at = [shown(number, turn) for number, turn in turns], source.read
-            items = self._items(completer, source, record, wanted, taken) if record else ()
+            if record:
+                reply = self._reply(completer, source, record, wanted, taken)
         except (_Failed, AutopoiesisError) as failed:
-            error, looked_at = str(failed), 0
+            error, looked_at, lasting = str(failed), 0, failed.lasting
         return replace(
             blank,
             outcome="failed" if error else "extracted",
-            items=tuple(replace(item, voice=voice_of(item, source)) for item in items),
+            items=tuple(replace(item, voice=voice_of(item, source)) for item in reply.items),
             model=taken.model,
             attempts=taken.attempts,
             shown=looked_at,
@@ -208,7 +231,9 @@ class Extractor:
             input_tokens=taken.input_tokens,
             output_tokens=taken.output_tokens,
             cost_usd=taken.cost_usd,
+            refused=reply.refused,
             error=error,
+            lasting=lasting,
         )
 
     def _summarised(
@@ -229,34 +254,64 @@ class Extractor:
 
         summaries = summaries_of(parts_of(source, turns), ask)
         asked = [summary for summary in summaries if summary.part.text]
-        if asked and all(summary.error for summary in asked):
+        if asked and not any(summary.text or not summary.error for summary in asked):
             raise _Failed(f"no part could be summed up: {asked[0].error}")
         return record_of(summaries), covered(summaries)
 
-    def _items(
+    def _reply(
         self, completer: Completer, source: SourceText, record: Sequence[str], wanted: str, taken: _Taken
-    ) -> tuple[Item, ...]:
-        wrong = ""
+    ) -> Reply:
+        """The items about a record. What a reply holds that was cut off is kept, and only the rest is asked
+        for, with room for a longer one.
+        """
+        wrong, limit = "", self._settings.max_tokens
+        kept: Reply | None = None
         for _ in range(HARVEST_MAX_ATTEMPTS):
             taken.attempts += 1
             prompt = prompt_of(record, wanted, name=redacted(source.name), wrong=wrong)
-            completed = self._answer(completer, source, prompt, taken)
-            if isinstance(completed, str):
-                raise _Failed(completed)
             try:
-                return read_reply(completed.text, cut=completed.cut)
+                completed = self._answer(completer, source, prompt, taken, limit)
+            except (AutopoiesisError, _Failed) as error:
+                if kept is None:
+                    raise
+                completed = str(error)
+            if isinstance(completed, str):
+                if kept is None:
+                    raise _Failed(completed)
+                return _cut_off(kept, completed)
+            try:
+                found = read_reply(completed.text, cut=completed.cut)
             except BadReply as bad:
                 wrong = str(bad)
-        raise _Failed(f"the reply could not be used after {HARVEST_MAX_ATTEMPTS} attempts: {wrong}")
+            else:
+                kept = found if kept is None else _both(kept, found)
+                if not completed.cut:
+                    return kept
+                wrong = "it was cut off at the token limit (harvest.max_tokens)"
+                if kept.items:
+                    last = quoted(kept.items[-1].text)
+                    wrong += f"; give only the items behind “{last}”"
+            if completed.cut:
+                limit = min(2 * limit, MOST_TOKENS)
+                if limit <= self._settings.max_tokens:
+                    break
+        if kept is not None and kept.items:
+            return _cut_off(kept, "raise harvest.max_tokens")
+        raise _Failed(f"the reply could not be used after {taken.attempts} attempts: {wrong}")
 
     def _answer(
-        self, completer: Completer, source: SourceText, prompt: str, taken: _Taken
+        self,
+        completer: Completer,
+        source: SourceText,
+        prompt: str,
+        taken: _Taken,
+        limit: int = 0,
     ) -> Completed | str:
         """The reply to a question, or why there is none.
 
         Raises:
             AutopoiesisError: The budget is spent.
-            _Failed: It was stopped.
+            _Failed: It was stopped, or there will be no answer to any further question either.
         """
         from engine.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
 
@@ -265,7 +320,8 @@ class Extractor:
         with self._guard:
             if self._stopped:
                 raise _Failed(_STOPPED)
-            question = Question(completer, SYSTEM, prompt, self._settings, group="harvest", nobody=MARKERS)
+            limits = _Longer(limit, self._settings.deadline_s) if limit else self._settings
+            question = Question(completer, SYSTEM, prompt, limits, group="harvest", nobody=MARKERS)
             self._under_way = question
         try:
             answer = question.answer()
@@ -275,8 +331,20 @@ class Extractor:
         if answer.completed is None:
             if self._stopped:
                 raise _Failed(_STOPPED)
+            if answer.lasting:
+                raise _Failed(answer.error, lasting=True)
             return answer.error
         taken.add(answer.completed)
         if self._spending is not None:
             self._spending.spent(answer.completed, (), source.session)
         return answer.completed
+
+
+def _both(first: Reply, second: Reply) -> Reply:
+    return Reply(once((*first.items, *second.items)), (*first.refused, *second.refused))
+
+
+def _cut_off(reply: Reply, why: str) -> Reply:
+    """A reply that is not whole, and says so."""
+    said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
+    return replace(reply, refused=(*reply.refused, said))

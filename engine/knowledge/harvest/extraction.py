@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.knowledge.item import Item
 
-Outcome = Literal["extracted", "failed", "too-large"]
+Outcome = Literal["extracted", "failed", "too-large", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Extraction:
     """What came of asking about one conversation.
 
     Attributes:
-        outcome: ``failed`` and ``too-large`` have no items.
+        outcome: Only ``extracted`` has items. ``unclear``: nothing tells who speaks.
         items: What it taught, in order, each once.
         provider: Who was asked; ``markers`` asks nobody.
         model: Its model.
@@ -26,7 +26,9 @@ class Extraction:
         redacted: Places from which something that looks like a key was taken before it was sent.
         input_tokens, output_tokens: All calls together.
         cost_usd: What they cost; ``None`` where a price is not known.
+        refused: A line for everything in the model's reply that could not be used.
         error: Why there are no items, one line; empty otherwise.
+        lasting: Every other conversation would fail alike until a person changes something.
     """
 
     outcome: Outcome
@@ -41,7 +43,9 @@ class Extraction:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
+    refused: tuple[str, ...] = ()
     error: str = ""
+    lasting: bool = False
 
     @property
     def coverage(self) -> float:

@@ -8,8 +8,8 @@ A line that begins with                                            becomes
 ``Note to self:`` ``Fakt:`` ``Tatsache:`` ``Lehre:`` ``Merke:``    a fact
 ``TODO:`` ``Task:`` ``Action item:`` ``Aufgabe:`` ``- [ ]``        an open task
 ``DONE:`` ``Erledigt:`` ``- [x]``                                  a done task
-``Q:`` ``Question:`` ``Open:`` ``Open question:`` ``Frage:``
-``Offen:`` ``Offene Frage:``                                       a question, unless ``A:`` follows
+``Open:`` ``Open question:`` ``Offen:`` ``Offene Frage:``          a question, unless ``A:`` follows
+``Q:`` ``Question:`` ``Frage:``                                    likewise, unless it is answered
 ``Playbook:`` ``Runbook:`` ``Anleitung:`` and a name               a playbook with the list or code below it
 ``File:`` ``Datei:`` path ``—`` note                               a note of a file
 ``> [knowledge:…] path — summary``                                 a note of that file
@@ -30,7 +30,7 @@ from engine.context.replies import is_control
 from engine.knowledge.harvest.quotes import in_fences
 from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, item_of, once
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
-from engine.transcripts.turn import QUOTED, KnowledgeChange, Text, Turn
+from engine.transcripts.turn import QUOTED, KnowledgeChange, Role, Text, Turn
 
 _LABELS: dict[str, Category] = {
     "decision": "decisions",
@@ -65,6 +65,8 @@ _LABELS: dict[str, Category] = {
     "file": "files",
     "datei": "files",
 }
+_ASKED = frozenset({"q", "question", "frage"})
+"""Labels of a question that is put to the other one, and answered when that one speaks."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))
 _BULLET = r"[ ]{0,3}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?"
 _LABEL = re.compile(
@@ -80,7 +82,8 @@ _LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<said>\S.*)")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _DASH = re.compile(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
-_VOICES: dict[str, Voice] = {"user": "person", "agent": "agent"}
+_OTHER: dict[Role, Role] = {"user": "agent", "agent": "user"}
+_VOICES: dict[Role, Voice] = {"user": "person", "agent": "agent"}
 
 
 def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
@@ -92,10 +95,16 @@ def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
     Args:
         turns: Turns without what was injected into them.
     """
-    return once(item for turn in turns for item in _of_turn(turn))
+    turns = tuple(turns)
+    last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}
+    return once(
+        item
+        for number, turn in enumerate(turns)
+        for item in _of_turn(turn, is_answered=last.get(_OTHER.get(turn.role, turn.role), -1) > number)
+    )
 
 
-def _of_turn(turn: Turn) -> Iterator[Item]:
+def _of_turn(turn: Turn, *, is_answered: bool) -> Iterator[Item]:
     voice = _VOICES.get(turn.role)
     if voice is None or turn.kind == QUOTED:
         return
@@ -103,7 +112,7 @@ def _of_turn(turn: Turn) -> Iterator[Item]:
         if isinstance(block, KnowledgeChange):
             yield from _item("files" if block.path else "facts", block.path, block.summary, voice)
         elif isinstance(block, Text):
-            yield from _Lines(block.text, voice).items()
+            yield from _Lines(block.text, voice, is_answered).items()
 
 
 @dataclass(slots=True)
@@ -112,6 +121,7 @@ class _Lines:
 
     text: str
     voice: Voice
+    is_answered: bool
     place: int = 0
 
     def items(self) -> Iterator[Item]:
@@ -124,7 +134,9 @@ class _Lines:
                 category: Category = "tasks_open" if box["mark"] == " " else "tasks_done"
                 yield from _item(category, self._paragraph(lines, box["said"]), "", self.voice)
             elif label is not None:
-                yield from self._labelled(_LABELS[label["label"].lower()], label["said"], lines, fenced)
+                name = label["label"].lower()
+                if not (self.is_answered and name in _ASKED):
+                    yield from self._labelled(_LABELS[name], label["said"], lines, fenced)
 
     def _labelled(
         self, category: Category, said: str, lines: Sequence[str], fenced: Sequence[bool]

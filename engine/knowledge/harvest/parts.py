@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from engine.context.quoting import fenced
 from engine.context.replies import BadReply, is_control, without_thoughts
 from engine.knowledge.harvest.prompt import framed, said_in
-from engine.knowledge.harvest.reading import MOST_BYTES, SourceText
+from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, SourceText
 from engine.transcripts.turn import Turn
 
 SUMMARIZE_THRESHOLD_BYTES = 64 * 1024
-"""Bytes of the largest conversation that is harvested as it is."""
+"""Bytes of text of the largest conversation that is harvested as it is."""
 PART_BYTES = 64 * 1024
 """Bytes of a part as it is shown; one longer turn is more than one part."""
-MOST_PARTS = 2 * MOST_BYTES // PART_BYTES
+MOST_PARTS = 2 * MOST_TEXT_BYTES // PART_BYTES
 """Parts that are summarised at all: any two neighbours are longer than one may be."""
 MOST_IN_A_ROW = 3
 """Parts that may fail one after the other before no further one is tried."""
@@ -29,6 +29,7 @@ SUMMARY_CHARACTERS = 24_000
 _FRAME_BYTES = 128
 """More than what stands around the text of a turn."""
 _NOTHING = "NOTHING"
+_CUT = "the summary was cut off at the token limit; raise harvest.max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ class Summary:
 
     Attributes:
         part: The part.
-        text: The summary; empty where it came and the part holds nothing, or where it did not come.
-        error: Why it did not come; empty where it did.
+        text: The summary; empty where it came and the part holds nothing, or where it did not come. Of one
+            that was cut off, the lines that are whole.
+        error: Why it did not come, or not whole; empty where it did.
     """
 
     part: SourcePart
@@ -135,7 +137,7 @@ def summaries_of(
         if number > MOST_PARTS:
             done.append(Summary(part, "", f"there are more than {MOST_PARTS} parts"))
             continue
-        lately = [summary.error for summary in done[-MOST_IN_A_ROW:]]
+        lately = [summary.error for summary in done[-MOST_IN_A_ROW:] if not summary.text]
         if len(lately) == MOST_IN_A_ROW and all(lately):
             done.append(Summary(part, "", lately[-1]))
             continue
@@ -144,21 +146,24 @@ def summaries_of(
             done.append(Summary(part, "", answer))
             continue
         try:
-            done.append(Summary(part, summary_in(*answer)))
+            text, cut = answer
+            done.append(Summary(part, summary_in(text, cut), _CUT if cut else ""))
         except BadReply as error:
             done.append(Summary(part, "", str(error)))
     return tuple(done)
 
 
 def summary_in(text: str, cut: bool) -> str:
-    """The summary in a reply; empty where the model found nothing in the part.
+    """The summary in a reply, as far as its lines are whole; empty where the model found nothing in the part.
 
     Raises:
-        BadReply: It was cut off, is empty or too long.
+        BadReply: It is empty or too long, or was cut off before its first line ended.
     """
-    if cut:
-        raise BadReply("the summary was cut off at the token limit; raise harvest.max_tokens")
     plain = without_thoughts(text, SUMMARY_CHARACTERS)
+    if cut:
+        plain = plain.rpartition("\n")[0].strip()
+        if not plain:
+            raise BadReply(_CUT)
     if plain.strip("`\"'. \n") == _NOTHING:
         return ""
     return "".join(" " if is_control(c) and c not in "\n\t" else c for c in plain)

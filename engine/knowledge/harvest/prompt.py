@@ -79,7 +79,7 @@ def said_in(turn: Turn) -> str:
 
 def framed(number: int, turn: Turn, said: str) -> str:
     """What is said in a turn, or in a piece of it, as it stands in a record."""
-    time = f' at="{attribute(turn.time)}"' if turn.time else ""
+    time = f' at="{attribute(turn.when)}"' if turn.time else ""
     return f'<turn number="{number}" by="{speaker(turn)}"{time}>\n{said}\n</turn>'
 
 

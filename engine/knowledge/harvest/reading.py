@@ -10,33 +10,36 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
 from engine.context.voices import Voices
 from engine.knowledge.harvest.others import RecordReader, spoken, tool_output
+from engine.knowledge.harvest.prompt import said_in
+from engine.transcripts.chats.read import read_chat
 from engine.transcripts.format import parse
 from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.importers.session import START
-from engine.transcripts.turn import QUOTED, KnowledgeChange, Text, Turn
+from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, Turn
 
 if TYPE_CHECKING:
     from engine.store.files import Files
 
-MOST_BYTES = 1024 * 1024
-"""Bytes of the largest conversation that is read (``knowledge-curation.md`` 5.3)."""
+MOST_TEXT_BYTES = 1024 * 1024
+"""Bytes of text that the largest conversation shows which is harvested (``knowledge-curation.md`` 5.3). An
+agent's log has many times as many bytes as it shows text, and only the text is ever sent."""
+MOST_FILE_BYTES = 64 * 1024 * 1024
+"""Bytes of the largest file that is read at all."""
+UNCLEAR = "could not tell who speaks"
 
-MEMORY = "memory"
-"""The kind of a turn that only tells of a memory operation."""
-
-State = Literal["read", "empty", "unreadable", "too-large"]
+State = Literal["read", "empty", "unclear", "unreadable", "too-large"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class SourceText:
         sha256: Of the file's bytes, hexadecimal.
         size: The file's bytes.
         state: Whether there is anything to harvest. ``empty``: read, and nobody says anything in it.
+            ``unclear``: there is text, and nothing tells who speaks.
         why: Of any other state than ``read``, why; one clause.
         turns: All of them in order, without what was injected. Quotes of memory have no blocks left, and
             memory operations none but these.
@@ -86,6 +90,11 @@ class SourceText:
         )
 
     @cached_property
+    def text_size(self) -> int:
+        """Bytes of the text that a model is shown, without what says who speaks."""
+        return sum(len(said_in(turn).encode("utf-8", "replace")) for _, turn in self.shown)
+
+    @cached_property
     def said(self) -> Voices:
         """What was said by whom. What a person or the agent quotes is neither's own."""
         from engine.knowledge.harvest.quotes import voices_of  # noqa: PLC0415 — only where something was found
@@ -117,20 +126,25 @@ def read_source(files: Files, path: str) -> SourceText:
     for block in files.read_blocks(path):
         digest.update(block)
         size += len(block)
-        if size <= MOST_BYTES:
+        if size <= MOST_FILE_BYTES:
             held.append(block)
         else:
             held.clear()
     sha256 = digest.hexdigest()
-    if size > MOST_BYTES:
-        why = f"has {size:,} bytes, more than the {MOST_BYTES:,} that are harvested"
+    if size > MOST_FILE_BYTES:
+        why = f"has {size:,} bytes, more than the {MOST_FILE_BYTES:,} that are read"
         return SourceText(path, sha256, size, "too-large", why)
     data = b"".join(held)
     if not _is_text(data):
         return SourceText(path, sha256, size, "unreadable", "is no text")
-    if PurePosixPath(path).suffix.lower() == ".jsonl":
-        return _log(path, sha256, data)
-    return _text(path, sha256, data)
+    is_log = PurePosixPath(path).suffix.lower() == ".jsonl"
+    source = _log(path, sha256, data) if is_log else _text(path, sha256, data)
+    if source.text_size > MOST_TEXT_BYTES:
+        why = (
+            f"shows {source.text_size:,} bytes of text, more than the {MOST_TEXT_BYTES:,} that are harvested"
+        )
+        return SourceText(path, sha256, size, "too-large", why)
+    return source
 
 
 def _is_text(data: bytes) -> bool:
@@ -151,10 +165,26 @@ def _text(path: str, sha256: str, data: bytes) -> SourceText:
         # Of the same length, so that places in it are places in the file.
         text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
         found = spoken(text)
+        if not found and any(turn.text.strip() for turn in turns):
+            return _chat(path, sha256, data)
         starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
         turns = [turn for turn, _ in found] or turns
     sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
     return _source(path, sha256, len(data), turns, sizes, session=transcript.session_id)
+
+
+def _chat(path: str, sha256: str, data: bytes) -> SourceText:
+    """A history or an export of another program; ``unclear`` where it is none either.
+
+    Which bytes a turn takes is not known there: each gets its share by the length of its text.
+    """
+    found = read_chat(data, path)
+    if found is None:
+        return SourceText(path, sha256, len(data), "unclear", UNCLEAR)
+    weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in found.turns]
+    ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
+    sizes = [end - start for start, end in pairwise([0, *ends])]
+    return _source(path, sha256, len(data), found.turns, sizes, session=found.session_id)
 
 
 def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
@@ -174,8 +204,7 @@ def _log(path: str, sha256: str, data: bytes) -> SourceText:
         turns, sizes = _records(stream)
         session = ""
     if kind is None and not turns and data.strip():
-        why = "is a log in which nothing says who speaks"
-        return SourceText(path, sha256, len(data), "unreadable", why)
+        return _chat(path, sha256, data)
     outside = "\n".join(
         text for line in read_lines(stream) for record in line.records for text in tool_output(record)
     )
@@ -198,8 +227,12 @@ def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[in
         if sizes:
             sizes[-1] += taken + before
         before = 0 if sizes else before + taken
-    if reader.turns.current is not None:
-        turns.append(reader.turns.current)
+    turns += reader.unfinished
+    # What was typed ahead counted as a turn until it was taken back.
+    beyond = sum(sizes[len(turns) :])
+    del sizes[len(turns) :]
+    if sizes:
+        sizes[-1] += beyond
     return turns, sizes, log.session_id()
 
 
@@ -243,10 +276,10 @@ def _source(
 def _kept(turn: Turn) -> Turn:
     """A turn without what memory itself put into it."""
     if turn.kind == QUOTED:
-        return Turn(turn.role, turn.time, (), turn.kind, turn.line)
+        return replace(turn, blocks=())
     if turn.kind == MEMORY:
         changes = tuple(block for block in turn.blocks if isinstance(block, KnowledgeChange))
-        return Turn(turn.role, turn.time, changes, turn.kind, turn.line)
+        return replace(turn, blocks=changes)
     said = bare(turn)
     blocks = tuple(block for block in said.blocks if not isinstance(block, Text) or block.text.strip())
-    return Turn(said.role, said.time, blocks, said.kind, said.line)
+    return replace(said, blocks=blocks)

@@ -79,9 +79,11 @@ class Reclaimer:
         if entry.status != "harvested":
             return f"the ledger says {entry.status}"
         if not (entry.total or entry.known or entry.held) and not consent.empty:
-            return "nothing was found in it; that alone is no proof (--reclaim-empty)"
+            return "nothing was found in it (--reclaim-empty)"
         if entry.provider == MARKERS and not consent.partial:
-            return "only what it marks itself was taken from it (--reclaim-partial)"
+            return "it was read without a model (--reclaim-partial)"
+        if entry.refused and not consent.partial:
+            return f"{len(entry.refused)} of the model's items could not be used (--reclaim-partial)"
         if (entry.summarised or entry.coverage < 1) and not consent.partial:
             return f"{entry.coverage:.0%} of it was looked at, by summary (--reclaim-partial)"
         return self._not_in_history(path, entry.lines)

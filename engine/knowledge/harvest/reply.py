@@ -1,25 +1,37 @@
-"""How the reply to a harvest is read: items of seven categories, whole or not at all (M1, M2, M4).
+"""How the reply to a harvest is read: every good item is kept, every other is put right, held or named (M1).
 
-What an item may hold is decided here once, for a model's reply and for what a conversation marks itself: one
-plain line, without anything that memory or a prompt would take for its own.
+A reply is text from outside twice over, so the work on it is bounded, and what an item may hold is decided
+here once, for a model's reply and for what a conversation marks itself: one plain line, without anything that
+memory or a prompt would take for its own (M2, M4). What cannot hide anything is put right: a line break is a
+blank, a leading ``#`` goes, an unknown field is passed over, ``null`` is empty, a bare string is the item.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.context.replies import BadReply, quoted, tree_of, unwrapped, why_no_line, without_thoughts
+from engine.context.replies import BadReply, quoted, why_no_line, without_thoughts
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Category, Item, Voice, normalised
+from engine.providers.redaction import redacted
 
 REPLY_CHARACTERS = 512 * 1024
 """Characters of a reply that are read at all."""
 MOST_ITEMS = 50
-"""Items of one category that a reply may hold."""
+"""Items of one category that are taken from a reply."""
+MOST_DAMAGED = 10
+"""Places at which a reply may be no JSON before the rest of it is given up."""
+MOST_REFUSED = 20
+"""Items that cannot be used and are named one by one."""
 NAME_CHARACTERS = 80
 """Characters of a playbook's name."""
 PATH_CHARACTERS = 300
 """Characters of a file's path."""
+HELD_CHARACTERS = 4 * ITEM_CHARACTERS
+"""Characters of an item that is too long to be written by itself, and that a person may still accept."""
 
 _FIELDS: dict[Category, tuple[str, str]] = {
     "playbooks": ("name", "steps"),
@@ -27,31 +39,64 @@ _FIELDS: dict[Category, tuple[str, str]] = {
 }
 _STATED = ("statement", "detail")
 _ENDS = ".!?…:;"
+_QUOTED = 60
 
 
-def read_reply(text: str, *, cut: bool = False) -> tuple[Item, ...]:
-    """The items of a reply in the order of the categories, equal ones once; none when nothing was worth it.
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | list[Any]:
+    """An object of JSON; one that says a field twice says nothing for certain, and is none."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else list(pairs)
 
-    A category that is left out is empty, as long as any is there.
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reply holds.
+
+    Attributes:
+        items: What can be used, in the order of the categories, each once. One that a person has to look at
+            says why.
+        refused: A line for each item that cannot be used, and for each place at which the reply is damaged.
+    """
+
+    items: tuple[Item, ...]
+    refused: tuple[str, ...] = ()
+
+
+def read_reply(text: str, *, cut: bool = False) -> Reply:
+    """The items of a reply, whatever stands around its JSON object; none when nothing was worth it.
+
+    A category that is left out is empty, as long as any is there. Of a reply that was cut off or is damaged,
+    the items that are whole are taken.
 
     Args:
         text: The reply.
         cut: Whether it ended at the token limit.
 
     Raises:
-        BadReply: It is anything but the object that was asked for.
+        BadReply: None of the categories is in it, nothing of what is in them can be used, it is too long or
+            nested too deeply.
     """
-    if cut:
+    plain = without_thoughts(text, REPLY_CHARACTERS)
+    rows: dict[Category, list[Any]] = {category: [] for category in CATEGORIES}
+    refused: list[str] = []
+    known = False
+    for category, value in _values(plain, refused, cut=cut):
+        known = True
+        rows[category].append(value)
+    if not known and cut:
         raise BadReply("it was cut off at the token limit (harvest.max_tokens)")
-    tree = tree_of(unwrapped(without_thoughts(text, REPLY_CHARACTERS)))
-    if not isinstance(tree, dict):
-        raise BadReply("the reply is no JSON object")
-    for name in tree:
-        if name not in CATEGORIES:
-            raise BadReply(f"the reply has a category “{quoted(name, 40)}”")
-    if not tree:
-        raise BadReply("the reply has none of the categories")
-    return once(item for category in CATEGORIES for item in _items(category, tree.get(category, [])))
+    if not known:
+        raise BadReply(f"the reply is no JSON object with the categories: “{quoted(plain)}”")
+    refused += _unknown(plain)
+    items: list[Item] = []
+    for category in CATEGORIES:
+        items += _items(category, rows[category], refused)
+    if refused and not items:
+        raise BadReply(refused[0])
+    return Reply(once(items), _named(refused))
 
 
 def once(items: Iterable[Item]) -> tuple[Item, ...]:
@@ -62,25 +107,157 @@ def once(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(found.values())
 
 
-def _items(category: Category, rows: Any) -> Iterator[Item]:
-    if not isinstance(rows, list):
-        raise BadReply(f"“{category}” is no list")
-    if len(rows) > MOST_ITEMS:
-        raise BadReply(f"“{category}” has {len(rows):,} items, more than {MOST_ITEMS}")
-    for number, row in enumerate(rows, 1):
-        place = f"item {number} of “{category}”"
-        if not isinstance(row, dict):
-            raise BadReply(f"{place} is no object")
-        fields = _FIELDS.get(category, _STATED)
-        least = {fields[0]} if fields is _STATED else set(fields)
-        if not least <= row.keys() <= set(fields):
-            raise BadReply(f"{place} has other fields than {fields[0]} and {fields[1]}")
-        if not all(isinstance(value, str) for value in row.values()):
-            raise BadReply(f"{place} has a field that is no text")
+_NOTHING = object()
+
+
+def _values(text: str, refused: list[str], *, cut: bool) -> Iterator[tuple[Category, Any]]:
+    """Every row of every category in the reply, as it stands there; ``_NOTHING`` for an empty category.
+
+    The names of the categories are looked for rather than the object around them: so it does not matter what
+    stands before and behind it, in what it is wrapped, and where it breaks off.
+    """
+    place = damaged = 0
+    for match in _CATEGORY.finditer(text):
+        if match.start() < place:
+            continue  # within a row that has been read
+        category: Category = match[1]  # type: ignore[assignment]  # the pattern knows no other names
+        place = match.end()
+        yield category, _NOTHING
         try:
-            yield item_of(category, row[fields[0]], row.get(fields[1], ""))
+            if text.startswith("[", place):
+                for value, end in _rows(text, place + 1):
+                    place = end
+                    yield category, value
+            else:
+                value, place = _DECODER.raw_decode(text, place)
+                if value is not None:
+                    yield category, value
+        except RecursionError:
+            raise BadReply("the reply is nested too deeply") from None
+        except ValueError:
+            damaged += 1
+            if not (cut and not _CATEGORY.search(text, place)):
+                refused.append(f"“{category}” is no JSON at “{quoted(text[place : place + 200], _QUOTED)}”")
+            if damaged >= MOST_DAMAGED:
+                refused.append("the rest of the reply was not read")
+                return
+
+
+def _unknown(text: str) -> Iterator[str]:
+    """A line for each category of a reply that is none of ours and not empty."""
+    try:
+        tree, _ = _DECODER.raw_decode(text, max(text.find("{"), 0))
+    except (ValueError, RecursionError):
+        return
+    for name, value in tree.items() if isinstance(tree, dict) else ():
+        if name not in CATEGORIES and value:
+            yield f"“{quoted(name, 40)}” is no category"
+
+
+def _rows(text: str, place: int) -> Iterator[tuple[Any, int]]:
+    """The elements of a JSON list and where each ends, from behind its bracket.
+
+    Raises:
+        ValueError: It is damaged or does not end.
+    """
+    while True:
+        place = _BLANK.match(text, place).end()  # type: ignore[union-attr]  # matches everywhere
+        if text.startswith("]", place):
+            return
+        value, place = _DECODER.raw_decode(text, place)
+        yield value, place
+        place = _BLANK.match(text, place).end()  # type: ignore[union-attr]
+        if text.startswith(",", place):
+            place += 1
+        elif not text.startswith("]", place):
+            raise ValueError("neither a comma nor the end")
+
+
+def _items(category: Category, rows: list[Any], refused: list[str]) -> Iterator[Item]:
+    """The items in the rows of a category, with a line for each row that is none."""
+    rows = [row for row in rows if row is not _NOTHING and row is not None]
+    for number, row in enumerate(rows[:MOST_ITEMS], 1):
+        try:
+            yield _item_in(category, row)
         except ValueError as error:
-            raise BadReply(f"{place}: {error}") from None
+            refused.append(f"{category} {number}: {error}{_beginning(row)}")
+    if len(rows) > MOST_ITEMS:
+        refused.append(f"{category}: {len(rows) - MOST_ITEMS:,} items beyond the first {MOST_ITEMS}")
+
+
+def _item_in(category: Category, row: Any) -> Item:
+    """The item that a row stands for.
+
+    Raises:
+        ValueError: It stands for none; the message is one clause.
+    """
+    first, second = _pair(category, row)
+    if category == "playbooks":
+        first, second = _single(first.replace("*", "")).rstrip(": "), _steps(second)
+    else:
+        first, second = first if category == "files" else _single(first), _single(second)
+        if category not in _FIELDS and not first:
+            first, second = second, ""
+    try:
+        return item_of(category, first, second)
+    except TooLong as long:
+        return replace(long.item, why=f"is longer than {ITEM_CHARACTERS} characters")
+
+
+def _pair(category: Category, row: Any) -> tuple[str, str]:
+    """The two texts of a row; one that is missing or null is empty."""
+    names = _FIELDS.get(category, _STATED)
+    if isinstance(row, str):
+        if category not in _FIELDS:
+            return row, ""
+        first, _, second = row.partition(": ")
+        return first, second
+    if not isinstance(row, dict):
+        raise ValueError("is no object")
+    values = [row.get(name) for name in names]
+    if not all(value is None or isinstance(value, str) for value in values):
+        raise ValueError("has a field that is no text")
+    return values[0] or "", values[1] or ""
+
+
+def _single(text: str) -> str:
+    """A text on one line and without what makes a heading, a list or a quotation of it."""
+    line = " ".join("".join(" " if c.isspace() else c for c in text).split())
+    line = _START.sub("", line)
+    return _NUMBERED.sub(r"(\g<0>)", line)
+
+
+def _steps(text: str) -> str:
+    """The steps of a playbook on one line, joined as those that were written on one."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and lines[0][0].isdigit():
+        return lines[0]  # "1. stop -> 2. start"
+    bare = [_START.sub("", line) for line in lines if line and not line.startswith("```")]
+    return " ".join(re.sub(r"(?:->\s*)?\n(?:\s*->)?", " -> ", "\n".join(bare)).split())
+
+
+def _beginning(row: Any) -> str:
+    """How a row begins, as an error may quote it."""
+    texts = list(row.values()) if isinstance(row, dict) else [row]
+    text = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return f": “{quoted(redacted(text[:400]), _QUOTED)}”" if text else ""
+
+
+def _named(refused: list[str]) -> tuple[str, ...]:
+    more = len(refused) - MOST_REFUSED
+    return (*refused[:MOST_REFUSED], *([f"{more:,} more"] if more > 0 else []))
+
+
+class TooLong(ValueError):
+    """A text is sound but too long to be written by itself.
+
+    Attributes:
+        item: It.
+    """
+
+    def __init__(self, message: str, item: Item) -> None:
+        super().__init__(message)
+        self.item = item
 
 
 def item_of(category: Category, first: str, second: str = "", voice: Voice = "") -> Item:
@@ -93,15 +270,17 @@ def item_of(category: Category, first: str, second: str = "", voice: Voice = "")
         voice: Who said it.
 
     Raises:
+        TooLong: It is too long and nothing else is wrong with it.
         ValueError: It cannot stand as one line; the message is one clause.
     """
     first, second = first.strip(), second.strip()
     names = _FIELDS.get(category, _STATED)
-    most = {"playbooks": NAME_CHARACTERS, "files": PATH_CHARACTERS}.get(category, ITEM_CHARACTERS)
+    most = {"playbooks": NAME_CHARACTERS, "files": PATH_CHARACTERS}.get(category, HELD_CHARACTERS)
     _check(names[0], first, most)
     if second or category in _FIELDS:
         # A playbook may number its steps: they stand behind its name.
-        _check(names[1], second.lstrip("0123456789").lstrip(".) ") if category == "playbooks" else second)
+        steps = second.lstrip("0123456789").lstrip(".) ") if category == "playbooks" else second
+        _check(names[1], steps, HELD_CHARACTERS)
     match category:
         case "playbooks":
             if "*" in first:
@@ -113,11 +292,13 @@ def item_of(category: Category, first: str, second: str = "", voice: Voice = "")
             item = Item(category, _joined(first, second), voice=voice)
     # The note of a file that is gone is written behind its path.
     line = f"{item.path}: {item.text}" if item.path else item.text
-    _check("text", line)
+    _check("text", line, HELD_CHARACTERS)
+    if len(line) > ITEM_CHARACTERS:
+        raise TooLong(f"text has {len(line):,} characters, more than {ITEM_CHARACTERS}", item)
     return item
 
 
-def _check(field: str, text: str, most: int = ITEM_CHARACTERS) -> None:
+def _check(field: str, text: str, most: int) -> None:
     why = why_no_line(text, most)
     if why:
         raise ValueError(f"{field} {why}")
@@ -127,3 +308,10 @@ def _joined(statement: str, detail: str) -> str:
     if not detail or normalised(detail) == normalised(statement):
         return statement
     return f"{statement} {detail}" if statement[-1] in _ENDS else f"{statement} — {detail}"
+
+
+_CATEGORY = re.compile(rf'"({"|".join(CATEGORIES)})"\s*:\s*')
+_BLANK = re.compile(r"\s*")
+_NUMBERED = re.compile(r"^#\d+")
+"""An issue's number, with which no line may begin bare."""
+_START = re.compile(r"\A(?:#{1,6}(?:\s+|(?=[^\W\d]))|[-*+>]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,8 +12,9 @@ from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.ledger import LedgerEntry
 
-Outcome = Literal["harvested", "failed", "too-large", "changed", "unharvested"]
-"""What became of a conversation; ``unharvested`` was given up without asking a model."""
+Outcome = Literal["harvested", "failed", "too-large", "unclear", "changed", "unharvested"]
+"""What became of a conversation; ``unharvested`` was discarded without a harvest, of one that is ``unclear``
+nothing tells who speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +25,23 @@ class Survey:
         candidates: Every conversation, by path.
         provider: Who would be asked; ``markers`` asks no model.
         model: Its model.
+        transcripts: Whether these are the transcripts of ``raw/``.
+        left: Of the working conversations: how many transcripts of ``raw/`` were never harvested.
     """
 
     candidates: tuple[Candidate, ...]
     provider: str
     model: str
+    transcripts: bool = False
+    left: int = 0
 
     def of(self, kind: Kind) -> tuple[Candidate, ...]:
         """Those of one kind."""
         return tuple(each for each in self.candidates if each.kind == kind)
 
     def size(self, kind: Kind) -> int:
-        """Bytes of one kind."""
-        return sum(each.size for each in self.of(kind))
+        """Bytes of one kind: the text of those that are harvested, the files of all others."""
+        return sum(each.text_size if kind == "harvest" else each.size for each in self.of(kind))
 
     @property
     def tokens(self) -> int:
@@ -77,6 +83,10 @@ class Result:
         reclaimed: It lies in the trash now.
         kept: Why it does not.
         known: What it taught and was not written, because the same stands there already.
+        items: What this run wrote, by category; nothing of what an earlier one did.
+        held: How many items this run put up for review.
+        refused: A line for everything in the model's reply that could not be used.
+        stays: It is still written to, or is a transcript: it is not reclaimed.
     """
 
     path: str
@@ -89,6 +99,15 @@ class Result:
     reclaimed: bool = False
     kept: str = ""
     known: tuple[Known, ...] = ()
+    items: Mapping[str, int] = field(default_factory=dict)
+    held: int = 0
+    refused: tuple[str, ...] = ()
+    stays: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this run harvested it; others were harvested before and only looked at again."""
+        return self.outcome == "harvested" and bool(self.commit or self.uncommitted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +118,8 @@ class Report:
         results: One for each conversation that was looked at, in order.
         recovered: Conversations whose interrupted harvest was finished first.
         purged: Conversations that left the trash for good.
-        stopped: Why the rest was not looked at; empty when all was.
+        stopped: Why the rest was not looked at: ``stopped`` by a person, or what every other conversation
+            would have met too, such as a missing key; empty when all was.
     """
 
     results: tuple[Result, ...]
@@ -109,12 +129,16 @@ class Report:
 
     @property
     def items(self) -> dict[str, int]:
-        """Items that were written, by category."""
+        """Items that this run has written, by category."""
         counts: Counter[str] = Counter()
         for each in self.results:
-            if each.entry is not None and each.outcome == "harvested":
-                counts.update(each.entry.items)
+            counts.update(each.items)
         return dict(counts)
+
+    @property
+    def held(self) -> int:
+        """Items that this run has put up for review."""
+        return sum(each.held for each in self.results)
 
     @property
     def reclaimed(self) -> int:

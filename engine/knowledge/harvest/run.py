@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.category_files import CATEGORY_FILES, refuse_broken
-from engine.knowledge.harvest.classify import WORKING, Candidate, classify, hash_of, paths_in
+from engine.knowledge.harvest.classify import (
+    TRANSCRIPTS,
+    WORKING,
+    Candidate,
+    Measured,
+    classify,
+    hash_of,
+    left_in,
+    paths_in,
+)
 from engine.knowledge.harvest.finding import Finding
 from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.moving import Mover, refuse_too_many
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.report import Outcome, Report, Result, Survey, Wish
 from engine.knowledge.harvest.said import where_said
@@ -28,9 +38,17 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.settle import Settler
-    from engine.knowledge.ledger import Ledger
+    from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.store.files import Files
+
+
+_SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
+    "too-large": ("too-large", "too-large"),
+    "unclear": ("unclear", "harvest-failed"),
+    "unreadable": ("failed", "harvest-failed"),
+}
+"""What becomes of conversations that cannot be harvested as they are, by their state."""
 
 
 class Extracts(Protocol):
@@ -81,23 +99,47 @@ class Harvest:
         self._guard = threading.Lock()
         self._asked: Extracts | None = None
         self._stopped = False
+        self._measured: dict[str, Measured] = {}
 
-    def survey(self, *, transcripts: bool = False) -> Survey:
+    def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
+
+        Args:
+            transcripts: Those of ``raw/`` instead of the working ones; see ``means_transcripts``.
+            named: Paths that a person has named.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
         """
-        settings = self._settings()
+        settings, ledger = self._settings(), self._ledger.entries()
+        if transcripts is None:
+            transcripts = self.means_transcripts(named)
         found = classify(
             self._files,
-            self._ledger.entries(),
+            ledger,
             self._clock(),
             settings.idle_minutes,
             provider=settings.provider,
             transcripts=transcripts,
+            named=named,
+            measured=self._measured,
         )
-        return Survey(found, settings.provider, settings.model)
+        left = 0 if transcripts else left_in(self._files, ledger, settings.provider)
+        return Survey(found, settings.provider, settings.model, transcripts, left)
+
+    def means_transcripts(self, paths: Collection[str] = ()) -> bool:
+        """Whether a harvest means the transcripts without saying so: they are named, or all there is."""
+        if paths:
+            return all(path.startswith(f"{TRANSCRIPTS}/") for path in paths)
+        return not paths_in(self._files, WORKING) and bool(paths_in(self._files, TRANSCRIPTS))
+
+    def transcripts_left(self) -> int:
+        """How many transcripts of ``raw/`` have ended and were never harvested.
+
+        Raises:
+            LedgerBroken: The ledger is damaged or gone.
+        """
+        return left_in(self._files, self._ledger.entries(), self._settings().provider)
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted; the conversations it was about.
@@ -137,7 +179,7 @@ class Harvest:
         purged = tuple(each.path for each in self._trash.purge(self._settings().trash_days))
         chosen = self._chosen(wish)
         if not wish.harvest:
-            self._refuse_too_many(len(chosen), wish)
+            refuse_too_many(self._files, len(chosen), wish, self._settings().most_reclaimed)
         results: dict[str, Result] = {}
         stopped = ""
         for each in chosen:
@@ -148,11 +190,15 @@ class Harvest:
             try:
                 result = self._one(each, wish)
             except AutopoiesisError as error:
+                if error.lasting:
+                    stopped = str(error)
+                    break
                 result = Result(each.path, each.size, "failed", error=str(error))
             results[each.path] = result
             on_result(result)
         if wish.reclaim and not wish.transcripts:
-            for result in self._reclaim(tuple(results.values()), wish):
+            mover = Mover(self._files, self._ledger, self._reclaimer, self._settings().most_reclaimed)
+            for result in mover.move(tuple(results.values()), wish):
                 results[result.path] = result
                 on_result(result)
         return Report(tuple(results.values()), recovered, purged, stopped)
@@ -167,21 +213,23 @@ class Harvest:
 
     def _chosen(self, wish: Wish) -> list[Candidate]:
         """What is to be looked at: what there is to harvest, and what only waits to be reclaimed."""
-        found = {each.path: each for each in self.survey(transcripts=wish.transcripts).candidates}
+        survey = self.survey(transcripts=wish.transcripts, named=wish.paths)
+        found = {each.path: each for each in survey.candidates}
         for path in wish.paths:
             if path not in found:
                 raise HarvestRefused(
                     "is no conversation that waits", where=path, cure="see: autopoiesis harvest"
                 )
-            if found[path].kind in ("live", "user-kept"):
+            if found[path].kind == "user-kept":
                 raise HarvestRefused(f"{found[path].why}; it is left alone", where=path)
         named = [found[path] for path in dict.fromkeys(wish.paths)] if wish.paths else list(found.values())
         kinds = ("harvest", "prune") if wish.reclaim else ("harvest",)
-        return [each for each in named if each.kind in kinds or self._is_too_large(each)]
-
-    @staticmethod
-    def _is_too_large(candidate: Candidate) -> bool:
-        return candidate.kind == "keep" and candidate.why == "is larger than 1 MB"
+        return [
+            each
+            for each in named
+            if each.kind in kinds
+            or (each.state in _SAID_ONCE and (wish.paths or self._ledger.get(each.sha256) is None))
+        ]
 
     def _one(self, candidate: Candidate, wish: Wish) -> Result:
         """Harvests one conversation, or finds out that there is nothing to do but to reclaim it."""
@@ -189,13 +237,17 @@ class Harvest:
         settings = self._settings()
         if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
             # The latter under another name, a moment ago.
-            return Result(candidate.path, candidate.size, _outcome(known), known)
+            stays = not candidate.reclaimable
+            return Result(candidate.path, candidate.size, _outcome(known), known, stays=stays)
         if not wish.harvest or candidate.kind == "prune":
             return self._given_up(candidate)
-        if candidate.kind == "keep":
-            return self._too_large(candidate)
+        if candidate.state in _SAID_ONCE:
+            return self._left_alone(candidate)
         source = read_source(self._files, candidate.path)
         extraction = self._asked_about(source, settings)
+        if extraction.lasting and not extraction.input_tokens:
+            # Neither the conversation's fault nor worth a line in its record.
+            raise HarvestRefused(extraction.error).until_changed()
         entry = self._entry(candidate.path, extraction)
         with self._files.lock():
             if hash_of(self._files, candidate.path)[0] != source.sha256:
@@ -205,7 +257,8 @@ class Harvest:
             known = self._ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while somebody was asked here.
-                return Result(candidate.path, candidate.size, "harvested", known)
+                stays = not candidate.reclaimable
+                return Result(candidate.path, candidate.size, "harvested", known, stays=stays)
             if extraction.outcome != "extracted":
                 if known is None or known.status != "harvested":
                     self._ledger.record(source.sha256, entry)
@@ -220,6 +273,10 @@ class Harvest:
             commit=done.commit,
             uncommitted=done.uncommitted,
             known=known_lines,
+            items=done.items,
+            held=done.held,
+            refused=extraction.refused,
+            stays=not candidate.reclaimable,
         )
 
     def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
@@ -240,7 +297,9 @@ class Harvest:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
-        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
+        decided = plan(
+            extraction.items, origin, self._files, held=lambda item: item.why or why_held(item, source)
+        )
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
@@ -258,10 +317,11 @@ class Harvest:
         return finding, decided.known
 
     def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
-        status: dict[str, Literal["harvested", "harvest-failed", "too-large"]] = {
+        status: dict[str, Status] = {
             "extracted": "harvested",
             "failed": "harvest-failed",
             "too-large": "too-large",
+            "unclear": "harvest-failed",
         }
         return LedgerEntry(
             path=path,
@@ -275,6 +335,7 @@ class Harvest:
             size=extraction.size,
             shown=extraction.shown,
             summarised=extraction.summarised,
+            refused=extraction.refused,
             error=extraction.error,
         )
 
@@ -283,55 +344,18 @@ class Harvest:
         entry = LedgerEntry(
             candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
         )
-        return Result(candidate.path, candidate.size, "unharvested", entry)
+        return Result(candidate.path, candidate.size, "unharvested", entry, stays=not candidate.reclaimable)
 
-    def _too_large(self, candidate: Candidate) -> Result:
-        error = "it is larger than 1 MB, and is kept"
+    def _left_alone(self, candidate: Candidate) -> Result:
+        """One that cannot be harvested as it is. The ledger hears of it once."""
+        outcome, status = _SAID_ONCE[candidate.state]
+        error = f"{candidate.why}; kept"
         if self._ledger.get(candidate.sha256) is None:
             entry = LedgerEntry(
-                candidate.path, "too-large", self._clock().isoformat(), size=candidate.size, error=error
+                candidate.path, status, self._clock().isoformat(), size=candidate.size, error=error
             )
             self._ledger.record(candidate.sha256, entry)
-        return Result(candidate.path, candidate.size, "too-large", error=error)
-
-    def _reclaim(self, results: Sequence[Result], wish: Wish) -> Iterator[Result]:
-        """Moves to the trash what may go; all of it or, where a number has to be typed, nothing."""
-        may_go: list[Result] = []
-        blocked = self._reclaimer.blocked()
-        for each in results:
-            if each.outcome not in ("harvested", "unharvested") or each.entry is None:
-                continue
-            try:
-                why = blocked or self._reclaimer.why_not(each.path, each.entry, wish.consent)
-            except AutopoiesisError as error:
-                why = str(error)
-            if why:
-                yield replace(each, kept=why)
-            else:
-                may_go.append(each)
-        try:
-            self._refuse_too_many(len(may_go), wish)
-        except HarvestRefused as error:
-            for each in may_go:
-                yield replace(each, kept=str(error))
-            return
-        gone: list[str] = []
-        for each in may_go:
-            try:
-                sha256 = hash_of(self._files, each.path)[0]
-                self._note_given_up(sha256, each)
-                self._reclaimer.reclaim(each.path, sha256)
-                gone.append(each.path)
-                yield replace(each, reclaimed=True, entry=self._ledger.get(sha256))
-            except (OSError, AutopoiesisError) as error:
-                yield replace(each, kept=str(error))
-        self._reclaimer.commit_gone(gone)
-
-    def _note_given_up(self, sha256: str, result: Result) -> None:
-        known = self._ledger.get(sha256)
-        if result.outcome == "unharvested" and (known is None or known.status != "harvested"):
-            assert result.entry is not None
-            self._ledger.record(sha256, result.entry)
+        return Result(candidate.path, candidate.size, outcome, error=error)
 
     def _refuse_broken_files(self) -> None:
         """Asks nobody for what could not be written down."""
@@ -340,19 +364,6 @@ class Harvest:
                 refuse_broken(self._files.read(file.path), file.path)
             except FileNotFoundError:
                 continue
-
-    def _refuse_too_many(self, number: int, wish: Wish) -> None:
-        """The brake on mass deletion (robustness L8)."""
-        total = len(paths_in(self._files, WORKING))
-        most = self._settings().most_reclaimed
-        if number <= most and number * 2 <= total:
-            return
-        if wish.consent.number is not None and number <= wish.consent.number:
-            return
-        why = f"more than {most}" if number > most else f"over half of {total}"
-        raise HarvestRefused(
-            f"{number} would go to the trash, {why}", cure=f"say so by their number: --reclaim {number}"
-        )
 
 
 def _outcome(entry: LedgerEntry) -> Outcome:

@@ -11,13 +11,15 @@ EXCERPT = 240
 """Characters of the line that are kept."""
 
 _WORD = re.compile(r"[^\W_]{2,}")
+_TOOL = re.compile(r'\[tool:|"(?:command|cmd|arguments|tool_use)"')
+"""What a line has in which a tool is called, in a transcript or in a log."""
 _LEAST = 0.34
 """Share of an item's words that a line must have; below it nobody can say where the item comes from."""
 
 
 def where_said(item: Item, data: bytes) -> tuple[int, str]:
     """The line that has most of an item's words, from 1, and what it says around them; 0 and nothing where no
-    line has enough of them. Of equals the first.
+    line has enough of them. Of equals the first. Of a command that was run, the line that ran it.
 
     Args:
         item: The item.
@@ -26,8 +28,14 @@ def where_said(item: Item, data: bytes) -> tuple[int, str]:
     wanted = set(_words(item.text))
     if not wanted:
         return 0, ""
+    lines = data.decode("utf-8", "replace").split("\n")
+    steps = item.text.rpartition("**: ")[2]
+    if item.category == "playbooks":
+        for number, line in enumerate(lines, 1):
+            if steps in line and _TOOL.search(line):
+                return number, _excerpt(line.strip(), set(_words(steps)))
     best, found = 0, (0, "")
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         shared = len(wanted.intersection(_words(line)))
         if shared > best:
             best, found = shared, (number, line)

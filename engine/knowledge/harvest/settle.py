@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, ReadOnly, WriteFailed
 from engine.knowledge.apply import apply, is_there
 from engine.knowledge.harvest.finding import Finding, decoded, encoded
 from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.item import CATEGORIES, Item, Origin
+from engine.knowledge.item import CATEGORIES, Item, Origin, counted
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import Waiting
@@ -47,6 +47,8 @@ class Settled:
         entry: What the ledger says now.
         commit: The commit's object name; empty where none was made.
         uncommitted: Why none was made.
+        items: Lines that were not there before, by category.
+        held: Items that were put up for review and never had been.
     """
 
     path: str
@@ -54,6 +56,8 @@ class Settled:
     entry: LedgerEntry
     commit: str
     uncommitted: str
+    items: Mapping[str, int]
+    held: int
 
 
 class Settler:
@@ -147,8 +151,8 @@ class Settler:
             else:
                 lines.append(LedgerLine(edit.id, edit.path, edit.line))
         waiting = (*finding.waiting, *refused)
-        self._review.put(waiting)
-        entry = self._entry(finding, lines, waiting)
+        put = self._review.put(waiting)
+        entry, items = self._entry(finding, lines, put.ids)
         self._ledger.record(finding.sha256, entry)
         digest = self._regenerated()
         paths = [*dict.fromkeys(line.path for line in lines), LEDGER, *digest]
@@ -156,27 +160,31 @@ class Settler:
             paths += self._review.paths
         done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
         self._files.remove(journal)
-        return Settled(finding.path, finding.sha256, entry, done.revision, done.why)
+        return Settled(finding.path, finding.sha256, entry, done.revision, done.why, items, put.new)
 
     def _entry(
-        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[Waiting]
-    ) -> LedgerEntry:
-        """What the ledger shall say: what was written now beside what an earlier harvest has written."""
+        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
+    ) -> tuple[LedgerEntry, Mapping[str, int]]:
+        """What the ledger shall say: what was written now beside what an earlier harvest has written; and the
+        counts of the former.
+        """
         before = self._ledger.get(finding.sha256)
         kept = before.lines if before is not None and before.status == "harvested" else ()
         known = {line.id for line in kept}
         new = [line for line in lines if line.id not in known]
         ids = {line.id for line in new}
         counts: Counter[str] = Counter(edit.category for edit in finding.edits if edit.id in ids)
+        items = dict(counts)
         if before is not None and kept:
             counts.update(before.items)
-        held = (*(before.held if before is not None else ()), *(each.id for each in waiting))
-        return replace(
+        held = (*(before.held if before is not None else ()), *waiting)
+        entry = replace(
             finding.entry,
             items={name: counts.get(name, 0) for name in CATEGORIES},
             lines=(*kept, *new),
             held=tuple(dict.fromkeys(held)),
         )
+        return entry, items
 
     def _write(self, edit: Edit) -> None:
         apply(self._files, edit)
@@ -229,6 +237,5 @@ def _held(edit: Edit, finding: Finding, why: str) -> Waiting:
 def _message(finding: Finding, entry: LedgerEntry) -> str:
     """What the commit of a harvest says (spec 10.1)."""
     name = safe_name(finding.path)
-    counts = [f"{count} {each.replace('_', ' ')}" for each, count in entry.items.items() if count]
-    what = ", ".join(counts) or "nothing new" if entry.status == "harvested" else entry.status
+    what = ", ".join(counted(entry.items)) or "nothing new" if entry.status == "harvested" else entry.status
     return f"memory: harvest of {name}: {what}\n\nConversation: {finding.path}"

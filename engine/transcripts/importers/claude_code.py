@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from engine.transcripts.brief import one_line
-from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import START, Checkpoint, SessionReader, number_of, text_of
-from engine.transcripts.importers.tools import result_of, summary_of
-from engine.transcripts.turn import Attachment, Block, Text, Turn
-
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_TYPED = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
-_HARNESS = re.compile(
-    r"<(bash-stdout|bash-stderr|ide_[a-z_]+|task-notification|user-prompt-submit-hook|new-diagnostics|"
-    r"user-memory-input|post-tool-use-hook)\b[^>\n]*>.*?</\1>",
-    re.DOTALL,
+from engine.transcripts.importers.claude_parts import (
+    attachment_of,
+    content_of,
+    result_text,
+    sender_of,
+    text_in,
 )
+from engine.transcripts.importers.claude_said import (
+    answers_of,
+    command_of,
+    edited_plan,
+    interruptions,
+    is_approval,
+    is_plan,
+    plan_of,
+    typed_of,
+    words_of_rejection,
+)
+from engine.transcripts.importers.claude_typed import TypedAheadReader, still_open
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import (
+    START,
+    Checkpoint,
+    number_of,
+    text_of,
+)
+from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
+from engine.transcripts.injected import strip_injected
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
+
+_TAG = "qu"
+_QUESTION = "AskUserQuestion"
+_BETWEEN = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
-_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
 
@@ -48,8 +67,12 @@ def looks_like(record: Record) -> bool:
     return "sessionId" in record or "leafUuid" in record or record.get("type") == "file-history-snapshot"
 
 
-class ClaudeCodeReader(SessionReader):
-    """Takes dialogue and tool calls; leaves out thinking, side chains and what the program told the model."""
+class ClaudeCodeReader(TypedAheadReader):
+    """Takes dialogue and tool calls; leaves out thinking, side chains and what the program told the model.
+
+    Every word of the person becomes a turn of theirs: prompts, commands, messages typed while the agent was
+    at work, the words with which a call or a plan was rejected, and answers to questions.
+    """
 
     memory_bytes = 256 * 1024  # Repeated records come from writers that collide, so they are near.
 
@@ -57,6 +80,9 @@ class ClaudeCodeReader(SessionReader):
         super().__init__(finished, since)
         self._recent: deque[tuple[int, str]] = deque()
         self._seen: dict[str, int] = {}
+        # Calls that ask the person something, by id: the tool, and the line that has the call.
+        self._asked: dict[str, tuple[str, int]] = {}
+        self._command: tuple[str, datetime | None] | None = None
 
     def remember(self, record: Record, offset: int) -> None:
         """Take note of a record's id."""
@@ -69,6 +95,20 @@ class ClaudeCodeReader(SessionReader):
             if self._seen.get(old) == place:
                 del self._seen[old]
 
+    def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
+        """Take up the messages that wait, and the questions that nobody has answered."""
+        super().resume(read)
+        for tag, offset in still_open(self._since):
+            for record in read(offset) if tag == _TAG else ():
+                for part in content_of(record) if record.get("type") == "assistant" else ():
+                    self._note_question(part, offset)
+
+    def _open(self) -> str:
+        if not self._asked:
+            return super()._open()
+        asked = sorted({offset for _, offset in self._asked.values()})
+        return ",".join((*filter(None, [super()._open()]), *(f"{_TAG}{offset}" for offset in asked)))
+
     def _knows(self, uuid: str) -> bool:
         return self._seen.get(uuid, -self.memory_bytes - 1) >= self._offset - self.memory_bytes
 
@@ -76,8 +116,10 @@ class ClaudeCodeReader(SessionReader):
         is_repeated = self._knows(text_of(record, "uuid"))
         self.remember(record, self._offset)
         if is_repeated:
+            self._leave_out("repeated-records")
             return
         if record.get("isSidechain") is True:
+            self._leave_out("sub-agents")
             return
         self.session_id = self.session_id or text_of(record, "sessionId")
         self.cwd = self.cwd or text_of(record, "cwd")
@@ -87,7 +129,11 @@ class ClaudeCodeReader(SessionReader):
             case "assistant":
                 self._assistant(record)
             case "attachment":
-                self._queued(record.get("attachment"))
+                self._attached(record.get("attachment"))
+            case "queue-operation":
+                self._moved(record)
+            case "system" if text_of(record, "subtype") == "local_command":
+                self._local_command(record)
             case "custom-title":
                 self._name(text_of(record, "customTitle"), by_person=True)
             case "ai-title":
@@ -95,82 +141,157 @@ class ClaudeCodeReader(SessionReader):
             case "summary" if self._knows(text_of(record, "leafUuid")):
                 # A summary at the top of a log often describes another session: its leaf is not in this file.
                 self._name(text_of(record, "summary"))
+            case _:
+                self._leave_out("system-records")
+        if (
+            self._command
+            and record.get("type") in _BETWEEN
+            and text_of(record, "parentUuid") == self._command[0]
+        ):
+            self._command = (text_of(record, "uuid"), self._command[1])
 
     def _name(self, topic: str, *, by_person: bool = False) -> None:
         if topic.strip() and (by_person or not self.renamed):
             self.topic, self.renamed = topic, by_person
 
     def _user(self, record: Record) -> None:
-        content = _content(record)
+        content = content_of(record)
+        results = [part for part in content if part.get("type") == "tool_result"]
         blocks: list[Block] = []
-        has_results = False
         for part in content:
-            match part.get("type"):
-                case "text":
-                    blocks.append(Text(text_of(part, "text")))
-                case "tool_result":
-                    has_results = True
-                    self._result(part)
-                case "image" | "document":
-                    blocks.append(_attachment(part))
-        if record.get("isMeta") is True or not blocks:
-            return
+            if part.get("type") == "text":
+                blocks.append(Text(text_of(part, "text")))
+            elif part.get("type") in ("image", "document"):
+                blocks.append(attachment_of(part))
+                self._leave_out("images")
+        heard = [self._result(record, part) for part in results]
+        for kind, words in filter(None, heard):
+            self._say([Text(words)], kind)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
-        if record.get("isCompactSummary") is True or text.startswith(_CONTINUED):
-            self.turns.say("system", blocks, self._time, "summary")
+        if self._is_expansion(record):
+            for block in blocks:
+                self.turns.add(block)
+        elif not blocks:
             return
-        if has_results or _INTERRUPTED.fullmatch(text):
-            self.turns.say("system", blocks, self._time)
-            return
-        self._said([Text(_typed(block.text)) if isinstance(block, Text) else block for block in blocks])
+        elif record.get("isMeta") is True:
+            self._leave_out("injected")
+        elif record.get("isCompactSummary") is True or text.startswith(_CONTINUED):
+            self.turns.say("system", blocks, "summary")
+        elif (sender := sender_of(record)) == "program":
+            self._leave_out("injected")
+        elif sender == "other":
+            self.turns.say("system", blocks)
+        else:
+            self._prompt(record, text, [block for block in blocks if not isinstance(block, Text)])
 
-    def _said(self, blocks: list[Block]) -> None:
-        self.turns.say("user", blocks, self._time)
-        if not self.question and self.turns.current is not None and self.turns.current.role == "user":
-            self.question = self.turns.current.text
+    def _prompt(self, record: Record, text: str, others: list[Block]) -> None:
+        """What a person entered, with what else stands in the record."""
+        command = command_of(text)
+        if command is not None:
+            self._command = (text_of(record, "uuid"), self.last)
+            typed, kind = command.typed, COMMAND
+            others = [Text(command.rest), *others]
+        else:
+            marks, words = interruptions(text)
+            for mark in marks:
+                self.turns.say("system", [Text(mark)])
+            typed = strip_injected(typed_of(words)).strip()
+            kind = CORRECTION if marks else self._kind_of(typed)
+            if typed != text.strip() and not marks:
+                self._leave_out("injected")
+            self._asked.clear()
+        if typed or others:
+            self._heard(typed, others, kind, has_words=command is None or command.has_arguments)
 
-    def _queued(self, attachment: Any) -> None:
-        """What the person typed while the agent was at work."""
-        if text_of(attachment, "type") != "queued_command":
-            return
-        if text_of(attachment, "commandMode") not in ("", "prompt"):
-            return
-        prompt = attachment.get("prompt")
-        parts = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
-        blocks: list[Block] = [Text(_typed(text_of(part, "text"))) for part in parts]
-        self._said(blocks)
+    def _is_expansion(self, record: Record) -> bool:
+        """Whether a record is what the command before it expands to."""
+        if self._command is None or not self.turns.is_open("user", COMMAND):
+            return False
+        uuid, at = self._command
+        if not uuid or text_of(record, "parentUuid") != uuid or command_of(text_in(record)):
+            return False
+        # The first versions did not mark it: nobody types that fast.
+        is_instant = at is not None and self.last is not None and (self.last - at).total_seconds() < 1
+        return bool(typed_of(text_in(record)).strip()) and (record.get("isMeta") is True or is_instant)
+
+    def _local_command(self, record: Record) -> None:
+        command = command_of(text_of(record, "content"))
+        if command is None:
+            self._leave_out("system-records")
+        else:
+            self._heard(command.typed, [], COMMAND, has_words=command.has_arguments)
 
     def _assistant(self, record: Record) -> None:
         message = record.get("message")
         model = text_of(message, "model")
         if record.get("isApiErrorMessage") is True:
-            self.turns.say(
-                "system", [Text(text_of(part, "text")) for part in _content(record)], self._time, "error"
-            )
+            self.turns.say("system", [Text(text_in(record))], "error")
             return
         if model != _SYNTHETIC:
             self.model = self.model or model
-        for part in _content(record):
+        for part in content_of(record):
             kind = text_of(part, "type")
             if kind == "text":
                 text = text_of(part, "text")
                 if text.strip() not in _EMPTY_REPLIES:
-                    self.turns.say("agent", [Text(text)], self._time)
+                    self.turns.say("agent", [Text(text)])
             elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                name = one_line(text_of(part, "name"), 80) or "tool"
-                self.turns.call(text_of(part, "id"), name, summary_of(name, part.get("input")), self._time)
+                self._call(part)
             elif kind.endswith("tool_result"):
-                self._result(part)
+                self._result(record, part)
             elif kind in ("image", "document"):
-                self.turns.say("agent", [_attachment(part)], self._time)
+                self.turns.say("agent", [attachment_of(part)])
+                self._leave_out("images")
+            elif kind.endswith("thinking"):
+                self._leave_out("thinking")
+        self.acted = self.acted or self.turns.ops > 0
         self._count(message)
 
-    def _result(self, part: Record) -> None:
+    def _call(self, part: Record) -> None:
+        name = one_line(text_of(part, "name"), 80) or "tool"
+        arguments = part.get("input")
+        self._note_question(part, self._offset)
+        plan = text_of(arguments, "plan") if is_plan(name) else ""
+        if plan:
+            self.turns.say("agent", [Text(plan)], PLAN)
+        summary = "" if plan else summary_of(name, arguments)
+        self.turns.call(text_of(part, "id"), name, summary, PLAN if is_plan(name) else "")
+
+    def _note_question(self, part: Record, offset: int) -> None:
+        name = text_of(part, "name")
+        if text_of(part, "type") == "tool_use" and (is_plan(name) or name == _QUESTION):
+            self._asked[text_of(part, "id")] = (name, offset)
+
+    def _result(self, record: Record, part: Record) -> tuple[str, str] | None:
+        """Puts what came of a call beside it.
+
+        Returns:
+            What the person said in it, after the kind of turn that this is.
+        """
         call_id = text_of(part, "tool_use_id")
+        text = result_text(part.get("content"))
+        data = record.get("toolUseResult")
+        asked, _ = self._asked.pop(call_id, ("", 0))
+        is_denied = text_of(record, "toolDenialKind") == "user-rejected"
+        failed = part.get("is_error") is True
+        is_rejected = (failed or is_denied) and is_rejection(text)
+        is_approved = is_plan(asked) and is_approval(text)
         call = self.turns.called(call_id)
         if call is not None:
-            text = _result_text(part.get("content"))
-            self.turns.result(call_id, result_of(call.name, text, failed=part.get("is_error") is True))
+            outcome = "approved by the user" if is_approved else result_of(call.name, text, failed=failed)
+            self.turns.result(call_id, outcome)
+        self._leave_out("tool-output", not (is_rejected or is_approved) and is_shortened(text))
+        if is_approved:
+            current = self.turns.current
+            if current is not None and current.kind == PLAN and not current.text:
+                self.turns.add(Text(plan_of(text, data)))
+            edited = edited_plan(text, data)
+            return (CORRECTION, edited) if edited else None
+        words = words_of_rejection(text) if is_rejected else ""
+        if words:
+            return CORRECTION, words
+        answers = answers_of(text, data, is_rejected=is_rejected) if asked == _QUESTION else ""
+        return (ANSWER, answers) if answers else None
 
     def _count(self, message: Any) -> None:
         """One reply is logged in several lines that repeat its usage, the last one with the final figures."""
@@ -189,53 +310,3 @@ class ClaudeCodeReader(SessionReader):
         self.tokens_in += sent - reply_in
         self.tokens_out += received - reply_out
         self._reply = (message_id, sent, received)
-
-
-def _content(record: Record) -> list[Record]:
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-
-
-def _typed(text: str) -> str:
-    """What the person typed: commands as they were entered, nothing of what the program put around them."""
-    command, arguments, shell = _COMMAND.search(text), _ARGUMENTS.search(text), _TYPED.search(text)
-    if shell:
-        return f"! {shell[1].strip()}"
-    if command:
-        asked = arguments[1].strip() if arguments else ""
-        return f"{command[1].strip()} {asked}" if asked else ""
-    return _HARNESS.sub("", text)
-
-
-def _attachment(part: Record) -> Attachment:
-    source = part.get("source")
-    address = text_of(source, "url") or text_of(source, "file_id")
-    if address:
-        return Attachment(one_line(address))
-    kind = text_of(source, "media_type") or text_of(part, "type")
-    size = len(text_of(source, "data")) * 3 // 4
-    return Attachment(one_line(f"{text_of(part, 'title') or kind} ({_size(size)}, not kept)"))
-
-
-def _size(number: int) -> str:
-    return f"{number} B" if number < 1024 else f"{number / 1024:.0f} KB"
-
-
-def _result_text(content: Any) -> str:
-    return "\n".join(_result_parts(content))
-
-
-def _result_parts(content: Any) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, dict):
-        yield text_of(content, "text") or text_of(content, "error_code") or text_of(content, "stdout")
-    elif isinstance(content, list):
-        for part in content:
-            if text_of(part, "type") in ("image", "document"):
-                yield f"[{_attachment(part).path}]"
-            elif isinstance(part, dict):
-                yield text_of(part, "text") or text_of(part, "title") or text_of(part, "tool_name")

@@ -5,39 +5,48 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.transcripts.brief import one_line
+from engine.transcripts.corrections import is_correction
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader, number_of, text_of
-from engine.transcripts.importers.tools import command_line, result_of, summary_of
-from engine.transcripts.turn import Attachment, Block, Text, Turn
+from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
+from engine.transcripts.turn import ANSWER, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _HEAD_BYTES = 1024 * 1024
 _DIALOGUE = re.compile(rb'"type"\s*:\s*"(?:user_message|agent_message)"')
 _SURROUNDINGS = re.compile(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|"
-    r"skills_instructions)>.*?</\1>",
+    r"skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context)>"
+    r".*?</\1>",
     re.DOTALL,
 )
 _INSTRUCTIONS = re.compile(r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<skill>)")
 _REQUEST = re.compile(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 _EXITED = re.compile(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
+_REJECTED = re.compile(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
+_PLAN = re.compile(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
+_SHELL = re.compile(r"\s*<user_shell_command>\s*<command>(.*?)</command>", re.DOTALL)
+_NOTE = "user_note: "
+_QUESTION = "request_user_input"
+_WAS_REJECTED = "rejected"
 _CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"}
 )
 
 
 def discover(home: Path | None = None) -> list[Path]:
-    """The session logs, in the order of their paths, which is that of their start.
+    """The session logs, those in use before those that were archived, each in the order of their start.
 
     Args:
         home: Codex's folder; ``$CODEX_HOME`` or ``~/.codex`` by default.
     """
-    return sorted(folder(home).glob("*/*/*/rollout-*.jsonl"))
+    archived = folder(home).parent / "archived_sessions"
+    return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
 
 
 def folder(home: Path | None = None) -> Path:
@@ -75,8 +84,33 @@ class CodexReader(SessionReader):
         super().__init__(finished, since)
         self._by_events = by_events
 
+        # Questions by the call that asks them: the line that has the call, and each by its id.
+        self._asked: dict[str, tuple[int, dict[str, str]]] = {}
+        self._plan, self._plan_at = "", 0
+        self._is_rejected = False
+
     def remember(self, record: Record, offset: int) -> None:
         """Nothing to do: these logs have one writer, and repeat no record."""
+
+    def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
+        """Take up the questions that nobody has answered, and a rejection whose words are to come."""
+        for part in filter(None, self._since.open.split(",")):
+            if part == _WAS_REJECTED:
+                self._is_rejected = True
+            elif part.isdecimal():
+                for record in read(int(part)):
+                    payload = record.get("payload")
+                    item = payload if isinstance(payload, dict) else record
+                    self._note_question(item, int(part))
+                    if text_of(item, "type") == "item_completed":
+                        self._plan, self._plan_at = text_of(item.get("item"), "text").strip(), int(part)
+
+    def _open(self) -> str:
+        if not (self._asked or self._plan or self._is_rejected):
+            return ""
+        places = [str(offset) for offset, _ in self._asked.values()]
+        places += [str(self._plan_at)] if self._plan else []
+        return ",".join(places + [_WAS_REJECTED] * self._is_rejected)
 
     def _take(self, record: Record) -> None:
         payload = record.get("payload")
@@ -98,7 +132,7 @@ class CodexReader(SessionReader):
             case "response_item":
                 self._item(payload)
             case "compacted":
-                self.turns.say("system", [Text(text_of(payload, "message"))], self._time, "summary")
+                self.turns.say("system", [Text(text_of(payload, "message"))], "summary")
 
     def _meta(self, meta: Record) -> None:
         self.session_id = self.session_id or text_of(meta, "id")
@@ -115,15 +149,17 @@ class CodexReader(SessionReader):
                 local = event.get("local_images")
                 paths = local if isinstance(local, list) else []
                 blocks += [Attachment(one_line(path)) for path in paths if isinstance(path, str)]
+                self._leave_out("images", len(images) if isinstance(images, list) else 0)
                 self._said(blocks)
             case "agent_message" if self._by_events:
-                self.turns.say("agent", [Text(text_of(event, "message"))], self._time)
+                self._answered(text_of(event, "message"))
+            case "item_completed" if text_of(event.get("item"), "type") == "Plan":
+                self._planned(text_of(event.get("item"), "text"))
+                self._plan, self._plan_at = text_of(event.get("item"), "text").strip(), self._offset
             case "turn_aborted":
-                self.turns.say(
-                    "system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")], self._time
-                )
+                self.turns.say("system", [Text(f"[Turn aborted: {text_of(event, 'reason') or 'unknown'}]")])
             case "error" | "stream_error":
-                self.turns.say("system", [Text(text_of(event, "message"))], self._time, "error")
+                self.turns.say("system", [Text(text_of(event, "message"))], "error")
             case "token_count":
                 info = event.get("info")
                 total = info.get("total_token_usage") if isinstance(info, dict) else None
@@ -132,38 +168,123 @@ class CodexReader(SessionReader):
                 self.tokens_out = number_of(total, "output_tokens") or self.tokens_out
             case "thread_name_updated":
                 self.topic = text_of(event, "thread_name") or self.topic
+            case "user_message" | "agent_message":
+                pass
+            case _:
+                self._leave_out("system-records")
 
-    def _said(self, blocks: list[Block]) -> None:
-        self.turns.say("user", blocks, self._time)
+    def _said(self, blocks: list[Block], kind: str = "") -> None:
+        text = "\n\n".join(block.text for block in blocks if isinstance(block, Text)).strip()
+        if text and not kind and (self._is_rejected or (self.acted and is_correction(text))):
+            kind = CORRECTION
+        if text:
+            self._is_rejected, self._plan = False, ""
+        self.turns.say("user", blocks, kind)
         if not self.question and self.turns.current is not None and self.turns.current.role == "user":
             self.question = self.turns.current.text
 
+    def _answered(self, text: str) -> None:
+        """What the agent says; a plan in it stands by itself, once."""
+        place = 0
+        for match in _PLAN.finditer(text):
+            self._speak(text[place : match.start()])
+            self._planned(match[1])
+            place = match.end()
+        self._speak(text[place:])
+
+    def _speak(self, text: str) -> None:
+        self.turns.say("agent", [Text(text)])
+        self.acted = True
+
+    def _planned(self, text: str) -> None:
+        if text.strip() != self._plan:
+            self.turns.say("agent", [Text(text)], PLAN)
+        self.acted = True
+
     def _item(self, item: Record) -> None:
         kind = text_of(item, "type")
-        if kind == "message" and not self._by_events:
+        if kind == "message":
             self._message(item)
+        elif kind == "reasoning":
+            self._leave_out("thinking")
         elif kind in _CALLS:
+            self.acted = True
+            self._note_question(item, self._offset)
             name, summary = _call(kind, item)
-            self.turns.call(text_of(item, "call_id") or text_of(item, "id"), name, summary, self._time)
+            self.turns.call(text_of(item, "call_id") or text_of(item, "id"), name, summary)
         elif kind.endswith("_output"):
-            call_id = text_of(item, "call_id")
-            call = self.turns.called(call_id)
-            if call is not None:
-                text, failed = _output(item.get("output"))
-                self.turns.result(call_id, result_of(call.name, text, failed=failed))
+            self._result(item)
+        else:
+            self._leave_out("system-records")
+
+    def _result(self, item: Record) -> None:
+        call_id = text_of(item, "call_id")
+        call = self.turns.called(call_id)
+        text, failed = _output(item.get("output"))
+        is_rejected = _REJECTED.fullmatch(text) is not None
+        if call is not None:
+            outcome = "rejected by the user" if is_rejected else result_of(call.name, text, failed=failed)
+            self.turns.result(call_id, outcome)
+        self._is_rejected = self._is_rejected or is_rejected
+        self._leave_out("tool-output", is_shortened(text))
+        _, questions = self._asked.pop(call_id, (0, {}))
+        answers = _answers(questions, text_of(item, "output")) if questions else ""
+        if answers:
+            self._said([Text(answers)], ANSWER)
+
+    def _note_question(self, item: Record, offset: int) -> None:
+        if text_of(item, "name") != _QUESTION:
+            return
+        try:
+            arguments = json.loads(text_of(item, "arguments"))
+        except (ValueError, RecursionError):
+            return
+        asked = arguments.get("questions") if isinstance(arguments, dict) else None
+        if isinstance(asked, list):
+            questions = {text_of(each, "id"): text_of(each, "question") for each in asked}
+            self._asked[text_of(item, "call_id")] = (offset, questions)
 
     def _message(self, item: Record) -> None:
         content = item.get("content")
         parts = content if isinstance(content, list) else []
         texts = [text_of(part, "text") for part in parts]
-        if item.get("role") == "assistant":
-            self.turns.say("agent", [Text(text) for text in texts], self._time)
+        shell = [match[1].strip() for text in texts if (match := _SHELL.match(text))]
+        if shell and item.get("role") == "user":
+            self._said([Text(f"! {command}") for command in shell])
+        elif self._by_events:
+            return
+        elif item.get("role") not in ("assistant", "user"):
+            self._leave_out("injected")
+        elif item.get("role") == "assistant":
+            for text in texts:
+                self._answered(text)
         elif item.get("role") == "user":
             blocks: list[Block] = [Text(_typed(text)) for text in texts if not _INSTRUCTIONS.match(text)]
+            self._leave_out(
+                "injected", sum(map(bool, texts)) - sum(bool(_typed(text).strip()) for text in texts)
+            )
             blocks += [
                 _image(part.get("image_url")) for part in parts if text_of(part, "type") == "input_image"
             ]
             self._said(blocks)
+
+
+def _answers(questions: dict[str, str], output: str) -> str:
+    """The questions with the person's answers, whole; empty when nothing was answered."""
+    try:
+        data = json.loads(output)
+    except (ValueError, RecursionError):
+        return ""
+    answers = data.get("answers") if isinstance(data, dict) else None
+    said: list[str] = []
+    for key, value in answers.items() if isinstance(answers, dict) else ():
+        given = value.get("answers") if isinstance(value, dict) else value
+        words = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+        chosen = ", ".join(each for each in words if not each.startswith(_NOTE))
+        notes = [f"Note: {each.removeprefix(_NOTE)}" for each in words if each.startswith(_NOTE)]
+        if words:
+            said.append("\n".join([f"Question: {questions.get(key) or key}", f"Answer: {chosen}", *notes]))
+    return "\n\n".join(said)
 
 
 def _typed(text: str) -> str:

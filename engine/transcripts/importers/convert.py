@@ -12,6 +12,7 @@ from engine.transcripts.importers.session import START, SessionReader
 from engine.transcripts.turn import Transcript, Turn
 
 _LOOK_AT = 50
+_WHOLE = frozenset({"projectHash", "messages", "messageId"})
 
 
 def kind_of(stream: BinaryIO) -> Kind | None:
@@ -20,7 +21,8 @@ def kind_of(stream: BinaryIO) -> Kind | None:
         for record in line.records:
             if codex.looks_like(record):
                 return "codex"
-            if claude_code.looks_like(record):
+            # Gemini CLI's sessions and exports of whole conversations have session ids as well.
+            if claude_code.looks_like(record) and not _WHOLE & record.keys():
                 return "claude-code"
         if number == _LOOK_AT:
             break
@@ -41,16 +43,27 @@ def read_log(path: Path, name: str) -> Transcript:
         kind = kind_of(stream)
         if kind is None:
             return Transcript(name, "", "", "", "", {}, ())
-        log = SessionLog(kind, path, stream)
-        turns: list[Turn] = []
-        reader = log.read(START, turns.append).reader
-        if reader.turns.current is not None:
-            turns.append(reader.turns.current)
-        started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
-        header: dict[str, object] = {"session_id": log.session_id(), "started": started}
-        header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
-        title = reader.topic or reader.question.strip().partition("\n")[0]
-        return Transcript(name, log.session_id(), started, "", title, header, tuple(turns))
+        return read_stream(kind, path, stream, name)
+
+
+def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcript:
+    """A whole session log that is open, or in memory, as a transcript.
+
+    Args:
+        kind: Whose log it is.
+        path: Its path, which tells the session's id.
+        stream: The log.
+        name: The path the transcript is given.
+    """
+    log = SessionLog(kind, path, stream)
+    turns: list[Turn] = []
+    reader = log.read(START, turns.append).reader
+    turns += reader.unfinished
+    started = reader.first.isoformat(timespec="seconds").replace("+00:00", "Z") if reader.first else ""
+    header: dict[str, object] = {"session_id": log.session_id(), "started": started}
+    header |= {"model": reader.model, "channel": kind, "cwd": reader.cwd}
+    title = reader.topic or reader.question.strip().partition("\n")[0]
+    return Transcript(name, log.session_id(), started, "", title, header, tuple(turns))
 
 
 class LogFollower:
@@ -70,11 +83,11 @@ class LogFollower:
         self._finished: list[Turn] = []
         self._reader: SessionReader = SessionLog(kind, path, stream).reader(self._finished.append, START)
 
-    def follow(self, stream: BinaryIO) -> tuple[list[Turn], Turn | None]:
+    def follow(self, stream: BinaryIO) -> tuple[list[Turn], tuple[Turn, ...]]:
         """Take in what was added.
 
         Returns:
-            The turns that have become final, and the one that may still grow.
+            The turns that have become final, and those that may still change.
         """
         for line in read_lines(stream, self.offset):
             for place, record in enumerate(line.records):
@@ -82,4 +95,4 @@ class LogFollower:
             self.offset = line.end
         finished = self._finished.copy()
         self._finished.clear()
-        return finished, self._reader.turns.current
+        return finished, self._reader.unfinished

@@ -11,9 +11,8 @@ it is.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -22,11 +21,22 @@ from engine.errors import DocumentError
 from engine.store.documents import edit_header
 from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
+from engine.transcripts.days import moment
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.earlier import Earlier
 from engine.transcripts.importers.log import Reading, SessionLog
+from engine.transcripts.importers.merge import Unseen, inserted, missing
+from engine.transcripts.importers.second import (
+    ALSO_FIELD,
+    Taken,
+    also_taken,
+    also_written,
+    changed_state,
+    read_together,
+)
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import (
+    READER,
     SOURCE_FIELD,
     STATE_FIELD,
     ImportState,
@@ -60,6 +70,7 @@ class Draft:
         turns: Turns in it.
         turns_before: Turns in it before the import.
         odd: Lines of the log that could not be read whole.
+        left_out: What was not taken, counted by reason.
     """
 
     status: Status
@@ -69,6 +80,7 @@ class Draft:
     turns: int = 0
     turns_before: int = 0
     odd: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], spool: Spool | None) -> Draft:
@@ -91,7 +103,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     topic = one_line(reader.topic or asked, _TITLE_LIMIT)
     title = f"\n{render(Transcript('', '', '', '', topic or 'Session', {}, ()))}".encode()
     kept = len(title) + turns.measured.size
-    turns.add(reader.turns.current)
+    turns.add_all(reader.unfinished)
 
     def content() -> Iterable[bytes]:
         # The title can be the last thing a log says, and the fingerprint begins with it.
@@ -105,7 +117,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         return itertools.chain([head, title], turns.added())
 
     target = session_path(session_id, started, topic)
-    return Draft("new", "", content, target, reader.total, 0, reader.odd)
+    return Draft("new", "", content, target, reader.total, 0, reader.odd, reader.left_out)
 
 
 def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], spool: Spool | None) -> Draft:
@@ -129,20 +141,16 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
         turns = len(parse(earlier.whole(), "").turns)
         return Draft("skipped", "the session has a transcript that was captured live", None, "", turns, turns)
     same = Draft("unchanged", "", None, "", state.turns, state.turns, state.odd)
-    other = header.get(SOURCE_FIELD)
-    if isinstance(other, str) and other != shown_source(log.path) and _exists(other):
-        return replace(same, status="skipped", why=f"the session was imported from {other}")
-    holds = log.holds(state)
-    if holds and log.size == state.read and (header.get("ended") or not _is_idle(log, clock)):
+    is_only = not also_taken(header) and (_is_first(header, log) or not _exists(header.get(SOURCE_FIELD)))
+    if not is_only or not log.holds(state):
+        return _merged(log, earlier, state, clock)
+    if state.kept and state.reader < READER and earlier.measured(0)[1].fingerprint == state.text:
+        return _merged(log, earlier, state, clock, only_said=True)
+    if log.size == state.read and (header.get("ended") or not _is_idle(log, clock)):
         return same
     final, old = earlier.measured(state.kept)
     status: Status = "grown"
-    if not holds:
-        text = NewText(old, spool)
-        fresh, reader = _add_missing(log, text, earlier.whole())
-        status = "replaced"
-        why = "the log was cut or rewritten; its transcript was kept, and what it lacks was added at the end"
-    elif old.fingerprint != state.text:
+    if old.fingerprint != state.text:
         text = NewText(old, spool)
         fresh, reader = _add_read(log, text, _after(state, header))
         why = "the transcript was edited; what is new was added at the end"
@@ -151,12 +159,17 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     else:
         # The usual case: the last turn is written anew, and what came after it is added.
         text = NewText(final, spool)
-        fresh, reader = _add_read(log, text, state.checkpoint)
+        unseen = Unseen(parse(earlier.after(state.kept), "").turns)
+        fresh, reader = _add_read(log, text, state.checkpoint, unseen.see)
+        if unseen:
+            # The log has lost something, or says it in another way: what was written stays.
+            return _merged(log, earlier, state, clock)
         status, why = ("unchanged" if text.measured.is_same(old) else "grown"), ""
     changes = _learned(log, reader, header, clock) | {STATE_FIELD: fresh.written()}
-    changes = {key: value for key, value in changes.items() if header.get(key) != _as_read(value)}
+    if not _is_first(header, log):
+        changes[SOURCE_FIELD] = shown_source(log.path)
     try:
-        head = edit_header(earlier.head, changes, "its transcript")
+        head = edit_header(earlier.head, _news(header, changes), "its transcript")
     except DocumentError as error:
         return replace(same, status="skipped", why=str(error))
 
@@ -164,13 +177,125 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
         return itertools.chain([head], earlier.beginning(text.kept, old), text.added())
 
     is_same = head == earlier.head and text.measured.is_same(old)
-    return Draft(status, why, None if is_same else content, "", fresh.turns, state.turns, fresh.odd)
+    return Draft(
+        status,
+        why,
+        None if is_same else content,
+        turns=fresh.turns,
+        turns_before=state.turns,
+        odd=fresh.odd,
+        left_out=reader.left_out,
+    )
 
 
-def _add_read(log: SessionLog, text: NewText, since: Checkpoint) -> tuple[ImportState, SessionReader]:
-    reading = log.read(since, text.add)
+def _merged(
+    log: SessionLog,
+    earlier: Earlier,
+    state: ImportState,
+    clock: Callable[[], float],
+    *,
+    only_said: bool = False,
+) -> Draft:
+    """A transcript with what it lacks of a log that it was not made from, or that was rewritten.
+
+    Args:
+        log: The log.
+        earlier: The transcript.
+        state: What its header records.
+        clock: Seconds since the epoch.
+        only_said: Put in the person's words and plans only: an earlier reader left them out of this very log.
+    """
+    header, shown = earlier.header, shown_source(log.path)
+    also = also_taken(header)
+    first = str(header.get(SOURCE_FIELD) or "")
+    is_first = shown == first or (shown not in also and not _exists(first) and log.holds(state))
+    same = Draft("unchanged", "", None, "", state.turns, state.turns, state.odd)
+    known = Taken(state.read, state.source) if is_first else also.get(shown)
+    if not only_said and known == Taken(log.size, fingerprint(log.stream, log.size)):
+        return replace(same, why="" if is_first else f"all of it was imported, beside {first}")
+    is_retold = not state.checkpoint.offset and not state.kept
+    others = [path for path in (first, *also) if path and path != shown]
+    union = read_together(log, () if is_retold else others)
+    old = earlier.whole()
+    started = moment(header.get("started"))
+    present = parse(old, "").turns
+    wanted = [turn for turn in union.turns if not only_said or turn.role == "user" or turn.kind == "plan"]
+    added = missing(present, wanted, started, retold=is_retold or only_said)
+    data = inserted(old, added, started)
+    body = data[len(earlier.head) :]
+    changes = _learned(log, union.reader, header, clock)
+    if str(changes.get("ended") or "") < str(header.get("ended") or ""):
+        del changes["ended"]
+    for name in ("tokens_in", "tokens_out"):
+        changes[name] = max(_number(str(changes.get(name) or "")), _number(header.get(name))) or None
+    made_from = shown if is_first else first
+    fresh = changed_state(
+        state,
+        union,
+        made_from,
+        turns=len(present) + len(added),
+        text=Measured([body]).fingerprint,
+        size=0 if is_retold else len(body),
+    )
+    changes[STATE_FIELD] = fresh.written()
+    if is_first:
+        changes[SOURCE_FIELD] = shown
+    listed = also | {
+        path: each for path, each in union.taken.items() if path != (shown if is_first else first)
+    }
+    if listed:
+        changes[ALSO_FIELD] = also_written(listed)
+    try:
+        head = edit_header(earlier.head, _news(header, changes), "its transcript")
+    except DocumentError as error:
+        return replace(same, status="skipped", why=str(error))
+
+    def content() -> Iterable[bytes]:
+        earlier.refuse_changed(old)
+        return [head, body]
+
+    status: Status = "replaced" if is_first else "grown" if added else "unchanged"
+    if only_said:
+        status = "grown" if added else "unchanged"
+        why = "words of the person that an earlier version had left out were put in" if added else ""
+    elif is_first:
+        why = "the log was cut or rewritten; its transcript was kept, and what it lacks was put in its place"
+        why = "" if log.holds(state) else why
+        status = status if why or added else "unchanged"
+        status = "grown" if added and not why else status
+    else:
+        why = f"what was imported from {first} lacked it" if added else f"all of it was imported from {first}"
+    return Draft(
+        status,
+        why,
+        None if head + body == old else content,
+        turns=fresh.turns,
+        turns_before=len(present),
+        odd=fresh.odd,
+        left_out=union.reader.left_out,
+    )
+
+
+def _is_first(header: Mapping[str, object], log: SessionLog) -> bool:
+    """Whether a transcript was made from a log."""
+    return header.get(SOURCE_FIELD) == shown_source(log.path)
+
+
+def _news(header: Mapping[str, object], changes: Mapping[str, object | None]) -> dict[str, object | None]:
+    return {key: value for key, value in changes.items() if header.get(key) != _as_read(value)}
+
+
+def _add_read(
+    log: SessionLog, text: NewText, since: Checkpoint, see: Callable[[Turn], None] = lambda turn: None
+) -> tuple[ImportState, SessionReader]:
+    def add(turn: Turn) -> None:
+        see(turn)
+        text.add(turn)
+
+    reading = log.read(since, add)
     kept = text.measured.size
-    text.add(reading.reader.turns.current)
+    for turn in reading.reader.unfinished:
+        add(turn)
     return _state(log, reading, kept, text.measured), reading.reader
 
 
@@ -185,50 +310,6 @@ def _after(state: ImportState, header: dict[str, object]) -> Checkpoint:
     )
 
 
-def _add_missing(log: SessionLog, text: NewText, old: bytes) -> tuple[ImportState, SessionReader]:
-    present = parse(old, "").turns
-    missing = _Missing(present)
-    added = 0
-
-    def add(turn: Turn | None) -> None:
-        nonlocal added
-        rest = missing.of(turn) if turn is not None else None
-        text.add(rest)
-        added += rest is not None
-
-    reading = log.read(Checkpoint(), add)
-    reader = reading.reader
-    add(reader.turns.current)
-    since = Checkpoint(
-        reading.end,
-        turns=len(present) + added,
-        odd=reader.odd,
-        tokens_in=reader.tokens_in,
-        tokens_out=reader.tokens_out,
-    )
-    state = _state(log, reading, text.measured.size, text.measured)
-    return replace(state, turns=since.turns, checkpoint=since), reader
-
-
-class _Missing:
-    """Tells what of a log's turns is not in a transcript."""
-
-    def __init__(self, present: Iterable[Turn]) -> None:
-        present = tuple(present)
-        self._counts = Counter(present)
-        self._opened = {(turn.role, turn.time, turn.kind): turn for turn in present}
-
-    def of(self, turn: Turn) -> Turn | None:
-        """A turn that is not there; of one that has grown, what it has grown by."""
-        if self._counts[turn]:
-            self._counts[turn] -= 1
-            return None
-        shorter = self._opened.get((turn.role, turn.time, turn.kind))
-        if shorter is not None and shorter.blocks and turn.blocks[: len(shorter.blocks)] == shorter.blocks:
-            turn = replace(turn, blocks=turn.blocks[len(shorter.blocks) :])
-        return turn if turn.blocks else None
-
-
 def _state(log: SessionLog, reading: Reading, kept: int, text: Measured) -> ImportState:
     reader = reading.reader
     return ImportState(
@@ -239,6 +320,7 @@ def _state(log: SessionLog, reading: Reading, kept: int, text: Measured) -> Impo
         text=text.fingerprint,
         kept=kept,
         checkpoint=reader.checkpoint,
+        reader=READER,
     )
 
 
@@ -273,8 +355,8 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
 
 
-def _exists(shown: str) -> bool:
+def _exists(shown: object) -> bool:
     try:
-        return Path(shown).expanduser().is_file()
+        return isinstance(shown, str) and Path(shown).expanduser().is_file()
     except (OSError, RuntimeError, ValueError):
         return False

@@ -56,6 +56,15 @@ class Earlier:
         except FileNotFoundError as error:
             raise self._changed() from error
 
+    def refuse_changed(self, data: bytes) -> None:
+        """Refuse to go on when the file does not hold exactly this any more.
+
+        Raises:
+            Changed: It does not.
+        """
+        if self.whole() != data:
+            raise self._changed()
+
     def measured(self, size: int) -> tuple[Measured, Measured]:
         """The first ``size`` bytes of the text below the header, and all of it.
 
@@ -71,6 +80,18 @@ class Earlier:
                 block = block[max(missing, 0) :]
             whole.take(block)
         return beginning, whole
+
+    def after(self, size: int) -> bytes:
+        """What follows the first ``size`` bytes of the text below the header.
+
+        Raises:
+            Changed: The header is another by now.
+        """
+        kept: list[bytes] = []
+        for block in self._text():
+            kept.append(block[min(size, len(block)) :])
+            size -= min(size, len(block))
+        return b"".join(kept)
 
     def beginning(self, size: int, expected: Measured) -> Iterator[bytes]:
         """The first ``size`` bytes of the text below the header, piece by piece.

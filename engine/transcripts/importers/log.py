@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.lines import read_lines
+from engine.transcripts.importers.lines import Record, read_lines
 from engine.transcripts.importers.session import Checkpoint, SessionReader
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.turn import Turn
@@ -66,15 +66,20 @@ class SessionLog:
             return reader.session_id
         return f"{self.kind}-{hashlib.sha256(reader.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
-    def read(self, since: Checkpoint, finished: Callable[[Turn], None]) -> Reading:
+    def read(
+        self, since: Checkpoint, finished: Callable[[Turn], None], *, dates_all: bool = False
+    ) -> Reading:
         """Everything from a checkpoint on.
 
         Args:
             since: Where to start.
             finished: Called with each turn before the last one, in order; none of them is held.
+            dates_all: Give every turn its date, and not only where the day changes.
         """
         reader = self.reader(finished, since)
+        reader.dates_all = dates_all
         self._recall(reader, since)
+        reader.resume(self._records_at)
         end = since.offset
         for line in read_lines(self.stream, since.offset):
             for place, record in enumerate(line.records):
@@ -106,6 +111,10 @@ class SessionLog:
             return claude_code.ClaudeCodeReader(finished, since)
         by_events = codex.tells_dialogue_as_events(self.stream)
         return codex.CodexReader(finished, since, by_events=by_events)
+
+    def _records_at(self, offset: int) -> tuple[Record, ...]:
+        """What stands on the line at an offset."""
+        return next((line.records for line in read_lines(self.stream, offset)), ())
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
         """Let the reader recognise what is repeated from shortly before the checkpoint."""

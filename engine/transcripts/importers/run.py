@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
 from engine.errors import ImportFailed
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.spool import Spool
 from engine.transcripts.importers import claude_code, codex
+from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.drafts import Draft, Status, first_import, next_import
 from engine.transcripts.importers.earlier import Changed, Earlier
 from engine.transcripts.importers.lines import opened
@@ -25,6 +27,7 @@ from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.places import find_session, session_files, session_of
 
 _ATTEMPTS = 5
+_NAMES: dict[object, str] = {"claude-code": "Claude Code", "codex": "Codex"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class ImportResult:
         status: ``new``, ``grown``, ``unchanged``, ``skipped``, or ``replaced`` when the log was cut or
             rewritten since the last import: the transcript then keeps what it has and gets what it lacks.
         why: One clause, where the status does not say it all.
+        left_out: What was not taken, counted by reason.
+        format: The program or layout that wrote the source.
     """
 
     source: Path
@@ -51,6 +56,8 @@ class ImportResult:
     odd_lines: int
     status: Status
     why: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
+    format: str = field(default="", compare=False)
 
 
 def discover(kind: Kind, home: Path | None = None) -> list[Path]:
@@ -104,7 +111,7 @@ def import_all(
         try:
             result = import_file(kind, source, workspace, files, dry_run=dry_run, clock=clock, find=known.get)
         except ImportFailed as error:
-            yield ImportResult(source, "", "", 0, 0, 0, "skipped", error.what)
+            yield ImportResult(source, "", "", 0, 0, 0, "skipped", error.what, format=kind)
             continue
         if result.target:
             known.setdefault(result.session_id, result.target)
@@ -133,7 +140,7 @@ def import_file(
         find: Gives the transcript of a session id; looked for in the workspace by default.
 
     Raises:
-        ImportFailed: The log cannot be read.
+        ImportFailed: The log cannot be read, or another program wrote it.
         WriteFailed, ReadOnly: The transcript could not be written.
     """
 
@@ -142,6 +149,7 @@ def import_file(
 
     look_up = find or search
     with opened(source) as stream:
+        _check_kind(kind, kind_of(stream), source)
         log = SessionLog(kind, source, stream)
         session_id = log.session_id()
         for _ in range(_ATTEMPTS):
@@ -151,17 +159,41 @@ def import_file(
                 if earlier is None:
                     draft = first_import(log, session_id, clock, spool)
                 else:
+                    _check_kind(kind, earlier.header.get("channel"), source, f"{earlier.path} is")
                     draft = next_import(log, earlier, clock, spool)
                 path = earlier.path if earlier is not None else draft.target
                 if dry_run or _write(files, path, draft, is_new=earlier is None):
                     new = draft.turns - draft.turns_before
                     return ImportResult(
-                        source, path, session_id, new, draft.turns, draft.odd, draft.status, draft.why
+                        source,
+                        path,
+                        session_id,
+                        new,
+                        draft.turns,
+                        draft.odd,
+                        draft.status,
+                        draft.why,
+                        draft.left_out,
+                        kind,
                     )
             look_up = search
     raise ImportFailed(
         "its transcript is being changed again and again", where=str(source), cure="import it later"
     )
+
+
+def _check_kind(kind: Kind, found: object, source: Path, what: str = "it is") -> None:
+    """Refuses a log that is read as another program's: nothing of it would be understood.
+
+    Raises:
+        ImportFailed: It is.
+    """
+    if found != kind and found in get_args(Kind):
+        raise ImportFailed(
+            f"{what} of {_NAMES[found]}, not of {_NAMES[kind]}",
+            where=str(source),
+            cure=f"import it as {found}",
+        )
 
 
 def _earlier(files: Files, target: str) -> Earlier | None:

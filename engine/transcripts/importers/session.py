@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder
 from engine.transcripts.turn import Turn
@@ -27,6 +29,12 @@ class Checkpoint:
         reply: The model's reply being counted, as the log identifies it; its lines can surround the turn's
         start. reply_in: Tokens already counted for it, sent.
         reply_out: The same, received.
+        ops: Things said or called on that object that belong to what was before.
+        acted: Whether the agent had said or done anything before that object; 0 or 1.
+        left_out: What was left out before that object, as ``reason:count,…``.
+        open: What an earlier line began and no later one has ended, as the reader writes it; without blanks.
+        minute: When the turn before was spoken, in minutes since the epoch, as a reader of the transcript has
+            it; for the first turn, when the session started; 0 where it is not known.
     """
 
     offset: int = 0
@@ -38,7 +46,14 @@ class Checkpoint:
     reply: str = ""
     reply_in: int = 0
     reply_out: int = 0
+    minute: int = 0
+    ops: int = 0
+    acted: int = 0
+    left_out: str = ""
+    open: str = ""
 
+
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 START = Checkpoint()
 """The beginning of a log."""
@@ -65,6 +80,8 @@ class SessionReader(ABC):
         tokens_out: All tokens received so far.
         checkpoint: Where the last turn begins.
         memory_bytes: Within which distance a repeated record is recognised.
+        acted: Whether the agent has said or done anything yet.
+        dates_all: Whether every turn is given its date, and not only where the day changes.
     """
 
     memory_bytes = 0
@@ -86,12 +103,37 @@ class SessionReader(ABC):
         self._offset, self._place = since.offset, since.skip
         self._turns = since.turns
         self._reply = (since.reply, since.reply_in, since.reply_out)
+        self.dates_all = False
+        self.acted = bool(since.acted)
+        self._left = Counter(_read_counts(since.left_out))
+        self._since = since
+        self._before_record = (self.acted, dict(self._left), since.open)
+        # Known of the turn before, and kept up as a reader of the headings has it.
+        self._before = EPOCH + timedelta(minutes=since.minute) if since.minute else None
         self.turns = TurnBuilder(self._finished, self._opened)
 
     @property
     def total(self) -> int:
-        """Turns so far, the last one included."""
-        return self._turns + (self.turns.current is not None)
+        """Turns so far, those included that may still change."""
+        return self._turns + self.turns.is_begun
+
+    @property
+    def unfinished(self) -> tuple[Turn, ...]:
+        """The turns at the end that may still change: the last one, and what waits to be heard."""
+        current = self.turns.current
+        return () if current is None else (current,)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What of the log is not in the turns, and how often: counts by reason, the largest first.
+
+        Reasons are words with hyphens: ``thinking``, ``sub-agents``, ``tool-output`` (shortened to one line),
+        ``images`` (mentioned), ``injected`` (what the program told the model), ``system-records``,
+        ``repeated-records``, ``taken-back`` (typed, and taken back before it was sent) and
+        ``unreadable-lines``.
+        """
+        counts = self._left + Counter({"unreadable-lines": self.odd})
+        return dict(counts.most_common())
 
     def feed(self, record: Record, offset: int, place: int = 0) -> None:
         """Take in one record.
@@ -102,8 +144,27 @@ class SessionReader(ABC):
             place: How many objects precede it on that line.
         """
         self._offset, self._place = offset, place
+        self._before_record = (self.acted, dict(self._left), self._open())
+        is_first = self._since.ops and (offset, place) == (self._since.offset, self._since.skip)
+        self.turns.begin(skip=self._since.ops if is_first else 0)
         self._note_time(record.get("timestamp"))
         self._take(record)
+
+    @abstractmethod
+    def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
+        """Take up what was open at the checkpoint.
+
+        Args:
+            read: Gives the records on the line at a byte offset.
+        """
+
+    def _leave_out(self, reason: str, count: int = 1) -> None:
+        if count:
+            self._left[reason] += count
+
+    def _open(self) -> str:
+        """What was begun and not ended, for a checkpoint."""
+        return ""
 
     @abstractmethod
     def remember(self, record: Record, offset: int) -> None:
@@ -112,10 +173,6 @@ class SessionReader(ABC):
     @abstractmethod
     def _take(self, record: Record) -> None:
         """Take in one record whose time is noted."""
-
-    @property
-    def _time(self) -> str:
-        return f"{self.last:%H:%M}" if self.last is not None else "00:00"
 
     def _note_time(self, value: Any) -> None:
         at = moment(value)
@@ -127,24 +184,47 @@ class SessionReader(ABC):
         self._turns += 1
         self._report(turn)
 
-    def _opened(self) -> None:
+    def _opened(self) -> tuple[str, str]:
+        """Notes where a turn begins, and gives the date and the time of its heading."""
+        before = self._earlier
+        acted, left_out, still_open = self._before_record
         self.checkpoint = Checkpoint(
-            self._offset, self._place, self._turns, self.odd, self.tokens_in, self.tokens_out, *self._reply
+            self._offset,
+            self._place,
+            self._turns,
+            self.odd,
+            self.tokens_in,
+            self.tokens_out,
+            *self._reply,
+            minute=int((before - EPOCH).total_seconds()) // 60 if before is not None else 0,
+            ops=self.turns.ops - 1,
+            acted=int(acted),
+            left_out=",".join(f"{reason}:{count}" for reason, count in left_out.items()),
+            open=still_open,
         )
+        at = self.last or before
+        if at is None:
+            return "", "00:00"
+        day, clock, self._before = self._heading(at, before)
+        return day, clock
+
+    @property
+    def _earlier(self) -> datetime | None:
+        """When the last turn was spoken, or the session began, as far as it is known."""
+        return self.first if self._before is None and not self._turns else self._before
+
+    def _heading(self, at: datetime, before: datetime | None) -> tuple[str, str, datetime]:
+        """Date and time of a heading, and when its turn was spoken as a reader then has it."""
+        is_needed = before is None or self.dates_all
+        day = at.date().isoformat() if is_needed or before is None else day_to_write(at, before)
+        clock = f"{at:%H:%M}"
+        return day, clock, following(before or at, clock, day)
 
 
-def moment(value: Any) -> datetime | None:
-    """An ISO 8601 time as UTC; ``None`` when it is none. Without a zone it is UTC."""
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    except OverflowError:
-        return None
+def _read_counts(written: str) -> dict[str, int]:
+    """Counts as a checkpoint has them; what makes no sense is left."""
+    parts = (part.rpartition(":") for part in written.split(","))
+    return {reason: int(count) for reason, _, count in parts if reason and count.isdecimal()}
 
 
 def text_of(value: Any, key: str) -> str:

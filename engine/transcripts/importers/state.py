@@ -16,8 +16,11 @@ from engine.transcripts.importers.session import Checkpoint
 SOURCE_FIELD = "imported_from"
 STATE_FIELD = "import_state"
 
+READER = 2
+"""The readers of today."""
+
 _EDGE = 4096
-_COUNTS = tuple(each.name for each in fields(Checkpoint) if each.name != "reply")
+_COUNTS = tuple(each.name for each in fields(Checkpoint) if each.type == "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class ImportState:
         text: Fingerprint of the transcript below its header.
         kept: Bytes of the transcript below its header that are final.
         checkpoint: Where reading goes on.
+        reader: Which of our readers took it in; those before ``READER`` left words of the person out.
     """
 
     read: int
@@ -41,10 +45,13 @@ class ImportState:
     text: str
     kept: int
     checkpoint: Checkpoint
+    reader: int = 0
 
     def written(self) -> str:
         """One line of ``name=value``, without what is zero."""
-        own = {key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept")}
+        own = {
+            key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept", "reader")
+        }
         since = {f"from_{key.name}": getattr(self.checkpoint, key.name) for key in fields(Checkpoint)}
         return " ".join(f"{key}={value}" for key, value in {**own, **since}.items() if value)
 
@@ -56,9 +63,12 @@ def read_state(value: object) -> ImportState | None:
     found = dict(part.partition("=")[::2] for part in value.split())
     try:
         since = Checkpoint(
-            **{name: int(found.get(f"from_{name}", 0)) for name in _COUNTS}, reply=found.get("from_reply", "")
+            **{name: int(found.get(f"from_{name}", 0)) for name in _COUNTS},
+            reply=found.get("from_reply", ""),
+            left_out=found.get("from_left_out", ""),
+            open=found.get("from_open", ""),
         )
-        numbers = {key: int(found.get(key, 0)) for key in ("read", "turns", "odd", "kept")}
+        numbers = {key: int(found.get(key, 0)) for key in ("read", "turns", "odd", "kept", "reader")}
         state = ImportState(**numbers, source=found["source"], text=found["text"], checkpoint=since)
     except (KeyError, ValueError):
         return None

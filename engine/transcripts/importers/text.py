@@ -79,6 +79,11 @@ class NewText:
         if self._spool is not None:
             self._spool.write(piece)
 
+    def add_all(self, turns: Iterable[Turn]) -> None:
+        """Go on with some turns."""
+        for turn in turns:
+            self.add(turn)
+
     def added(self) -> Iterator[bytes]:
         """What was added, piece by piece."""
         return self._spool.read() if self._spool is not None else iter(())

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from engine.transcripts.brief import count, one_line
+from engine.transcripts.brief import LIMIT, count, one_line
 from engine.transcripts.importers.session import number_of, text_of
 from engine.transcripts.injected import strip_injected
 
@@ -33,7 +33,11 @@ _READERS = frozenset({"read", "notebookread", "view_image"})
 _WRITERS = frozenset({"edit", "multiedit", "write", "notebookedit"})
 _LISTERS = frozenset({"grep", "glob", "ls", "websearch"})
 _SILENT = frozenset({"todowrite", "update_plan"})
-_REFUSED = re.compile(r"The user doesn't want to (?:proceed with|take) this|\[Request interrupted by user")
+_REJECTED = re.compile(
+    r"\s*(?:Error: )?(?:<tool_use_error>)?\s*(?:The user doesn['’]t want to (?:proceed with|take) this|"
+    r"The agent proposed a plan that was rejected by the user)"
+)
+_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user")
 _ERROR_TAGS = re.compile(r"</?tool_use_error>")
 _EXIT = re.compile(r"^Exit code (\d+)\s*", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -51,6 +55,10 @@ def summary_of(name: str, arguments: Any) -> str:
     if kind in ("task", "agent"):
         who, what = text_of(arguments, "subagent_type"), text_of(arguments, "description")
         return one_line(f"{who}: {what}" if who and what else what or who or text_of(arguments, "prompt"))
+    if kind == "askuserquestion":
+        asked = arguments.get("questions")
+        questions = [text_of(each, "question") for each in asked] if isinstance(asked, list) else []
+        return one_line(" ".join(filter(None, questions)))
     if kind == "skill":
         return one_line(f"{text_of(arguments, 'skill')} {text_of(arguments, 'args')}")
     if kind in ("grep", "glob") and text_of(arguments, "path"):
@@ -68,6 +76,16 @@ def summary_of(name: str, arguments: Any) -> str:
     return one_line(strip_injected(_json(arguments))) if arguments else ""
 
 
+def is_shortened(text: str) -> bool:
+    """Whether the result of a call is more than one line holds."""
+    return len(text) > LIMIT or "\n" in text.strip()
+
+
+def is_rejection(text: str) -> bool:
+    """Whether what came of a call says that the person rejected it."""
+    return _REJECTED.match(text) is not None
+
+
 def result_of(name: str, text: str, *, failed: bool = False) -> str:
     """What came of a tool call, on one line; empty when the call itself says it all.
 
@@ -77,8 +95,10 @@ def result_of(name: str, text: str, *, failed: bool = False) -> str:
         failed: Whether the log marks it as an error.
     """
     kind = name.lower()
-    if _REFUSED.match(text):
-        return "refused by the user"
+    if failed and is_rejection(text):
+        return "rejected by the user"
+    if _INTERRUPTED.match(text):
+        return "interrupted by the user"
     text = _ERROR_TAGS.sub("", strip_injected(text[:_RAW_LIMIT] if failed else text)).strip()
     if failed:
         exit_code = _EXIT.match(text)

@@ -12,6 +12,7 @@ from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 @dataclass(slots=True)
 class _Draft:
     role: Role
+    day: str
     time: str
     kind: str
     blocks: list[Block] = field(default_factory=list)
@@ -27,7 +28,7 @@ class _Draft:
         self.blocks.append(block)
 
     def turn(self) -> Turn:
-        return Turn(self.role, self.time, (*self.blocks, *self._open_text()), self.kind)
+        return Turn(self.role, self.time, (*self.blocks, *self._open_text()), self.kind, day=self.day)
 
     def _open_text(self) -> list[Block]:
         return [Text("\n\n".join(self.texts))] if self.texts else []
@@ -38,35 +39,68 @@ class TurnBuilder:
 
     Args:
         finished: Called with each turn that can no longer change.
-        opened: Called when a turn begins, after the one before it was finished.
+        opened: Called when a turn begins, after the one before it was finished; gives the date, which can be
+            empty, and the time of its heading.
+
+    Attributes:
+        ops: What was said and called since ``begin``.
     """
 
-    def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], None]) -> None:
+    def __init__(self, finished: Callable[[Turn], None], opened: Callable[[], tuple[str, str]]) -> None:
         self._finished = finished
         self._opened = opened
         self._draft: _Draft | None = None
         self._waiting: dict[str, tuple[int, ToolCall]] = {}
+        self.ops = self._skip = 0
+
+    def begin(self, skip: int = 0) -> None:
+        """A record of the log begins.
+
+        Args:
+            skip: As much of what it says and calls belongs to turns that are finished, and is passed over.
+        """
+        self.ops, self._skip = 0, skip
 
     @property
     def current(self) -> Turn | None:
         """The last turn as it is now; it may still grow."""
         return self._draft.turn() if self._draft is not None else None
 
-    def say(self, role: Role, blocks: Sequence[Block], time: str, kind: str = "") -> None:
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a turn."""
+        return self._draft is not None
+
+    def say(self, role: Role, blocks: Sequence[Block], kind: str = "") -> None:
         """Add content. A user's or the system's opens a turn, the agent's goes on with the agent's turn."""
+        self.ops += 1
+        if self.ops <= self._skip:
+            return
         kept = [block for block in map(_clean, blocks) if not isinstance(block, Text) or block.text.strip()]
         if not kept:
             return
-        draft = self._turn_of(role, time, kind)
+        draft = self._turn_of(role, kind)
         for block in kept:
             draft.add(block)
 
-    def call(self, call_id: str, name: str, summary: str, time: str) -> None:
+    def add(self, block: Block) -> None:
+        """Add to the turn there is, whoever speaks in it."""
+        if self._draft is not None:
+            self._draft.add(_clean(block))
+
+    def call(self, call_id: str, name: str, summary: str, kind: str = "") -> None:
         """Add a tool call of the agent; its result may follow."""
-        draft = self._turn_of("agent", time, "")
+        self.ops += 1
+        if self.ops <= self._skip:
+            return
+        draft = self._turn_of("agent", kind)
         call = ToolCall(name, summary)
         draft.add(call)
         self._waiting[call_id] = (len(draft.blocks) - 1, call)
+
+    def is_open(self, role: Role, kind: str) -> bool:
+        """Whether the turn there is, is of a role and a kind."""
+        return self._draft is not None and (self._draft.role, self._draft.kind) == (role, kind)
 
     def called(self, call_id: str) -> ToolCall | None:
         """The call of this turn that waits for the result ``call_id``."""
@@ -80,15 +114,14 @@ class TurnBuilder:
             place, call = found
             self._draft.blocks[place] = ToolCall(call.name, call.summary, result)
 
-    def _turn_of(self, role: Role, time: str, kind: str) -> _Draft:
+    def _turn_of(self, role: Role, kind: str) -> _Draft:
         draft = self._draft
         if draft is not None and role == draft.role == "agent" and kind == draft.kind:
             return draft
         if draft is not None:
             self._finished(draft.turn())
         self._waiting.clear()
-        self._draft = _Draft(role, time, kind)
-        self._opened()
+        self._draft = _Draft(role, *self._opened(), kind)
         return self._draft
 
 

@@ -1,0 +1,122 @@
+"""Commands that build, test or check and that succeeded, as playbooks: "run the tests with …".
+
+Only what runs a tool of the project is worth it: nobody has to be told of ``ls``. How often a command
+succeeded is counted over all conversations (``engine.knowledge.review``); below a few times nobody is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from engine.knowledge.harvest.reply import item_of
+from engine.knowledge.item import Item
+from engine.knowledge.proposed import WHY
+from engine.transcripts.turn import ToolCall, Turn
+
+MOST_COMMANDS = 4
+"""Commands that one conversation proposes."""
+
+_SHELLS = frozenset({"bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "terminal"})
+_FAILED = re.compile(
+    r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|timed? ?out|command not found"
+    r"|no such file|traceback"
+    r"|permission denied|killed)|\b(?:FAIL|FAILED|Error:|panic:|fatal:|command not found"
+    r"|[1-9]\d* (?:failed|errors?))\b",
+)
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("Run the tests", r"\btests?\b|pytest|\bjest\b|vitest|rspec|phpunit|\btox\b|\bnox\b|ctest|\bspec\b"),
+    ("Check types", r"mypy|pyright|\btsc\b|type-?check|\btypes\b"),
+    ("Lint", r"\blint\w*\b|ruff check|eslint|clippy|golangci|\bvet\b|flake8|pylint|shellcheck"),
+    ("Run the checks", r"\bcheck\b"),
+    ("Format", r"\bfmt\b|\bformat\b|gofmt|prettier|\bblack\b|rustfmt"),
+    ("Build", r"\bbuild\b|\bcompile\b|\bassemble\b|\bdist\b|\bpackage\b"),
+    ("Generate", r"\bgenerate\b|\bcodegen\b|protoc"),
+    ("Migrate the database", r"\bmigrate\b|\bmigrations?\b"),
+    ("Deploy", r"\bdeploy\b|\brelease\b|\bpublish\b"),
+    ("Set up", r"\binstall\b|\bsetup\b|\bbootstrap\b|\bsync\b"),
+)
+_RUNNER = re.compile(
+    r"(?:\w+=\S+\s+)*(?:(?:npx|uvx?|uv run|poetry run|pipenv run|bundle exec|pdm run|hatch run|rye run"
+    r"|docker compose"
+    r" (?:run|exec) \S+|python3? -m|\.venv/bin/|\./)\s*)?"
+    r"(?P<tool>make|mise(?: run)?|just|task|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|cargo"
+    r"|go|gradle|"
+    r"\./gradlew|gradlew|mvn|dotnet|mix|rake|rails|tox|nox|pytest|jest|vitest|rspec|phpunit|ctest|cmake"
+    r"|ninja|bazel|"
+    r"mypy|pyright|ruff|eslint|prettier|black|tsc|golangci-lint|clippy|shellcheck|composer|flutter|swift"
+    r"|zig|sbt|lein|"
+    r"terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
+    r"|[\w-]+\.sh)\b(?P<rest>.*)"
+)
+_DROPPED = re.compile(
+    r"\s*(?:[12&]?>+\s*(?:&\d|/dev/null|\S+)|\|\s*(?:head|tail|grep|less|cat|tee|wc|sort|rg|sed|awk)\b.*"
+    r"|\|\|\s*(?:true|echo\b.*)|;\s*echo\b.*)"
+)
+_CHANGES_PLACE = re.compile(r"^cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*")
+_NARROWED = re.compile(
+    r"(?:\s-(?:run|k|t|p|m|e|c)\b|\s\.?/?\w\S*/\.\.\.|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
+    r"|/home/|/Users/|[$`\"']"
+    r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
+)
+"""One test, one file, one value of the moment: nothing to run again."""
+_PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
+"""A folder of the tests and not all of them."""
+
+
+def commands_of(turns: Iterable[Turn]) -> list[Item]:
+    """The playbooks that the commands of a conversation are, the most frequent first.
+
+    Args:
+        turns: Its turns.
+    """
+    counts: Counter[str] = Counter()
+    for turn in turns:
+        for tool in turn.tools:
+            if tool.name.casefold() in _SHELLS and _succeeded(tool):
+                counts.update(dict.fromkeys(_commands(tool.summary), 1))
+    found: list[Item] = []
+    for command, times in counts.most_common(MOST_COMMANDS):
+        try:
+            item = item_of("playbooks", _name(command), command, "agent")
+        except ValueError:
+            continue
+        found.append(replace(item, why=WHY["command"], times=times))
+    return found
+
+
+def _succeeded(tool: ToolCall) -> bool:
+    return bool(tool.result) and not _FAILED.search(tool.result[:400])
+
+
+def _commands(line: str) -> Iterator[str]:
+    """The commands in a line of a shell that run a tool of the project, without what trims its output."""
+    line = _CHANGES_PLACE.sub("", line.strip())
+    if line.endswith("…"):
+        return  # cut when it was written down
+    for part in re.split(r"\s*(?:&&|;)\s*", line):
+        command = " ".join(_DROPPED.sub("", part).split())
+        match = _RUNNER.fullmatch(command)
+        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(command):
+            yield command
+
+
+_ALONE = frozenset(
+    {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
+)
+
+
+def _is_whole(command: str) -> bool:
+    """Whether a command is for something known, and for all of it."""
+    name = _name(command)
+    if not name or _NARROWED.search(command):
+        return False
+    return name != "Run the tests" or _PART.search(command) is None
+
+
+def _name(command: str) -> str:
+    """What a command is for; empty where that cannot be told."""
+    found = next((name for name, words in _KINDS if re.search(words, command)), "")
+    return found or ("Build" if command == "make" else "")

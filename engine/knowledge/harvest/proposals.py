@@ -1,0 +1,217 @@
+"""What can be known of a conversation without a model, as proposals for a person.
+
+====================================================  ====================================================
+What is read                                          becomes
+====================================================  ====================================================
+a sentence in which the person corrects the agent or  a decision
+sets it a rule that outlasts the task
+a plan of the agent that the person approved          a decision: its title and its first sentence
+the sentence in which the agent sums up what it has   a done task; what it names as the cause, a fact
+done, at the end of the conversation
+a command that builds, tests or checks and succeeded  a playbook (``engine.knowledge.harvest.commands``)
+====================================================  ====================================================
+
+Nothing of it is written without a person, so the measure is whether they are glad to read the list: few for
+each conversation, in full sentences that can be understood without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from engine.knowledge.harvest import wording
+from engine.knowledge.harvest.commands import commands_of
+from engine.knowledge.harvest.quotes import in_fences, own_and_quoted
+from engine.knowledge.harvest.reply import item_of, once
+from engine.knowledge.item import Category, Item, Voice
+from engine.knowledge.proposed import WHY, Group
+from engine.knowledge.signs import COMMON, stem
+from engine.providers.redaction import redact
+from engine.transcripts.corrections import is_correction
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
+
+MOST_CORRECTIONS = 4
+MOST_PLANS = 2
+MOST_SUMMARIES = 2
+"""Proposals of one kind that a conversation makes."""
+
+_LONG_MESSAGE = 800
+"""Characters from which a message of the person is mostly pasted."""
+_SENTENCE_CHARACTERS = 280
+_LEAST_WORDS = 4
+_LEAST_TELLING = 2
+_PLAIN_WORDS = 9
+"""Words from which a sentence of an agent that names nothing particular still says enough."""
+_THANKS = 40
+"""Characters of a last message of the person that is no more than thanks."""
+
+
+def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
+    """What turns propose, each once; nothing that looks like a secret.
+
+    Args:
+        turns: Turns without what was injected into them.
+    """
+    dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
+    found = [
+        *_most(_corrections(dialogue), MOST_CORRECTIONS),
+        *_most(_plans(dialogue), MOST_PLANS),
+        *_most(_summary(dialogue), MOST_SUMMARIES),
+        *commands_of(dialogue),
+    ]
+    return tuple(item for item in once(found) if not redact(f"{item.path} {item.text}")[1])
+
+
+def _most(items: Iterable[Item], most: int) -> list[Item]:
+    """The newest so many: what a person said last holds."""
+    return list(once(items))[-most:]
+
+
+def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
+    for turn in turns:
+        if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
+            continue
+        own, _ = own_and_quoted(turn.text, pasted=True)
+        if len(own) > _LONG_MESSAGE or wording.MACHINE.search(own):
+            continue
+        for sentence in _sentences(own):
+            if _is_rule(sentence, corrected=turn.kind == CORRECTION):
+                yield from _item("decisions", "correction", _as_line(sentence), "person")
+
+
+def _is_rule(sentence: str, *, corrected: bool) -> bool:
+    """Whether a sentence says what holds beyond the task, and says it in full."""
+    plain = _as_line(sentence)
+    if plain.rstrip("\"')”").endswith(("?", ":", "…")) or not _stands_alone(plain):
+        return False
+    if wording.TOLD.search(plain) or wording.MOMENT.search(plain):
+        return False
+    if wording.LASTING.search(sentence):
+        return True
+    if corrected and wording.WILL.search(sentence):
+        return True
+    return (corrected or is_correction(sentence)) and wording.FORBIDS.search(sentence) is not None
+
+
+def _plans(turns: Sequence[Turn]) -> Iterator[Item]:
+    for number, turn in enumerate(turns):
+        if turn.role != "agent" or turn.kind != PLAN or not _is_approved(turns, number):
+            continue
+        title = next((match[1] for match in _HEADING.finditer(turn.text)), "")
+        title = _bare(re.sub(r"(?i)^(?:implementation )?plan(?: for| to)?\b\W*", "", title)).rstrip(":")
+        first = next((each for each in _prose(turn.text) if _stands_alone(each)), "")
+        text = ": ".join(filter(None, (title, _cut(first, _SENTENCE_CHARACTERS))))
+        if _stands_alone(text):
+            yield from _item("decisions", "plan", text, "agent")
+
+
+def _is_approved(turns: Sequence[Turn], number: int) -> bool:
+    """Whether the outcome of a plan, which stands behind it, says so."""
+    for turn in turns[number : number + 3]:
+        results = [tool.result for tool in turn.tools]
+        if any("rejected by the user" in result for result in results):
+            return False
+        if any("approved by the user" in result for result in results):
+            return True
+    return False
+
+
+def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
+    """What the agent says at the end that it has done; nothing where it waits for an answer."""
+    said = [turn for turn in turns if turn.text.strip()]
+    while (
+        said and said[-1].role == "user" and len(said[-1].text) < _THANKS and not is_correction(said[-1].text)
+    ):
+        said.pop()
+    if not said or said[-1].role != "agent" or said[-1].kind:
+        return
+    sentences = [_bare(each) for each in _prose(said[-1].text)]
+    if any(each.endswith("?") and not wording.OFFER.search(each) for each in sentences[-2:]):
+        return
+    for each in sentences:
+        if (cause := wording.CAUSE.match(each)) and _is_told(cause[1]):
+            yield from _item("facts", "summary", f"The cause was: {cause[1]}", "agent")
+            break
+    done = [wording.LABEL.sub("", each) for each in sentences]
+    found = [each for each in done if wording.DONE.match(each) and _is_told(each)]
+    if found:
+        yield from _item("tasks_done", "summary", _capital(found[0]), "agent")
+
+
+def _is_told(sentence: str) -> bool:
+    """Whether an agent's sentence is whole, names something, and is more than that all is well."""
+    if not _stands_alone(sentence) or sentence.endswith(":"):
+        return False
+    if wording.PASSED.search(sentence) or wording.VAGUE.search(sentence):
+        return False
+    return wording.PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
+
+
+def _item(category: Category, group: Group, text: str, voice: Voice) -> Iterator[Item]:
+    try:
+        item = item_of(category, _bare(text), voice=voice)
+    except ValueError:
+        return
+    yield replace(item, why=WHY[group])
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The sentences of a reply, without code, tables and headings; of a label in bold what it labels."""
+    lines = [
+        "" if fenced or _NO_PROSE.match(line) else line
+        for line, fenced in zip(text.split("\n"), in_fences(text), strict=True)
+    ]
+    yield from _sentences("\n".join(lines))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        plain = _BULLET.sub("", line).strip()
+        for sentence in _SENTENCE.split(plain):
+            if sentence.strip():
+                yield " ".join(sentence.split())
+
+
+def _stands_alone(sentence: str) -> bool:
+    """Whether a sentence can be understood by itself, is short enough to be read, and names its matter."""
+    if not 16 <= len(sentence) <= _SENTENCE_CHARACTERS:
+        return False
+    words = [word.casefold() for word in _WORD.findall(sentence)]
+    telling = {word for word in map(stem, words) if len(word) > 2 and word not in _EVERYDAY}
+    return len(words) >= _LEAST_WORDS and len(telling) >= _LEAST_TELLING
+
+
+def _as_line(sentence: str) -> str:
+    """What a person said as a line of its own: without how they began, with a capital letter."""
+    plain = wording.BEGINNING.sub("", sentence).strip()
+    return _capital(plain or sentence)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace("**", "").replace("__", "").split()).strip(" -–—")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rpartition(" ")[0] + "…"
+
+
+_EVERYDAY = COMMON | {
+    *map(
+        stem,
+        ("please", "thing", "stuff", "okay", "yeah", "yes", "like", "want", "need", "also", "then", "again"),
+    ),
+    *map(
+        stem, ("always", "never", "use", "said", "instead", "let", "not", "don't", "anything", "everything")
+    ),
+}
+_WORD = re.compile(r"[^\W_][\w'’-]*")
+_SENTENCE = re.compile(r"(?<=[.!?;])[\"')”’]*\s+")
+_BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(.*\S)", re.MULTILINE)
+_NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")

@@ -1,0 +1,208 @@
+"""A conversation as a file of another program holds it, and how a reader puts it together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from engine.transcripts.corrections import is_correction
+from engine.transcripts.days import day_to_write, following, moment
+from engine.transcripts.injected import strip_injected
+from engine.transcripts.turn import CORRECTION, Attachment, Block, Role, Text, ToolCall, Turn
+
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?)"
+    r"[ ]?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+)
+_CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u202f]?([AaPp])\.?[Mm]\b\.?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One conversation of a file.
+
+    Attributes:
+        format: The program or layout it was written by, one word.
+        turns: In order; the line is that of the file on which each begins.
+        session_id: As the file says; empty where it does not.
+        started: When the first turn was; ``None`` where the file has no dates.
+        ended: When the last one was.
+        title: What the file calls it.
+        cwd: The folder it is about, where the file says so.
+        model: The first model named.
+        left_out: What was not taken, counted by reason, as those of ``SessionReader.left_out``.
+    """
+
+    format: str
+    turns: tuple[Turn, ...]
+    session_id: str = ""
+    started: datetime | None = None
+    ended: datetime | None = None
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def opening(self) -> str:
+        """The first words of the person; those of anybody where the person says nothing."""
+        said = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
+        return next((turn.text for turn in said if turn.text.strip()), "")
+
+
+class ChatBuilder:
+    """Puts a conversation together. Whatever the agent does in a row is one turn.
+
+    Attributes:
+        session_id, title, cwd, model: As those of ``Chat``; set them as they are learned.
+        left_out: What was not taken, counted.
+    """
+
+    def __init__(self) -> None:
+        self.session_id = ""
+        self.title = ""
+        self.cwd = ""
+        self.model = ""
+        self.left_out: Counter[str] = Counter()
+        self._turns: list[_Draft] = []
+
+    def say(
+        self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
+    ) -> None:
+        """Add what somebody said; nothing where it is empty once what was injected is taken out of it.
+
+        Args:
+            role: Who.
+            text: What, with ``\\n`` line ends.
+            at: When; a text is a time of day as the file gives it.
+            kind: The kind of the turn.
+            line: The line of the file on which it begins.
+        """
+        said = clean(text)
+        if said:
+            self._draft(role, at, kind, line).blocks.append(Text(said))
+
+    def call(
+        self, name: str, summary: str, result: str = "", at: datetime | str | None = None, *, line: int = 0
+    ) -> None:
+        """Add what the agent had a tool do."""
+        self._draft("agent", at, "", line).blocks.append(ToolCall(name, summary, result))
+
+    def attach(
+        self, role: Role, path: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
+    ) -> None:
+        """Add a reference to something that is no text, to the turn of that speaker that is under way."""
+        last = self._turns[-1] if self._turns else None
+        draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
+        draft.blocks.append(Attachment(path))
+
+    def drop(self, reason: str, number: int = 1) -> None:
+        """Count something that is not taken."""
+        if number:
+            self.left_out[reason] += number
+
+    def chat(self, format: str) -> Chat:
+        """The conversation."""
+        moments = [draft.at for draft in self._turns if isinstance(draft.at, datetime)]
+        turns: list[Turn] = []
+        acted = False
+        before = moments[0] if moments else None
+        for draft in self._turns:
+            time = f"{draft.at:%H:%M}" if isinstance(draft.at, datetime) else draft.at or ""
+            day = day_to_write(draft.at, before) if before and isinstance(draft.at, datetime) else ""
+            before = following(before, time, day) if before else None
+            turn = Turn(draft.role, time, tuple(_joined(draft.blocks)), draft.kind, draft.line, day)
+            if acted and turn.role == "user" and not turn.kind and is_correction(turn.text):
+                turn = replace(turn, kind=CORRECTION)
+            acted = acted or turn.role == "agent"
+            turns.append(turn)
+        return Chat(
+            format,
+            tuple(turns),
+            self.session_id,
+            moments[0] if moments else None,
+            moments[-1] if moments else None,
+            self.title.strip(),
+            self.cwd,
+            self.model,
+            dict(self.left_out),
+        )
+
+    def _draft(self, role: Role, at: datetime | str | None, kind: str, line: int) -> _Draft:
+        last = self._turns[-1] if self._turns else None
+        if last is not None and role == last.role == "agent" and kind == last.kind:
+            return last
+        self._turns.append(_Draft(role, at, kind, line))
+        return self._turns[-1]
+
+
+@dataclass(slots=True)
+class _Draft:
+    role: Role
+    at: datetime | str | None
+    kind: str
+    line: int
+    blocks: list[Block] = field(default_factory=list)
+
+
+def clean(text: str) -> str:
+    """A text as a turn holds it: nothing that was injected, no blank lines at its edges."""
+    return strip_injected(text.replace("\r\n", "\n")).strip("\ufeff\n").rstrip(" \t\n").lstrip("\n")
+
+
+def moment_in(text: str) -> datetime | None:
+    """The first date with a time in a text, UTC; without a zone it is one of this machine's clock."""
+    found = _MOMENT.search(text)
+    if found is None:
+        return None
+    year, month, day = (int(part) for part in re.split(r"[-/.]", found["date"]))
+    hour, minute, second = (*(int(part) for part in found["time"].partition(".")[0].split(":")), 0)[:3]
+    zone = (found["zone"] or "").replace("UTC", "Z").replace("Z", "+0000").replace(":", "")
+    try:
+        at = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 — its zone comes next
+        if zone:
+            return datetime.strptime(f"{at:%Y-%m-%dT%H:%M:%S}{zone}", "%Y-%m-%dT%H:%M:%S%z").astimezone(UTC)
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def when_in(text: str) -> datetime | str | None:
+    """The first moment in a text, or else the first time of day as ``HH:MM``."""
+    found = moment_in(text)
+    if found is not None:
+        return found
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return None
+    hour = int(clock[1])
+    if clock[3]:
+        hour = hour % 12 + (12 if clock[3] in "pP" else 0)
+    return f"{hour:02}:{clock[2]}"
+
+
+def stamp(value: object) -> datetime | None:
+    """A time as JSON gives it: ISO 8601, or seconds or milliseconds since the epoch."""
+    if isinstance(value, str):
+        return moment(value) or moment_in(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        try:
+            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    return None
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    """Texts that stand next to each other as one."""
+    joined: list[Block] = []
+    for block in blocks:
+        last = joined[-1] if joined else None
+        if isinstance(block, Text) and isinstance(last, Text):
+            joined[-1] = Text(f"{last.text}\n\n{block.text}")
+        else:
+            joined.append(block)
+    return joined

@@ -1,0 +1,144 @@
+"""Reads sessions of Gemini CLI: ``tmp/<project>/chats/session-*.json`` or ``.jsonl``, and ``logs.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from engine.transcripts.brief import one_line
+from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.tools import result_of, summary_of
+
+NAME = "gemini"
+
+
+def is_session(record: Record) -> bool:
+    """Whether a record is a session, or the first line of one."""
+    return "projectHash" in record and "sessionId" in record
+
+
+def is_log(record: Record) -> bool:
+    """Whether a record is one of ``logs.json``, which lists what was typed in all sessions."""
+    return "messageId" in record and "sessionId" in record and isinstance(record.get("message"), str)
+
+
+def read(records: Iterable[Record]) -> Chat:
+    """The conversation in the records of a session.
+
+    A message that is written again replaces the earlier one. What the person took back by rewinding was said
+    all the same, and stays.
+
+    Args:
+        records: The lines of the file, or the one object it is.
+    """
+    chat = ChatBuilder()
+    messages: dict[str, Record] = {}
+    for record in records:
+        changes = record.get("$set")
+        about = changes if isinstance(changes, dict) else record
+        chat.session_id = chat.session_id or text_of(about, "sessionId")
+        chat.title = text_of(about, "summary") or chat.title
+        folders = about.get("directories")
+        if not chat.cwd and isinstance(folders, list) and folders and isinstance(folders[0], str):
+            chat.cwd = folders[0]
+        listed = about.get("messages")
+        for message in listed if isinstance(listed, list) else [record]:
+            if isinstance(message, dict) and "type" in message:
+                messages[text_of(message, "id") or f"#{len(messages)}"] = message
+    for message in messages.values():
+        _message(chat, message)
+    return chat.chat(NAME)
+
+
+def read_log(records: Iterable[Record]) -> Iterator[Chat]:
+    """The conversations in ``logs.json``, of which it keeps the person's side."""
+    chats: dict[str, ChatBuilder] = {}
+    for record in records:
+        session_id = text_of(record, "sessionId")
+        chat = chats.setdefault(session_id, ChatBuilder())
+        chat.session_id = session_id
+        text = text_of(record, "message")
+        if text_of(record, "type") in ("user", ""):
+            chat.say("user", text, stamp(record.get("timestamp")), kind=_kind(text))
+    for chat in chats.values():
+        found = chat.chat(NAME)
+        if found.turns:
+            yield found
+
+
+def _message(chat: ChatBuilder, message: Record) -> None:
+    at = stamp(message.get("timestamp"))
+    kind = text_of(message, "type")
+    shown = message.get("displayContent")
+    content = message.get("content") if shown in (None, "", []) else shown
+    if kind == "user":
+        text = "\n".join(_texts(content))
+        chat.say("user", text, at, kind=_kind(text))
+        for path in _files(content):
+            chat.attach("user", path, at)
+    elif kind == "gemini":
+        chat.model = chat.model or text_of(message, "model")
+        thoughts = message.get("thoughts")
+        chat.drop("thinking", len(thoughts) if isinstance(thoughts, list) else 0)
+        chat.say("agent", "\n".join(_texts(content)), at)
+        calls = message.get("toolCalls")
+        for call in calls if isinstance(calls, list) else []:
+            if isinstance(call, dict):
+                _call(chat, call, at)
+    elif kind == "error":
+        chat.say("system", "\n".join(_texts(content)), at, kind="error")
+    else:
+        chat.drop("system-records")
+
+
+def _call(chat: ChatBuilder, call: Record, at: datetime | None) -> None:
+    name = one_line(text_of(call, "name"), 80) or "tool"
+    status = text_of(call, "status")
+    output = "\n".join(_output(call.get("result"))) or text_of(call, "resultDisplay")
+    result = result_of(name, output, failed=status == "error") if output else ""
+    if status == "cancelled":
+        result = "refused by the user"
+    elif "\n" in output:
+        chat.drop("tool-output")
+    chat.call(name, summary_of(name, call.get("args")), result, at)
+
+
+def _output(value: Any) -> Iterator[str]:
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            answer = part.get("functionResponse")
+            response = answer.get("response") if isinstance(answer, dict) else None
+            if isinstance(response, dict):
+                found = response.get("output", response.get("error", response))
+                yield found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+            elif isinstance(part.get("text"), str):
+                yield part["text"]
+
+
+def _texts(content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict) and part.get("thought") is not True and isinstance(part.get("text"), str):
+            yield part["text"]
+
+
+def _files(content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list) else []:
+        for key in ("inlineData", "fileData"):
+            data = part.get(key) if isinstance(part, dict) else None
+            if isinstance(data, dict):
+                yield one_line(
+                    text_of(data, "fileUri") or f"{text_of(data, 'mimeType') or 'file'} (not kept)"
+                )
+
+
+def _kind(text: str) -> str:
+    first = text.split(maxsplit=1)[:1]
+    return "command" if first and first[0][0] in "/?" and first[0][1:].isidentifier() else ""

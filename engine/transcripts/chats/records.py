@@ -1,0 +1,184 @@
+"""Reads conversations in JSON: ``role`` and ``content``, ``sender`` and ``text``, lists of ``messages``.
+
+Exports of ChatGPT (``conversations.json``, each a tree of messages) and of Claude.ai (``chat_messages``) are
+among them. Other records are not read: where nothing says who speaks, there is no turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engine.transcripts.brief import one_line
+from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
+from engine.transcripts.chats.labelled import NAME, ROLES
+from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.tools import result_of, summary_of
+from engine.transcripts.turn import Role
+
+_LISTS = (
+    "messages",
+    "chat_messages",
+    "conversation",
+    "conversations",
+    "history",
+    "turns",
+    "chat",
+    "dialogue",
+)
+_MORE_ROLES: dict[str, Role] = {"user_message": "user", "ai_message": "agent", "assistant_message": "agent"}
+_IDS = ("session_id", "sessionId", "conversation_id", "chat_id", "uuid", "id")
+_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "ts")
+
+
+def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
+    """The conversations in records; a record with a list of messages is one, all others together are one.
+
+    Args:
+        records: Objects, each with the line on which it stands.
+    """
+    loose = ChatBuilder()
+    for record, line in records:
+        tree = record.get("mapping")
+        if isinstance(tree, dict):
+            yield from _whole(record, _in_tree(tree), line, "chatgpt")
+            continue
+        requests = record.get("requests")
+        if isinstance(requests, list) and "responderUsername" in record:
+            yield from _whole(record, _of_copilot(requests), line, "copilot")
+            continue
+        listed = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
+        if listed is not None and role_of(record) is None:
+            name = "claude-ai" if "chat_messages" in record else NAME
+            yield from _whole(record, (each for each in listed if isinstance(each, dict)), line, name)
+            continue
+        _message(loose, record, line)
+        loose.session_id = loose.session_id or _first(record, _IDS[:4])
+    chat = loose.chat(NAME)
+    if chat.turns:
+        yield chat
+
+
+def _whole(record: Record, messages: Iterable[Record], line: int, name: str) -> Iterator[Chat]:
+    chat = ChatBuilder()
+    chat.session_id = _first(record, _IDS)
+    chat.title = text_of(record, "title") or text_of(record, "name")
+    chat.model = text_of(record, "model") or text_of(record, "default_model_slug")
+    chat.cwd = text_of(record, "cwd")
+    for message in messages:
+        _message(chat, message, line)
+    found = chat.chat(name)
+    if found.turns:
+        yield found
+
+
+def _in_tree(tree: Record) -> list[Record]:
+    """The messages of a tree in the order in which they were written, those of branches left among them."""
+    found = [
+        node["message"]
+        for node in tree.values()
+        if isinstance(node, dict) and isinstance(node.get("message"), dict)
+    ]
+    found = [message for message in found if not _is_hidden(message)]
+    times = [message.get("create_time") for message in found]
+    if all(isinstance(time, int | float) for time in times):
+        return sorted(found, key=lambda message: message["create_time"])
+    return found
+
+
+def _of_copilot(requests: list[Any]) -> Iterator[Record]:
+    """The messages of a chat that VS Code exported: each request with what was answered."""
+    for request in requests:
+        if not isinstance(request, dict):
+            continue
+        at = request.get("timestamp")
+        yield {"role": "user", "content": request.get("message"), "timestamp": at}
+        answer = request.get("response")
+        parts = [
+            part
+            for part in (answer if isinstance(answer, list) else [])
+            if isinstance(part, dict) and part.get("kind") in (None, "markdownContent", "markdown")
+        ]
+        texts = [text_of(part, "value") or text_of(part.get("value"), "value") for part in parts]
+        yield {"role": "assistant", "content": "".join(texts), "timestamp": at}
+
+
+def _is_hidden(message: Record) -> bool:
+    metadata = message.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True
+
+
+def role_of(message: Any) -> Role | None:
+    """Who a message says it is from."""
+    author = message.get("author") if isinstance(message, dict) else None
+    nested = message.get("message") if isinstance(message, dict) else None
+    for value, key in (
+        (message, "role"), (author, "role"), (message, "sender"), (message, "from"), (message, "author"),
+        (message, "speaker"), (nested, "role"), (message, "type"),
+    ):  # fmt: skip
+        name = text_of(value, key).lower().replace("_", " ")
+        role = ROLES.get(name) or _MORE_ROLES.get(name.replace(" ", "_"))
+        if role is not None:
+            return role
+    return None
+
+
+def _message(chat: ChatBuilder, message: Record, line: int) -> None:
+    role = role_of(message)
+    if role is None:
+        return
+    inner = message.get("message")
+    body = inner if isinstance(inner, dict) else message
+    at = next((found for key in _TIMES if (found := stamp(message.get(key) or body.get(key)))), None)
+    chat.model = chat.model or text_of(body, "model")
+    if role == "system" and text_of(message, "role") in ("tool", "function"):
+        chat.drop("tool-output")
+        return
+    content = next(
+        (
+            body[key]
+            for key in ("content", "text", "value", "parts", "message")
+            if body.get(key) not in (None, "", [])
+        ),
+        None,
+    )
+    parts = list(_parts(content, chat))
+    if not any(text.strip() for text in parts) and text_of(body, "text"):
+        parts = [text_of(body, "text")]
+    chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, line=line)
+    for call in body.get("tool_calls") or ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            name = one_line(text_of(function, "name"), 80) or "tool"
+            chat.call(name, summary_of(name, function.get("arguments")), at=at, line=line)
+
+
+def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
+    """The texts of a message; what is none is counted."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for part in content:
+            yield from _parts(part, chat)
+    elif isinstance(content, dict):
+        kind = text_of(content, "type") or text_of(content, "content_type")
+        if "think" in kind or "reasoning" in kind or kind == "thoughts":
+            chat.drop("thinking")
+        elif "image" in kind:
+            chat.drop("images")
+        elif kind == "tool_use":
+            name = one_line(text_of(content, "name"), 80) or "tool"
+            chat.call(name, summary_of(name, content.get("input")))
+        elif kind == "tool_result":
+            output = "\n".join(_parts(content.get("content"), ChatBuilder()))
+            if result_of("tool", output):
+                chat.drop("tool-output")
+        elif isinstance(content.get("parts"), list) and content["parts"]:
+            yield from _parts(content["parts"], chat)
+        else:
+            yield text_of(content, "text") or text_of(content, "content")
+
+
+def _first(record: Record, keys: Iterable[str]) -> str:
+    return next((text_of(record, key) for key in keys if text_of(record, key)), "")

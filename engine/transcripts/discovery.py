@@ -1,0 +1,212 @@
+"""Finds the sessions of other programs on this machine, and says what they are without reading them whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import ImportFailed
+from engine.transcripts.importers import claude_code, codex
+from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.state import shown_source
+from engine.transcripts.places import read_head
+
+Agent = Literal["claude-code", "codex", "gemini", "specstory"]
+
+AGENTS: tuple[Agent, ...] = ("claude-code", "codex", "gemini", "specstory")
+
+News = Literal["new", "grown", "second", "imported"]
+
+_HEAD_BYTES = 256 * 1024
+_TAIL_BYTES = 64 * 1024
+_DAY = rb"(\d{4}-\d\d-\d\d)"
+_STAMPS = {
+    "specstory": re.compile(rb"^(?:_\*\*|<!-- [^\n]* Session )[^\n]*\([^)\n]*?" + _DAY, re.MULTILINE),
+    "json": re.compile(rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*"' + _DAY),
+}
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_SESSION = re.compile(
+    rb'"sessionId"\s*:\s*"([^"\\\n]{1,80})"|^<!-- [^\n>]{1,40} Session ([\w-]{8,80}) ', re.MULTILINE
+)
+_UUID = re.compile(r"(?:^|-)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session's file that was found.
+
+    Attributes:
+        agent: Whose.
+        path: The file.
+        project: The folder it was about; where that is not known, the folder it lies in.
+        size: Its bytes.
+        first: The ISO date of its beginning, UTC; empty where it has none.
+        last: The same for its end.
+        news: ``new``; ``grown`` since it was imported; ``second`` for another file of a session that was
+            imported; ``imported`` when all of it was.
+    """
+
+    agent: Agent
+    path: Path
+    project: str
+    size: int
+    first: str
+    last: str
+    news: News
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What is on this machine.
+
+    Attributes:
+        found: The sessions' files.
+        looked_in: The folders that were looked at, there or not.
+        sub_agents: Logs of sub-agents, which are not imported.
+    """
+
+    found: tuple[Found, ...]
+    looked_in: tuple[str, ...]
+    sub_agents: int
+
+    @property
+    def news(self) -> tuple[Found, ...]:
+        """What an import would look into."""
+        return tuple(each for each in self.found if each.news != "imported")
+
+
+def discover_all(
+    known: Known, homes: Callable[[Agent], Path | None], here: Path, agents: Iterable[Agent] = AGENTS
+) -> Discovery:
+    """Every session of every agent that can be found.
+
+    Args:
+        known: What was imported.
+        homes: The folder of an agent; ``None`` for where it is by default.
+        here: A project's folder that may have a history of SpecStory.
+        agents: Whose sessions.
+    """
+    wanted = set(agents)
+    found: list[Found] = []
+    looked_in: list[str] = []
+    sub_agents = 0
+    projects = {here.absolute()}
+    for agent in AGENTS[:2]:
+        home = homes(agent)
+        module = claude_code if agent == "claude-code" else codex
+        logs = [_glance(agent, path, known) for path in module.discover(home)]
+        projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
+        if agent in wanted:
+            folder = module.folder(home)
+            looked_in.append(shown_source(folder))
+            found += [log for log in logs if log is not None]
+            if agent == "claude-code":
+                sub_agents += _count(folder.glob("*/agent-*.jsonl")) + _count(
+                    folder.glob("*/*/subagents/*.jsonl")
+                )
+    if "gemini" in wanted:
+        folder = gemini_folder(homes("gemini"))
+        looked_in.append(shown_source(folder / "tmp"))
+        names = _gemini_projects(folder, projects)
+        for path in gemini_sessions(folder):
+            project = names.get(path.relative_to(folder / "tmp").parts[0], "")
+            log = _glance("gemini", path, known, project)
+            found += [log] if log is not None else []
+        sub_agents += _count((folder / "tmp").glob("*/chats/*/*.jsonl"))
+    if "specstory" in wanted:
+        looked_in.append(".specstory/history")
+        for place in sorted(projects):
+            for path in specstory_files(place):
+                log = _glance("specstory", path, known, str(place))
+                found += [log] if log is not None else []
+    return Discovery(tuple(found), tuple(looked_in), sub_agents)
+
+
+def gemini_folder(home: Path | None = None) -> Path:
+    """Gemini CLI's folder; ``~/.gemini`` by default."""
+    return home or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
+
+
+def gemini_sessions(folder: Path) -> list[Path]:
+    """The sessions of Gemini CLI below its folder, and its lists of what was typed, behind them."""
+    tmp = folder / "tmp"
+    chats = (path for ending in ("json", "jsonl") for path in tmp.glob(f"*/chats/session-*.{ending}"))
+    return [*sorted(chats), *sorted(tmp.glob("*/logs.json"))]
+
+
+def specstory_files(project: Path) -> list[Path]:
+    """The histories of SpecStory in a project's folder."""
+    try:
+        return sorted((project / ".specstory" / "history").glob("*.md"))
+    except OSError:
+        return []
+
+
+def _gemini_projects(folder: Path, projects: Iterable[Path]) -> dict[str, str]:
+    """The projects by the name of their folder: listed, noted in it, or known by the hash of their path."""
+    names = {sha256(str(project).encode()).hexdigest(): str(project) for project in projects}
+    try:
+        with opened(folder / "projects.json") as stream:
+            listed = json.loads(stream.read(_HEAD_BYTES) or b"")["projects"]
+        names |= {str(name): str(path) for path, name in listed.items()}
+    except (ImportFailed, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    for note in (folder / "tmp").glob("*/.project_root"):
+        noted = read_head(note).decode("utf-8", "replace").strip()
+        if noted:
+            names[note.parent.name] = noted
+    return names
+
+
+def _count(paths: Iterator[Path]) -> int:
+    return sum(1 for _ in paths)
+
+
+def _glance(agent: Agent, path: Path, known: Known, project: str = "") -> Found | None:
+    """What the beginning and the end of a file say; ``None`` for one that cannot be read, or is empty."""
+    try:
+        with opened(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            head = stream.read(_HEAD_BYTES) or b""
+            stream.seek(max(size - _TAIL_BYTES, 0))
+            tail = stream.read(_TAIL_BYTES) or b""
+    except ImportFailed:
+        return None
+    if not size:
+        return None
+    pattern = _STAMPS["specstory" if agent == "specstory" else "json"]
+    days = sorted({day for part in (head, tail) for day in pattern.findall(part)})
+    first, last = (days[0].decode(), days[-1].decode()) if days else ("", "")
+    named = _CWD.search(head)
+    if not project and named is not None:
+        try:
+            project = str(json.loads(named[1]))
+        except ValueError:
+            project = ""
+    news = _news(path, size, head, known)
+    return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
+
+
+def _news(path: Path, size: int, head: bytes, known: Known) -> News:
+    entries = known.sources.get(shown_source(path))
+    if entries:
+        return "imported" if any(entry.taken.read == size for entry in entries) else "grown"
+    named, inside = _UUID.search(path.stem), _SESSION.search(head)
+    session_id = named[1] if named else (inside[1] or inside[2]).decode() if inside else ""
+    return "second" if session_id.lower() in known.transcripts else "new"
+
+
+def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], tuple[Found, ...]]:
+    """What was found by agent and project, each in the order in which it was found."""
+    groups: dict[tuple[Agent, str], tuple[Found, ...]] = {}
+    for each in found:
+        key = (each.agent, each.project)
+        groups[key] = (*groups.get(key, ()), each)
+    return groups

@@ -1,0 +1,58 @@
+"""Which sessions were imported, and how far each of their files was taken in: read from the transcripts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from engine.store.header import locate
+from engine.store.paths import Workspace
+from engine.transcripts.importers.second import ALSO_FIELD, Taken, also_taken
+from engine.transcripts.importers.state import SOURCE_FIELD, STATE_FIELD, read_state
+from engine.transcripts.places import head_fields, read_head, session_files
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A transcript that a file went into.
+
+    Attributes:
+        path: Workspace-relative.
+        session_id: Its session.
+        taken: How far the file was taken in.
+        turns: Turns in the transcript then.
+    """
+
+    path: str
+    session_id: str
+    taken: Taken
+    turns: int
+
+
+class Known:
+    """The transcripts of a workspace by session, and by the files they were imported from.
+
+    Args:
+        workspace: Where.
+
+    Attributes:
+        transcripts: The transcript of each session, workspace-relative.
+        sources: What became of each file, by its path as a header shows it.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.transcripts: dict[str, str] = {}
+        self.sources: defaultdict[str, list[Entry]] = defaultdict(list)
+        for path in session_files(workspace):
+            head = read_head(path)
+            fields = head_fields(head, ("session_id", SOURCE_FIELD, STATE_FIELD))
+            session_id, relative = fields["session_id"], workspace.relative(path)
+            self.transcripts.setdefault(session_id, relative)
+            state = read_state(fields[STATE_FIELD])
+            if state is None:
+                continue
+            taken = Taken(state.read, state.source)
+            self.sources[fields[SOURCE_FIELD]].append(Entry(relative, session_id, taken, state.turns))
+            if f"\n{ALSO_FIELD}:".encode() in head:
+                for shown, each in also_taken(dict(locate(head).mapping or {})).items():
+                    self.sources[shown].append(Entry(relative, session_id, each, state.turns))

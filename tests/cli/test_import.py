@@ -1,0 +1,233 @@
+"""Importing what is on the machine or named: shown first, one commit, and the way back."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.test_sessions_and_import import claude_log
+
+SESSION = "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab"
+CHAT = "**You:** p1 please\n\n**Assistant:** fine\n\n**You:** p2\n"
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with sessions of every agent, and a project in which SpecStory keeps histories."""
+    home = tmp_path / "home"
+    project = home / "work"
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Robin\n\temail = robin@example.org\n")
+    logs = home / ".claude" / "projects" / "-home-robin-gauge"
+    (logs / "sub" / "subagents").mkdir(parents=True)
+    log = claude_log(("user", "Why does the build fail?"), ("assistant", "A missing header."))
+    (logs / f"{SESSION}.jsonl").write_text(log.replace("/home/robin/gauge", str(project)))
+    (logs / "sub" / "subagents" / "agent-1.jsonl").write_text(log)
+    rollouts = home / ".codex" / "archived_sessions"
+    rollouts.mkdir(parents=True)
+    name = "rollout-2026-02-16T18-00-30-0f0e0d0c-1111-4222-8333-444455556666"
+    (rollouts / f"{name}.jsonl").write_text(
+        "".join(
+            json.dumps({"timestamp": "2026-02-16T18:00:30.000Z", "type": kind, "payload": payload}) + "\n"
+            for kind, payload in (
+                ("session_meta", {"id": name[-36:], "cwd": str(project)}),
+                ("event_msg", {"type": "user_message", "message": "archived words"}),
+            )
+        )
+    )
+    chats = home / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text("/home/robin/shop")
+    message = {"id": "1", "timestamp": "2026-02-17T10:00:00Z", "type": "user", "content": "gemini words"}
+    session = {"sessionId": "11112222-3333-4444-8555-666677778888", "projectHash": "x", "messages": [message]}
+    (chats / "session-2026-02-17T10-00-11112222.json").write_text(json.dumps(session))
+    histories = project / ".specstory" / "history"
+    histories.mkdir(parents=True)
+    (histories / "a.md").write_text(
+        "<!-- cursor Session 227b9a24-168c-4d87-810b-9ed83e62101e (2026-02-18 12:49Z) -->\n\n# Words\n\n"
+        "_**User (2026-02-18 12:49Z)**_\n\nspecstory words\n\n---\n\n_**Agent (model m)**_\n\nok\n"
+    )
+    return home
+
+
+def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Path, home: Path) -> None:
+    shown = apo("-C", sample, "import")
+    rows = {
+        line.split()[0]: line for line in shown.out.splitlines() if line and not line.startswith("nothing")
+    }
+    assert str(home / "work") in rows["claude-code"] and "2026-06-10" in rows["claude-code"]
+    assert "2026-02-16" in rows["codex"] and "1 new" in rows["codex"]
+    assert "/home/robin/shop" in rows["gemini"] and "2026-02-17" in rows["gemini"]
+    assert str(home / "work") in rows["specstory"] and "2026-02-18" in rows["specstory"]
+    assert "go on with: autopoiesis import --yes" in shown.out
+    assert not git(sample, "status", "--short")
+
+
+def test_agreed_to_it_takes_everything_in_one_commit(apo: Command, sample: Path, home: Path) -> None:
+    ran = apo("-C", sample, "import", "--yes")
+    assert ran.code == 0 and "4 new" in ran.out and "1 sub-agent log" in ran.out
+    message = git(sample, "log", "-1", "--format=%B")
+    assert message.startswith("conversation: import 4 sessions\n")
+    assert message.count("\nSession: raw/conversations/2026/") == 4
+    assert len(git(sample, "show", "--format=", "--name-only").splitlines()) == 4
+    assert not git(sample, "status", "--short")
+    words = git(sample, "show")
+    for said in ("Why does the build fail?", "archived words", "gemini words", "specstory words"):
+        assert said in words
+    again = apo("-C", sample, "import", "--yes")
+    assert "everything was imported already" in again.out
+    assert git(sample, "log", "-1", "--format=%B") == message
+
+
+@pytest.mark.parametrize(("answer", "imported"), [("\n", True), ("n\n", False)])
+def test_on_a_terminal_it_asks(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, imported: bool
+) -> None:
+    monkeypatch.setattr("tui.cli.importing._is_terminal", lambda: True)
+    ran = apo("-C", sample, "import", stdin=answer)
+    assert "Import 4 sessions? [Y/n]" in ran.out
+    assert ("4 new" in ran.out) is imported
+    assert ("import 4 sessions" in git(sample, "log", "-1", "--format=%s")) is imported
+
+
+def test_what_is_found_as_json(apo: Command, sample: Path, home: Path) -> None:
+    found = apo("-C", sample, "import", "--json").json
+    assert [(each["agent"], each["news"], each["first"]) for each in found["found"]] == [
+        ("claude-code", "new", "2026-06-10"),
+        ("codex", "new", "2026-02-16"),
+        ("gemini", "new", "2026-02-17"),
+        ("specstory", "new", "2026-02-18"),
+    ]
+    done = apo("-C", sample, "import", "--yes", "--json").json
+    assert len(done["committed"]) == 4 and done["commit"] and done["left_out"] == {"sub-agent-logs": 1}
+
+
+def test_a_dry_run_writes_nothing(apo: Command, sample: Path, home: Path) -> None:
+    ran = apo("-C", sample, "import", "--dry-run")
+    assert "4 new" in ran.out and "nothing written" in ran.out
+    assert not git(sample, "status", "--short")
+
+
+def test_one_agent_without_asking(apo: Command, sample: Path, home: Path) -> None:
+    assert "1 new" in apo("-C", sample, "import", "gemini").out
+    assert "1 new" in apo("-C", sample, "import", "specstory", home / "work").out
+
+
+def test_nothing_is_found(apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home / "elsewhere"))
+    shown = apo("-C", sample, "import")
+    assert "no sessions found; looked in ~/.claude/projects, ~/.codex/sessions" in shown.out
+
+
+def test_any_file_is_known_by_its_content(apo: Command, sample: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "chat.txt").write_text(CHAT)
+    (folder / "log.jsonl").write_text(claude_log(("user", "Hello there")))
+    (folder / "notes.md").write_text("# Notes\n\nBuy milk.\n")
+    ran = apo("-C", sample, "import", folder)
+    assert "2 new" in ran.out and "notes.md: could not tell who speaks" in ran.out
+    assert (folder / "notes.md").exists()
+    assert "1 skipped, 2 unchanged" in apo("-C", sample, "import", folder).out
+
+
+def test_a_chat_that_goes_on_is_added_to(apo: Command, sample: Path, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.md"
+    chat.write_text(CHAT)
+    (first,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
+    chat.write_text(CHAT + "\n**Assistant:** more\n\n**You:** p3\n")
+    (result,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
+    assert (result["status"], result["turns_new"], result["target"]) == ("grown", 2, first["target"])
+    text = (sample / first["target"]).read_text()
+    assert [text.count(word) for word in ("p1 please", "p2", "p3", "fine", "more")] == [2, 1, 1, 1, 1]
+    assert text.index("p2") < text.index("more") < text.index("p3")
+
+
+def test_a_history_adds_only_words_that_the_log_lacks(apo: Command, sample: Path, home: Path) -> None:
+    apo("-C", sample, "import", "claude-code")
+    history = home / "retold.md"
+    history.write_text(
+        f"<!-- Claude Code Session {SESSION} (2026-06-10 09:00:00Z) -->\n\n"
+        "_**User (2026-06-10 09:00:00Z)**_\n\nWhy does the build fail?\n\n---\n\n"
+        "_**Agent (m 2026-06-10 09:01:00Z)**_\n\nTold in other words.\n\n---\n\n"
+        "_**User (2026-06-10 09:05:00Z)**_\n\nonly here\n\n---\n"
+    )
+    (result,) = apo("-C", sample, "import", history, "--json").json["sessions"]
+    assert (result["status"], result["turns_new"]) == ("grown", 1)
+    text = (sample / result["target"]).read_text()
+    assert text.count("Why does the build fail?") == 2  # the title, and the turn
+    assert "only here" in text and "Told in other words" not in text
+
+
+def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "good.md").write_text(CHAT)
+    secret = "sk-ant-api03-" + "aZ3" * 20
+    (tmp_path / "bad.md").write_text(CHAT.replace("p1", f"use {secret}"))
+    ran = apo("-C", sample, "import", tmp_path / "good.md", tmp_path / "bad.md")
+    (held,) = git(sample, "status", "--short", "--untracked-files=all").splitlines()
+    path = held.split()[1]
+    lines = (sample / path).read_text().splitlines()
+    numbers = [number for number, line in enumerate(lines, 1) if secret[:20] in line]
+    assert f"{path}, lines {', '.join(map(str, numbers))}: holds what looks like a secret" in ran.out
+    assert "1 sessions" not in git(sample, "log", "-1", "--format=%s")
+    (sample / path).write_text(re.sub(r"sk-ant-api03-\w+", "(taken out)", (sample / path).read_text()))
+    assert "committed as" in apo("-C", sample, "import", tmp_path / "good.md").out
+    assert not git(sample, "status", "--short")
+
+
+def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:
+    before = git(sample, "rev-parse", "HEAD^{tree}")
+    chat = tmp_path / "chat.md"
+    chat.write_text(CHAT)
+    (result,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
+    once = (sample / result["target"]).read_bytes()
+    chat.write_text(CHAT + "\n**Assistant:** more\n")
+    apo("-C", sample, "import", chat)
+    asked = apo("-C", sample, "import", "--undo")
+    assert "as before" in asked.out and "--undo --yes" in asked.out
+    assert "taken back, committed as" in apo("-C", sample, "import", "--undo", "--yes").out
+    assert (sample / result["target"]).read_bytes() == once
+    assert "goes" in apo("-C", sample, "import", "--undo", "--yes").out
+    assert not (sample / result["target"]).exists()
+    assert git(sample, "rev-parse", "HEAD^{tree}") == before
+    gone = apo("-C", sample, "import", "--undo", "--yes")
+    assert gone.code == 1 and "no import" in gone.err
+    assert "1 new" in apo("-C", sample, "import", chat).out
+
+
+def test_what_was_changed_since_is_not_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.md"
+    chat.write_text(CHAT)
+    (result,) = apo("-C", sample, "import", chat, "--json").json["sessions"]
+    path = sample / result["target"]
+    path.write_text(path.read_text() + "\nmy note\n")
+    refused = apo("-C", sample, "import", "--undo", "--yes")
+    assert refused.code == 1 and result["target"] in refused.err and "changed since" in refused.err
+    assert path.read_text().endswith("my note\n")
+
+
+def test_without_automatic_commits_nothing_is_committed(apo: Command, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "chat.md").write_text(CHAT)
+    apo("-C", sample, "config", "set", "git.auto_commit", "false")
+    ran = apo("-C", sample, "import", tmp_path / "chat.md")
+    assert "not committed: git.auto_commit is off" in ran.out
+
+
+def test_odd_uses_are_refused(apo: Command, sample: Path, tmp_path: Path) -> None:
+    missing = apo("-C", sample, "import", tmp_path / "missing.md")
+    assert missing.code == 2 and "does not exist" in missing.err
+    assert apo("-C", sample, "import", "--undo", tmp_path).code == 2

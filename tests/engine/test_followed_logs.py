@@ -1,0 +1,141 @@
+"""Other agents' sessions are taken in while they are written, and what was written meanwhile at the start."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.events import Committed, TurnArrived, TurnTraced
+from engine.initialise import initialise
+from engine.transcripts.library import list_transcripts, read_transcript
+from tests.engine.conftest import Witness
+from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
+
+OTHER = "1f0e0d0c-1111-4222-8333-444455556666"
+
+
+class Home:
+    """The folders of the agents, and a workspace that may follow them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "workspace"
+        self.root.mkdir()
+        self.claude, self.codex = root / "claude", root / "codex"
+        (self.claude / "projects").mkdir(parents=True)
+        self.log = ClaudeCode()
+        self.settings("")
+
+    def settings(self, follow: str) -> None:
+        text = f"imports:\n  claude_code_dir: {self.claude}\n  codex_dir: {self.codex}\n"
+        (self.root / "memory-config.yaml").write_text(text + (f"  follow: [{follow}]\n" if follow else ""))
+
+    def say(self, *texts: str, session: str = SESSION) -> None:
+        path = self.claude / "projects" / "-shop" / f"{session}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as stream:
+            stream.write(dump(*map(self.log.user, texts)))
+
+    def said(self, session: str = SESSION) -> list[str]:
+        with Engine.open(self.root) as engine:
+            found = [info for info in list_transcripts(engine.workspace) if info.session_id == session]
+            return [turn.text for info in found for turn in read_transcript(engine.files, info.path).turns]
+
+    @contextmanager
+    def running(self) -> Iterator[tuple[Engine, Witness]]:
+        witness = Witness()
+        with Engine.open(self.root) as engine:
+            engine.subscribe(witness)
+            engine.start()
+            yield engine, witness
+            engine.stop()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Waits for something; fails after a while."""
+    end = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_what_is_written_while_it_runs(home: Home) -> None:
+    home.settings("claude-code")
+    with home.running() as (_, seen):
+        home.say("one")
+        seen.wait(TurnArrived, lambda event: event.turn.text == "one")
+        home.say("two")
+        arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "two")
+        seen.wait(TurnTraced, lambda event: event.key == arrived.key)
+    assert home.said() == ["one", "two"]
+
+
+def test_set_while_it_runs_it_takes_effect_at_once(home: Home) -> None:
+    home.say("before")
+    with home.running() as (_, seen):
+        home.settings("claude-code")
+        until(lambda: home.said() == ["before"])
+        home.say("after")
+        arrived = seen.wait(TurnArrived, lambda event: event.turn.text == "after")
+        assert arrived.key.endswith("#1")
+        # And no longer, once it is taken out.
+        home.settings("")
+        until(lambda: not Engine.open(home.root).config.imports.follow)
+        assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["after"]
+
+
+def test_what_was_written_while_nothing_ran(home: Home) -> None:
+    home.settings("claude-code")
+    home.say("first")
+    with home.running():
+        until(lambda: home.said() == ["first"])
+    home.say("second")
+    home.say("elsewhere", session=OTHER)
+    with home.running() as (_, seen):
+        until(lambda: home.said() == ["first", "second"] and home.said(OTHER) == ["elsewhere"])
+        home.say("third")
+        seen.wait(TurnArrived, lambda event: event.turn.text == "third")
+        # What was said in the past is not asked about again.
+        assert [event.turn.text for event in seen.events if isinstance(event, TurnArrived)] == ["third"]
+
+
+def test_set_while_nothing_ran(home: Home) -> None:
+    home.say("one")
+    with home.running():
+        pass
+    assert home.said() == []
+    home.settings("claude-code")
+    home.say("two")
+    with home.running():
+        until(lambda: home.said() == ["one", "two"])
+
+
+def test_two_agents_whose_folders_are_not_there_yet(home: Home) -> None:
+    (home.claude / "projects").rmdir()
+    home.settings("codex, claude-code")
+    with home.running() as (engine, seen):
+        home.say("of one")
+        codex = Codex()
+        path = home.codex / "sessions" / "2026" / "02" / "16" / f"rollout-2026-02-16T18-00-00-{OTHER}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(dump(codex.meta(), codex.event("user_message", message="of the other")))
+        engine.rescan()
+        seen.wait(TurnArrived, lambda event: event.turn.text == "of one")
+        seen.wait(TurnArrived, lambda event: event.turn.text == "of the other")
+
+
+def test_what_was_taken_in_at_the_start_is_committed(home: Home) -> None:
+    home.settings("claude-code")
+    initialise(home.root)
+    home.say("one")
+    with home.running() as (_, seen):
+        seen.wait(Committed, lambda event: "import 1 session" in event.subject)

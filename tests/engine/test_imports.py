@@ -1,0 +1,117 @@
+"""Importing as a whole: what a crash leaves is committed later, and one bad file stops nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import ReadOnly
+from engine.imports import Source, commit_imported, import_sessions, last_import
+from engine.store import faults
+
+CHAT = "**You:** {0} p1\n\n**Assistant:** fine\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "Robin")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "robin@example.org")
+    root = tmp_path / "memory"
+    root.mkdir()
+    (root / "memory-config.yaml").write_bytes(b"")
+    (root / ".gitignore").write_bytes(b"scratch/\nmemory.db*\nlogs/\n")
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", "-A")
+    git(root, "commit", "--quiet", "-m", "start")
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def chat(folder: Path, name: str) -> Source:
+    path = folder / f"{name}.md"
+    path.write_text(CHAT.format(name))
+    return Source(path)
+
+
+def test_what_was_written_before_a_crash_is_committed_by_the_next_import(root: Path, tmp_path: Path) -> None:
+    with Engine.open(root) as engine:
+        with faults.trip("commit:reference", faults.fail(28)):
+            first = import_sessions(engine, [chat(tmp_path, "one")])
+        assert not first.commit.revision and first.results[0].status == "new"
+        second = import_sessions(engine, [chat(tmp_path, "two")])
+    assert {first.results[0].target, second.results[0].target} == set(second.committed)
+    assert git(root, "status", "--short") == ""
+
+
+def test_the_commit_can_come_later(root: Path, tmp_path: Path) -> None:
+    with Engine.open(root) as engine:
+        for name in ("one", "two"):
+            import_sessions(engine, [chat(tmp_path, name)], commit=False)
+        assert git(root, "log", "--format=%s") == "start"
+        change, committed, held = commit_imported(engine)
+    assert change.revision and len(committed) == 2 and not held
+    assert git(root, "log", "-1", "--format=%s") == "conversation: import 2 sessions"
+
+
+def test_only_imported_transcripts_are_committed(root: Path, tmp_path: Path) -> None:
+    with Engine.open(root) as engine:
+        engine.capture.start("live-session", title="Live")
+        engine.capture.message("live-session", "user", "in progress")
+        (root / "note.md").write_text("mine")
+        import_sessions(engine, [chat(tmp_path, "one")])
+    left = git(root, "status", "--short", "--untracked-files=all").splitlines()
+    assert len(left) == 2 and any("live-session" in line for line in left)
+
+
+def test_a_file_that_cannot_be_read_stops_nothing(root: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    sources = [Source(tmp_path / "pipe.jsonl"), Source(tmp_path / "gone.md"), chat(tmp_path, "one")]
+    with Engine.open(root) as engine:
+        ran = import_sessions(engine, sources)
+    assert [result.status for result in ran.results] == ["skipped", "skipped", "new"]
+    assert "no regular file" in ran.results[0].why
+
+
+def test_without_a_repository_it_says_why_nothing_is_committed(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "memory-config.yaml").write_bytes(b"")
+    with Engine.open(root) as engine:
+        ran = import_sessions(engine, [chat(tmp_path, "one")])
+    assert ran.results[0].status == "new" and not ran.commit.revision and "git" in ran.commit.why
+
+
+def test_a_read_only_workspace_is_not_written(root: Path, tmp_path: Path) -> None:
+    with Engine.open(root, read_only=True) as engine, pytest.raises(ReadOnly):
+        import_sessions(engine, [chat(tmp_path, "one")])
+
+
+def test_an_undo_that_was_cut_off_can_be_done_again(root: Path, tmp_path: Path) -> None:
+    with Engine.open(root) as engine:
+        (result,) = import_sessions(engine, [chat(tmp_path, "one")]).results
+        (root / result.target).unlink()
+        undo = last_import(engine)
+        assert undo is not None and not undo.blocked and undo.removed == (result.target,)
+
+
+def test_many_conversations_of_one_file_change_only_where_they_grew(root: Path, tmp_path: Path) -> None:
+    history = tmp_path / ".aider.chat.history.md"
+    part = "\n# aider chat started at 2025-12-2{0} 09:00:00\n\n#### question {0}\n\nanswer {0}\n"
+    history.write_text(part.format(1) + part.format(2))
+    with Engine.open(root) as engine:
+        first = import_sessions(engine, [Source(history)])
+        before = [(root / path).read_bytes() for path in first.committed]
+        history.write_text(history.read_text() + part.format(3))
+        second = import_sessions(engine, [Source(history)])
+    assert [result.status for result in second.results] == ["unchanged", "unchanged", "new"]
+    assert [(root / path).read_bytes() for path in first.committed] == before
+    assert len(second.committed) == 1
