@@ -384,7 +384,7 @@ class ImportSettings(Settings):
     gemini_dir: str = ""
     """Gemini CLI's folder; empty: ``~/.gemini``."""
     follow: tuple[Literal["claude-code", "codex"], ...] = ()
-    """Agents whose new turns the workbench and ``watch`` import as they are written."""
+    """Agents whose sessions the workbench and ``watch`` take in: those there are, then each new turn."""
 
     def home(self, kind: Literal["claude-code", "codex", "gemini", "specstory"]) -> Path | None:
         """The folder of an agent; ``None`` for where it is by default."""

@@ -207,7 +207,7 @@ def test_what_is_left_out_is_counted(importing: Importing, log: ClaudeCode) -> N
             assert session.read(since, lambda turn: None).reader.left_out == whole.left_out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(0, 200), max_size=6))
 def test_any_number_of_imports_comes_to_the_same(stops: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -280,6 +280,7 @@ def test_a_tools_output_is_not_the_persons_word(importing: Importing, log: Claud
         (["+a", "-a", "…", "a"], ["a", "a"]),
         # What was pasted stands in the record alone.
         (["+see [Pasted text #1 +9 lines]", ">", "see x\ny"], ["see x\ny"]),
+        (["+[Image #1] look", ">", "look"], ["look"]),
         # Taken back into the input line: sent in another form, or not at all.
         (["+a", "^a", "ab"], ["ab"]),
         (["+a", "+b", "^", "…"], []),
@@ -324,6 +325,50 @@ def test_messages_typed_ahead_stand_once(
     else:
         # What was shown while it waited stays, although it was taken back.
         assert set(in_steps) >= {"go", *said}
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(["type", "absorb", "attach", "send", "work", "ask", "command"]),
+        st.sampled_from(["a", "b", "a\nb", "<task-notification>x</task-notification>"]),
+        st.booleans(),
+    ),
+    max_size=9,
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(MOVES, st.lists(st.integers(0, 40), max_size=5))
+def test_any_course_of_the_queue(moves: list[tuple[str, str, bool]], stops: list[int]) -> None:
+    log, waiting = ClaudeCode(), list[str]()
+    records = [log.user("go"), log.says("working")]
+    for number, (move, text, is_plain) in enumerate(moves):
+        if move == "type":
+            waiting.append(text)
+            records.append(queue(log, "enqueue", text))
+        elif move == "work":
+            records += [log.calls(f"w{number}", "Bash", command="ls"), log.says("hm")]
+        elif move == "ask":
+            answer = 'User has answered your questions: "Which?"="That".'
+            records += [asks(log, f"q{number}", "Which?"), log.result(f"q{number}", answer)]
+        elif move == "command":
+            records.append(log.user("<command-name>/model</command-name>"))
+        elif waiting and move == "send":
+            records += [queue(log, "dequeue"), log.user(waiting.pop(0))]
+        elif waiting:
+            taken = waiting.pop(0)
+            records.append(queue(log, "remove", taken if is_plain else None))
+            if move == "attach":
+                mode = "task-notification" if taken.startswith("<") else "prompt"
+                records.insert(len(records) - is_plain, queued(log, taken, mode))
+    with tempfile.TemporaryDirectory() as folder:
+        importing = Importing(Path(folder, "logs"), *_workspace(Path(folder, "memory")))
+        for stop in sorted(2 + stop % len(records) for stop in stops):
+            importing(*records[:stop])
+        turns = importing.turns(*records)
+        assert turns == read_log(importing.log, "x.jsonl").turns
+        text = (importing.workspace.root / importing(*records)).read_text()
+        assert compare("claude-code", importing.log, text).is_equal
 
 
 def test_a_message_with_a_picture(importing: Importing, log: ClaudeCode) -> None:

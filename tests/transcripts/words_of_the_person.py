@@ -78,6 +78,7 @@ def claude_code(log: Path) -> Source:
     said = source.messages
     queue: list[str] = []
     taken: list[str] = []
+    sent: list[str] = []
     command = ""
     seen: set[str] = set()
     asked: set[str] = set()
@@ -102,7 +103,7 @@ def claude_code(log: Path) -> Source:
                 case "popAll":
                     queue = [each for each in queue if each != text] if text else []
                 case "dequeue" if queue:
-                    queue.pop(queue.index(text) if text in queue else 0)
+                    sent.append(queue.pop(queue.index(text) if text in queue else 0))
                 case "remove" if queue:
                     text = queue.pop(queue.index(text) if text in queue else 0)
                     if typed(text):
@@ -126,11 +127,13 @@ def claude_code(log: Path) -> Source:
             if slash(text):
                 command = record.get("uuid", "")
             # What was queued and stands in a record of its own stands there.
-            while text and text in queue:
-                queue.remove(text)
+            for typed_ahead in (sent, queue):
+                if text and text in typed_ahead:
+                    typed_ahead.remove(text)
+                    break
         elif kind not in ("custom-title", "ai-title"):
             source.left_out["system-records"] += 1
-    said += [text for text in queue if typed(text)]
+    said += [text for text in sent + queue if typed(text)]
     return source
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from engine.transcripts.brief import one_line
-from engine.transcripts.corrections import is_correction
-from engine.transcripts.days import moment
 from engine.transcripts.importers.claude_parts import (
     attachment_of,
     content_of,
@@ -30,13 +28,11 @@ from engine.transcripts.importers.claude_said import (
     typed_of,
     words_of_rejection,
 )
+from engine.transcripts.importers.claude_typed import TypedAheadReader, still_open
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.queued import MessageQueue, Queued, State
 from engine.transcripts.importers.session import (
-    EPOCH,
     START,
     Checkpoint,
-    SessionReader,
     number_of,
     text_of,
 )
@@ -44,9 +40,9 @@ from engine.transcripts.importers.tools import is_rejection, is_shortened, resul
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
-_STATES: dict[str, State] = {"wa": "waiting", "se": "sent", "sa": "said", "he": "heard"}
+_TAG = "qu"
 _QUESTION = "AskUserQuestion"
-_REPEATED_WITHIN_S = 5.0
+_BETWEEN = frozenset({"attachment", "progress", "system"})
 _CONTINUED = "This session is being continued from a previous conversation"
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
@@ -71,7 +67,7 @@ def looks_like(record: Record) -> bool:
     return "sessionId" in record or "leafUuid" in record or record.get("type") == "file-history-snapshot"
 
 
-class ClaudeCodeReader(SessionReader):
+class ClaudeCodeReader(TypedAheadReader):
     """Takes dialogue and tool calls; leaves out thinking, side chains and what the program told the model.
 
     Every word of the person becomes a turn of theirs: prompts, commands, messages typed while the agent was
@@ -84,7 +80,6 @@ class ClaudeCodeReader(SessionReader):
         super().__init__(finished, since)
         self._recent: deque[tuple[int, str]] = deque()
         self._seen: dict[str, int] = {}
-        self._queue = MessageQueue()
         # Calls that ask the person something, by id: the tool, and the line that has the call.
         self._asked: dict[str, tuple[str, int]] = {}
         self._command: tuple[str, datetime | None] | None = None
@@ -100,39 +95,17 @@ class ClaudeCodeReader(SessionReader):
             if self._seen.get(old) == place:
                 del self._seen[old]
 
-    @property
-    def total(self) -> int:
-        """Turns so far, those included that may still change."""
-        return super().total + len(self._queue.unheard)
-
-    @property
-    def unfinished(self) -> tuple[Turn, ...]:
-        """The last turn, and what was typed and has not reached the agent."""
-        turns = list(super().unfinished)
-        before = self._earlier
-        for message in self._queue.unheard:
-            day, clock, before = self._heading(message.at or self.last or before or EPOCH, before)
-            text = strip_injected(message.text).strip()
-            turns.append(Turn("user", clock, (Text(text),), self._kind_of(text), day=day))
-        return tuple(turns)
-
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
         """Take up the messages that wait, and the questions that nobody has answered."""
-        for tag, offset in _open_of(self._since.open):
-            for record in read(offset):
-                state = _STATES.get(tag)
-                if state is not None and record.get("type") == "queue-operation":
-                    message = self._queued(record, offset)
-                    message.state = state
-                    self._queue.add(message)
-                elif state is None and record.get("type") == "assistant":
-                    for part in content_of(record):
-                        self._note_question(part, offset)
+        super().resume(read)
+        for tag, offset in still_open(self._since):
+            for record in read(offset) if tag == _TAG else ():
+                for part in content_of(record) if record.get("type") == "assistant" else ():
+                    self._note_question(part, offset)
 
     def _open(self) -> str:
-        asked = {offset for _, offset in self._asked.values()}
-        messages = (f"{message.state[:2]}{message.offset}" for message in self._queue)
-        return ",".join((*messages, *(f"qu{offset}" for offset in sorted(asked))))
+        asked = sorted({offset for _, offset in self._asked.values()})
+        return ",".join((*filter(None, [super()._open()]), *(f"{_TAG}{offset}" for offset in asked)))
 
     def _knows(self, uuid: str) -> bool:
         return self._seen.get(uuid, -self.memory_bytes - 1) >= self._offset - self.memory_bytes
@@ -168,6 +141,12 @@ class ClaudeCodeReader(SessionReader):
                 self._name(text_of(record, "summary"))
             case _:
                 self._leave_out("system-records")
+        if (
+            self._command
+            and record.get("type") in _BETWEEN
+            and text_of(record, "parentUuid") == self._command[0]
+        ):
+            self._command = (text_of(record, "uuid"), self._command[1])
 
     def _name(self, topic: str, *, by_person: bool = False) -> None:
         if topic.strip() and (by_person or not self.renamed):
@@ -220,37 +199,7 @@ class ClaudeCodeReader(SessionReader):
                 self._leave_out("injected")
             self._asked.clear()
         if typed or others:
-            self._heard(typed, others, kind, hascontent_of=command is None or command.has_arguments)
-
-    def _heard(self, typed: str, others: list[Block], kind: str, *, hascontent_of: bool) -> None:
-        """A prompt: said now, unless it was typed ahead and stands there already."""
-        repeats = self._queue.delivered(typed, self.last, _REPEATED_WITHIN_S) if typed else []
-        stands = bool(repeats) and all(each.state in ("said", "heard") for each in repeats)
-        if typed and not repeats and kind != COMMAND:
-            # The queue is emptied in order, so what was typed before and is still in it will not come.
-            for message in self._queue.unheard:
-                self._say([Text(message.text)], self._kind_of(message.text))
-            for message in self._queue:
-                if message.state == "waiting" and message.is_persons:
-                    message.state = "said"
-                elif message.state in ("sent", "heard"):
-                    self._queue.settled(message)
-        for message in repeats:
-            self._queue.settled(message)
-        if not stands:
-            self._say([Text(typed), *others], kind, is_question=hascontent_of)
-        elif self.turns.is_open("user", kind):
-            for block in others:
-                self.turns.add(block)
-
-    def _say(self, blocks: list[Block], kind: str, *, is_question: bool = True) -> None:
-        self.turns.say("user", blocks, kind)
-        if is_question and not self.question and self.turns.current is not None:
-            current = self.turns.current
-            self.question = current.text if current.role == "user" else ""
-
-    def _kind_of(self, text: str) -> str:
-        return CORRECTION if self.acted and is_correction(text) else ""
+            self._heard(typed, others, kind, has_words=command is None or command.has_arguments)
 
     def _is_expansion(self, record: Record) -> bool:
         """Whether a record is what the command before it expands to."""
@@ -268,78 +217,7 @@ class ClaudeCodeReader(SessionReader):
         if command is None:
             self._leave_out("system-records")
         else:
-            self._heard(command.typed, [], COMMAND, hascontent_of=command.has_arguments)
-
-    def _queued(self, record: Record, offset: int) -> Queued:
-        """A message as the record of a movement of the queue has it."""
-        content = record.get("content")
-        parts = content if isinstance(content, list) else []
-        text = content if isinstance(content, str) else "\n\n".join(text_of(part, "text") for part in parts)
-        typed = strip_injected(typed_of(text)).strip()
-        return Queued(typed or text, bool(typed), offset, moment(record.get("timestamp")))
-
-    def _moved(self, record: Record) -> None:
-        """A message that was typed ahead enters or leaves the queue."""
-        moved = self._queued(record, self._offset)
-        operation = text_of(record, "operation")
-        if operation == "enqueue":
-            self._queue.add(moved)
-            return
-        message = self._queue.leaves(moved.text)
-        if operation == "popAll":
-            for each in [message] if message is not None and moved.text else list(self._queue):
-                self._leave_out("taken-back", each.is_persons and each.state == "waiting")
-                self._queue.settled(each)
-        elif message is not None and not message.is_persons:
-            self._queue.settled(message)
-        elif operation == "dequeue":
-            if message is not None:
-                message.state = "heard" if message.state == "said" else "sent"
-                message.at = moved.at
-        elif message is None and not moved.is_persons:
-            return
-        elif message is not None and message.state == "said":
-            self._queue.settled(message)
-        else:
-            heard = message or moved
-            self._say([Text(heard.text)], self._kind_of(heard.text))
-            if message is None:
-                self._queue.add(moved)
-            heard.state, heard.at = "heard", moved.at
-            heard.offset = moved.offset if moved.is_persons else heard.offset
-
-    def _attached(self, attachment: Any) -> None:
-        """A message that was typed ahead and taken into the running turn, as newer versions log it."""
-        mode = text_of(attachment, "commandMode")
-        if text_of(attachment, "type") != "queued_command":
-            self._leave_out("system-records")
-            return
-        if mode not in ("", "prompt", "bash") or sender_of(attachment) != "person":
-            self._leave_out("injected")
-            return
-        prompt = attachment.get("prompt")
-        parts = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
-        text = "\n\n".join(filter(None, (text_of(part, "text") for part in parts)))
-        typed = strip_injected(typed_of(text)).strip()
-        others: list[Block] = [
-            attachment_of(part) for part in parts if text_of(part, "type") in ("image", "document")
-        ]
-        self._leave_out("images", len(others))
-        if mode == "bash" and not typed.startswith("!"):
-            typed = f"! {typed}"
-        message = self._queue.repeated(typed)
-        if message is not None and message.state in ("said", "heard"):
-            if message.state == "heard":
-                self._queue.settled(message)
-            if self.turns.is_open("user", self._kind_of(typed)):
-                for block in others:
-                    self.turns.add(block)
-        elif typed or others:
-            self._say([Text(typed), *others], self._kind_of(typed))
-            if message is not None and message.state == "sent":
-                self._queue.settled(message)
-            elif message is not None:
-                message.state = "said"
+            self._heard(command.typed, [], COMMAND, has_words=command.has_arguments)
 
     def _assistant(self, record: Record) -> None:
         message = record.get("message")
@@ -430,10 +308,3 @@ class ClaudeCodeReader(SessionReader):
         self.tokens_in += sent - reply_in
         self.tokens_out += received - reply_out
         self._reply = (message_id, sent, received)
-
-
-def _open_of(written: str) -> Iterator[tuple[str, int]]:
-    """What was open at a checkpoint: each with its tag and the offset of its line."""
-    for part in written.split(","):
-        if part[2:].isdecimal():
-            yield part[:2], int(part[2:])

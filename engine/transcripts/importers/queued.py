@@ -18,7 +18,9 @@ State = Literal["waiting", "sent", "said", "heard"]
 """``waiting`` in the queue, ``sent`` as a prompt whose record is still to come, ``said`` before it left the
 queue, ``heard``: said, and a record or an attachment may still repeat it."""
 
-_PLACEHOLDER = re.compile(r"\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\]")
+_PLACEHOLDER = re.compile(
+    r"(?:\\ )?\\\[(?:Pasted\\ text|Image|\.\.\.Truncated\\ text)(?:\\.|[^\]\\])*\\\](?:\\ )?"
+)
 
 
 @dataclass(slots=True)

@@ -202,7 +202,10 @@ class SessionReader(ABC):
             left_out=",".join(f"{reason}:{count}" for reason, count in left_out.items()),
             open=still_open,
         )
-        day, clock, self._before = self._heading(self.last or EPOCH, before)
+        at = self.last or before
+        if at is None:
+            return "", "00:00"
+        day, clock, self._before = self._heading(at, before)
         return day, clock
 
     @property
