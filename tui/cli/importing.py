@@ -185,14 +185,7 @@ def _emit_preview(found: Discovery) -> None:
         emit("name files or folders: autopoiesis import PATH…")
         return
     rows = [
-        [
-            agent,
-            _shown(project),
-            str(len(each)),
-            _days(each),
-            sizes(sum(one.size for one in each)),
-            _news(each),
-        ]
+        [agent, _shown(project), f"{len(each):,}", _days(each), _size(each), _news(each)]
         for (agent, project), each in by_project(found.found).items()
     ]
     table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
@@ -204,6 +197,10 @@ def _shown(project: str) -> str:
     from engine.transcripts.importers.state import shown_source  # noqa: PLC0415 — only here
 
     return shown_source(Path(project)) if project.startswith("/") else project
+
+
+def _size(found: Iterable[Found]) -> str:
+    return sizes(sum(each.size for each in found))
 
 
 def _days(found: Iterable[Found]) -> str:
