@@ -337,7 +337,7 @@ MOVES = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(MOVES, st.lists(st.integers(0, 40), max_size=5))
 def test_any_course_of_the_queue(moves: list[tuple[str, str, bool]], stops: list[int]) -> None:
     log, waiting = ClaudeCode(), list[str]()

@@ -104,6 +104,8 @@ class ClaudeCodeReader(TypedAheadReader):
                     self._note_question(part, offset)
 
     def _open(self) -> str:
+        if not self._asked:
+            return super()._open()
         asked = sorted({offset for _, offset in self._asked.values()})
         return ",".join((*filter(None, [super()._open()]), *(f"{_TAG}{offset}" for offset in asked)))
 

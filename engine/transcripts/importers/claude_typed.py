@@ -52,7 +52,7 @@ class TypedAheadReader(SessionReader):
                     self._queue.add(message)
 
     def _open(self) -> str:
-        return ",".join(f"{message.state[:2]}{message.offset}" for message in self._queue)
+        return ",".join(f"{each.state[:2]}{each.offset}" for each in self._queue) if self._queue else ""
 
     def _heard(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
         """A prompt: said now, unless it was typed ahead and stands there already."""

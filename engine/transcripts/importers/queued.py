@@ -51,6 +51,9 @@ class MessageQueue:
     def __iter__(self) -> Iterator[Queued]:
         return iter(tuple(self._messages))
 
+    def __len__(self) -> int:
+        return len(self._messages)
+
     def add(self, message: Queued) -> None:
         """A message enters the queue."""
         self._messages.append(message)

@@ -107,7 +107,7 @@ class SessionReader(ABC):
         self.acted = bool(since.acted)
         self._left = Counter(_read_counts(since.left_out))
         self._since = since
-        self._before_record = (self.acted, self._left.copy(), since.open)
+        self._before_record = (self.acted, dict(self._left), since.open)
         # Known of the turn before, and kept up as a reader of the headings has it.
         self._before = EPOCH + timedelta(minutes=since.minute) if since.minute else None
         self.turns = TurnBuilder(self._finished, self._opened)
@@ -144,7 +144,7 @@ class SessionReader(ABC):
             place: How many objects precede it on that line.
         """
         self._offset, self._place = offset, place
-        self._before_record = (self.acted, self._left.copy(), self._open())
+        self._before_record = (self.acted, dict(self._left), self._open())
         is_first = self._since.ops and (offset, place) == (self._since.offset, self._since.skip)
         self.turns.begin(skip=self._since.ops if is_first else 0)
         self._note_time(record.get("timestamp"))
