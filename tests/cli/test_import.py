@@ -174,6 +174,27 @@ def test_a_history_adds_only_words_that_the_log_lacks(apo: Command, sample: Path
     assert "only here" in text and "Told in other words" not in text
 
 
+def test_a_log_adds_only_what_its_history_lacks(apo: Command, sample: Path, tmp_path: Path) -> None:
+    history, log = tmp_path / "history.md", tmp_path / f"{SESSION}.jsonl"
+    history.write_text(
+        f"<!-- Claude Code Session {SESSION} (2026-06-10 09:00:00Z) -->\n\n"
+        "_**User (2026-06-10 09:00:00Z)**_\n\nWhy does it fail?\n\n---\n\n"
+        "_**Agent (m 2026-06-10 09:01:00Z)**_\n\nA missing header.\n\n---\n"
+    )
+    apo("-C", sample, "import", history)
+    asked = [("user", "Why does it fail?"), ("assistant", "A missing header."), ("user", "Add it.")]
+    turns = [*asked, ("assistant", "Added."), ("user", "More")]
+    for number, new in ((4, 2), (5, 1)):
+        log.write_text(claude_log(*turns[:number]))
+        (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
+        assert result["turns_new"] == new
+    text = (sample / result["target"]).read_text()
+    assert [text.count(said) for said in ("missing header", "Add it.", "Added.", "More")] == [1, 1, 1, 1]
+    history.unlink()
+    (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
+    assert result["status"] == "unchanged"
+
+
 def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text(CHAT)
     secret = "sk-ant-api03-" + "aZ3" * 20
