@@ -288,6 +288,8 @@ def test_a_tools_output_is_not_the_persons_word(importing: Importing, log: Claud
         (["+a"], ["a"]),
         (["+a", ">"], ["a"]),
         (["+a", ">", "c"], ["a", "c"]),
+        (["+a", "c", "…", "a"], ["a", "c", "a"]),
+        (["+x", "+a", ">", "x in another form", ">", "=a"], ["x", "a", "x in another form"]),
         # A command does not wait, and nothing is lost by it.
         (["+a", "/model", "-a", "@a"], ["/model", "a"]),
         (["+/fast", ">", "/fast"], ["/fast"]),

@@ -57,7 +57,7 @@ class TypedAheadReader(SessionReader):
     def _heard(self, typed: str, others: list[Block], kind: str, *, has_words: bool) -> None:
         """A prompt: said now, unless it was typed ahead and stands there already."""
         repeats = self._queue.delivered(typed, self.last, _REPEATED_WITHIN_S) if typed else []
-        stands = bool(repeats) and all(each.state in ("said", "heard") for each in repeats)
+        stands = bool(repeats) and all(each.state == "heard" for each in repeats)
         if typed and not repeats and kind != COMMAND:
             # The queue is emptied in order, so what was typed before and is still in it will not come.
             for message in self._queue.unheard:

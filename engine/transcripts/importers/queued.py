@@ -89,7 +89,7 @@ class MessageQueue:
         """
 
         def can_be(message: Queued) -> bool:
-            if not message.is_persons:
+            if not message.is_persons or message.state == "said":
                 return False
             if message.state != "heard":
                 return True
