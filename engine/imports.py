@@ -205,6 +205,8 @@ def _secrets(files: Files, path: str) -> Held | None:
         text = files.read(path, limit=READ_LIMIT).decode("utf-8", "replace")
     except AutopoiesisError as error:
         return Held(path, (), str(error))
+    if secret_lines(path):
+        return Held(path, (), "its name holds what looks like a secret; rename the file")
     lines = secret_lines(text)
     return Held(path, lines, "holds what looks like a secret") if lines else None
 

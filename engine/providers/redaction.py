@@ -52,11 +52,13 @@ def redact(text: str) -> tuple[str, int]:
 _NEEDLES = (
     "sk-", "aiza", "ya29.", "hf_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
     "akia", "asia", "xox", "xapp-", "k_live_", "k_test_", "npm_", "pypi-", "dop_v1_", "eyj", "-----begin",
-    "://", "bearer ", "apikey", "api_key", "api-key", "secret", "token", "password", "passwd", "pwd",
-    "credential",
+    "://", "bearer ",
 )  # fmt: skip
 """In lower case, what a text holds wherever a pattern matches."""
-_REACH = 1024
+_NAMES = ("apikey", "api_key", "api-key", "secret", "token", "password", "passwd", "pwd", "credential")
+"""The same for what is called a password: then a colon or an equals sign follows at once."""
+_REACH = 256
+_SIGN_WITHIN = 7
 _SMALL = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
@@ -69,12 +71,15 @@ def secret_lines(text: str) -> tuple[int, ...]:
     if len(low) != len(text):  # A few letters have a longer small form, which would shift the places.
         low = text.translate(_SMALL)
     starts: set[int] = set()
-    for needle in _NEEDLES:
+    for needle in (*_NEEDLES, *_NAMES):
         place = low.find(needle)
         while place >= 0:
-            starts.add(text.rfind("\n", 0, place) + 1)
-            end = text.find("\n", place)
-            place = low.find(needle, end) if end >= 0 else -1
+            behind = place + len(needle)
+            sign = low[behind : behind + _SIGN_WITHIN] if needle in _NAMES else ":"
+            if ":" in sign or "=" in sign:
+                starts.add(text.rfind("\n", 0, place) + 1)
+                behind = text.find("\n", place)
+            place = low.find(needle, behind) if behind >= 0 else -1
     found: list[int] = []
     line, counted = 1, 0
     for start in sorted(starts):

@@ -14,13 +14,13 @@ from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
+from engine.transcripts.changes import changes_field
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import date_of, day_to_write, following, moment
 from engine.transcripts.format import (
     KEY_PREFIX,
     last_day,
     last_turn,
-    parse,
     render,
     render_blocks,
     render_turn,
@@ -45,7 +45,6 @@ _KIND = re.compile(r"[A-Za-z0-9_.-]*")
 _ROLES = ("user", "agent", "system")
 _TITLE_LIMIT = 80
 _NAME_LIMIT = 80
-_CHANGES_BYTES = 8 * 1024
 _REPEAT_MINUTES = 1
 
 
@@ -301,8 +300,7 @@ class ConversationCapture:
                 fields["tokens_in"] = tokens_in
             if tokens_out:
                 fields["tokens_out"] = tokens_out
-            changes = [_as_change(change) for change in knowledge_changes] or _changes_in(session)
-            fields |= _bounded(changes)
+            fields |= changes_field(knowledge_changes, session.data)
             if session.header.get("ended"):
                 if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)
@@ -410,31 +408,6 @@ def _repeats(last: Turn, turn: Turn) -> bool:
 
 def _minutes(time: str) -> int:
     return int(time[:2]) * 60 + int(time[3:])
-
-
-def _as_change(change: KnowledgeChange | Mapping[str, str]) -> dict[str, str]:
-    if isinstance(change, KnowledgeChange):
-        change = {"path": change.path, "action": change.action, "summary": change.summary}
-    return {key: one_line(str(value)) for key, value in change.items() if value}
-
-
-def _changes_in(session: _Session) -> list[dict[str, str]]:
-    blocks = (block for turn in parse(session.data, session.path).turns for block in turn.blocks)
-    return [_as_change(block) for block in blocks if isinstance(block, KnowledgeChange)]
-
-
-def _bounded(changes: Sequence[dict[str, str]]) -> dict[str, object]:
-    """As many changes as a header takes; the rest is counted, and stands in the turns."""
-    kept: list[dict[str, str]] = []
-    size = 0
-    for change in changes:
-        size += 24 + sum(
-            len(key) + len(value.encode("utf-8", "replace")) + 8 for key, value in change.items()
-        )
-        if size > _CHANGES_BYTES:
-            return {"knowledge_changes": kept, "knowledge_changes_left_out": len(changes) - len(kept)}
-        kept.append(change)
-    return {"knowledge_changes": kept} if kept else {}
 
 
 def _as_read(value: object) -> object:

@@ -675,3 +675,17 @@ def test_our_own_transcripts_are_read_as_they_are() -> None:
         "x.md", "---\nsession_id: s\n---\n\n# T\n\n## 10:00 — user\np1\n\n## 10:01 — agent\n**User:** x\n"
     )
     assert [(turn.role, turn.time) for turn in found.turns] == [("user", "10:00"), ("agent", "10:01")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**You:** a\n" + "---\n\n" * 20_000 + "**Assistant:** b\n",
+        "_**User**_\n\nx\n\n" + '<tool-use data-tool-name="x">\n' * 10_000,
+        "**You:** a\n```\n**Assistant:** b\n" * 1000,
+        "**" * 50_000,
+    ],
+)
+def test_odd_texts_take_time_by_their_size_only(text: str) -> None:
+    # Anything that went through the text again for each line of it would run into the suite's time limit.
+    read_chat(text.encode(), "x.md")

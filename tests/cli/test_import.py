@@ -69,10 +69,10 @@ def test_alone_it_shows_what_is_there_and_how_to_go_on(apo: Command, sample: Pat
     rows = {
         line.split()[0]: line for line in shown.out.splitlines() if line and not line.startswith("nothing")
     }
-    assert str(home / "work") in rows["claude-code"] and "2026-06-10" in rows["claude-code"]
+    assert "~/work" in rows["claude-code"] and "2026-06-10" in rows["claude-code"]
     assert "2026-02-16" in rows["codex"] and "1 new" in rows["codex"]
     assert "/home/robin/shop" in rows["gemini"] and "2026-02-17" in rows["gemini"]
-    assert str(home / "work") in rows["specstory"] and "2026-02-18" in rows["specstory"]
+    assert "~/work" in rows["specstory"] and "2026-02-18" in rows["specstory"]
     assert "go on with: autopoiesis import --yes" in shown.out
     assert not git(sample, "status", "--short")
 
@@ -131,6 +131,7 @@ def test_nothing_is_found(apo: Command, sample: Path, home: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(home / "elsewhere"))
     shown = apo("-C", sample, "import")
     assert "no sessions found; looked in ~/.claude/projects, ~/.codex/sessions" in shown.out
+    assert "no sessions found; looked in ~/.codex/sessions\n" in apo("-C", sample, "import", "codex").out
 
 
 def test_any_file_is_known_by_its_content(apo: Command, sample: Path, tmp_path: Path) -> None:
@@ -173,6 +174,27 @@ def test_a_history_adds_only_words_that_the_log_lacks(apo: Command, sample: Path
     assert "only here" in text and "Told in other words" not in text
 
 
+def test_a_log_adds_only_what_its_history_lacks(apo: Command, sample: Path, tmp_path: Path) -> None:
+    history, log = tmp_path / "history.md", tmp_path / f"{SESSION}.jsonl"
+    history.write_text(
+        f"<!-- Claude Code Session {SESSION} (2026-06-10 09:00:00Z) -->\n\n"
+        "_**User (2026-06-10 09:00:00Z)**_\n\nWhy does it fail?\n\n---\n\n"
+        "_**Agent (m 2026-06-10 09:01:00Z)**_\n\nA missing header.\n\n---\n"
+    )
+    apo("-C", sample, "import", history)
+    asked = [("user", "Why does it fail?"), ("assistant", "A missing header."), ("user", "Add it.")]
+    turns = [*asked, ("assistant", "Added."), ("user", "More")]
+    for number, new in ((4, 2), (5, 1)):
+        log.write_text(claude_log(*turns[:number]))
+        (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
+        assert result["turns_new"] == new
+    text = (sample / result["target"]).read_text()
+    assert [text.count(said) for said in ("missing header", "Add it.", "Added.", "More")] == [1, 1, 1, 1]
+    history.unlink()
+    (result,) = apo("-C", sample, "import", log, "--json").json["sessions"]
+    assert result["status"] == "unchanged"
+
+
 def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text(CHAT)
     secret = "sk-ant-api03-" + "aZ3" * 20
@@ -187,6 +209,17 @@ def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: 
     (sample / path).write_text(re.sub(r"sk-ant-api03-\w+", "(taken out)", (sample / path).read_text()))
     assert "committed as" in apo("-C", sample, "import", tmp_path / "good.md").out
     assert not git(sample, "status", "--short")
+
+
+def test_a_name_that_looks_like_a_secret_stays_out_of_the_commit(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "chat.md").write_text(CHAT.replace("p1", "sk-ant-api03-" + "az3" * 7))
+    apo("-C", sample, "import", tmp_path / "chat.md")
+    (held,) = git(sample, "status", "--short", "--untracked-files=all").splitlines()
+    path = sample / held.split()[1]
+    path.write_text(path.read_text().replace("sk-ant-api03-" + "az3" * 7, "(taken out)"))
+    assert "rename the file" in apo("-C", sample, "import", tmp_path / "chat.md").out
 
 
 def test_the_last_import_is_taken_back(apo: Command, sample: Path, tmp_path: Path) -> None:

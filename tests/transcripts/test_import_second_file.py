@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.store.documents import edit_header
 from engine.store.files import Files
+from engine.store.header import locate
 from engine.store.paths import Workspace
 from engine.transcripts.importers import ImportResult, Kind, import_all, import_file
+from engine.transcripts.importers.state import READER, STATE_FIELD, read_state
+from engine.transcripts.importers.text import Measured
 from engine.transcripts.library import list_transcripts, read_transcript
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, write
 
@@ -176,3 +181,47 @@ def test_an_archived_rollout_alone_is_found(importing: Importing, tmp_path: Path
     )
     results = list(import_all("codex", importing.workspace, importing.files, home=tmp_path / "codex"))
     assert [result.status for result in results] == ["new"]
+
+
+def as_an_earlier_version_wrote_it(importing: Importing, target: str, lost: bytes) -> None:
+    """Takes a turn out of a transcript, as if it had never been taken in, by a reader of before."""
+    data = importing.files.read(target)
+    heading = data.rindex(b"\n## ", 0, data.index(lost))
+    following = data.find(b"\n## ", data.index(lost))
+    data = data[:heading] + (data[following:] if following >= 0 else b"\n")
+    found = locate(data)
+    state = read_state(dict(found.mapping or {}).get(STATE_FIELD))
+    assert state is not None and state.reader == READER
+    text = Measured([data[found.body :]])
+    old = replace(state, reader=0, text=text.fingerprint, kept=text.size, turns=state.turns - 1)
+    importing.files.replace(target, edit_header(data, {STATE_FIELD: old.written()}))
+
+
+def test_words_that_an_earlier_version_left_out_are_put_in(
+    importing: Importing, log: ClaudeCode, tmp_path: Path
+) -> None:
+    records = [log.user("one"), log.says("two"), log.user("lost words"), log.says("ok")]
+    path = write(tmp_path / "a" / NAME, *records)
+    target = importing(path).target
+    as_an_earlier_version_wrote_it(importing, target, b"lost words")
+    assert importing.said() == ["one", "two", "ok"]
+    result = importing(path)
+    assert (result.status, result.turns_new) == ("grown", 1)
+    assert "earlier version had left out" in result.why
+    assert importing.said() == ["one", "two", "lost words", "ok"]
+    before = importing.content()
+    assert importing(path).status == "unchanged"
+    assert importing.content() == before
+    with path.open("ab") as stream:
+        stream.write(dump(log.user("three")))
+    importing(path)
+    assert importing.said() == ["one", "two", "lost words", "ok", "three"]
+
+
+def test_what_a_person_took_out_stays_out(importing: Importing, log: ClaudeCode, tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / NAME, log.user("one"), log.user("a secret"), log.user("three"))
+    target = importing(path).target
+    as_an_earlier_version_wrote_it(importing, target, b"three")
+    importing.files.replace(target, importing.files.read(target).replace(b"a secret", b"(taken out)"))
+    importing(path)
+    assert "a secret" not in importing.said()

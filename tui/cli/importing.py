@@ -90,8 +90,10 @@ def import_sessions(
             answer = _agreed(found, is_agreed, as_json)
             if answer is not None:
                 return answer
-        elif not agent and not as_json:
+        elif not as_json and not (agent and found.found):
             _emit_preview(found)
+        if not found.found and not as_json:
+            return 0
         return _import(engine, sources, _sub_agents(found), dry_run, as_json)
 
 
@@ -183,12 +185,22 @@ def _emit_preview(found: Discovery) -> None:
         emit("name files or folders: autopoiesis import PATH…")
         return
     rows = [
-        [agent, project, str(len(each)), _days(each), sizes(sum(one.size for one in each)), _news(each)]
+        [agent, _shown(project), f"{len(each):,}", _days(each), _size(each), _news(each)]
         for (agent, project), each in by_project(found.found).items()
     ]
     table(rows, ["agent", "project", "sessions", "days", "size", "to import"])
     if not found.news:
         emit("everything was imported already")
+
+
+def _shown(project: str) -> str:
+    from engine.transcripts.importers.state import shown_source  # noqa: PLC0415 — only here
+
+    return shown_source(Path(project)) if project.startswith("/") else project
+
+
+def _size(found: Iterable[Found]) -> str:
+    return sizes(sum(each.size for each in found))
 
 
 def _days(found: Iterable[Found]) -> str:

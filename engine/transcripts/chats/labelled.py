@@ -70,7 +70,7 @@ _EXPORTED = re.compile(
 )
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
-_RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
+_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,8 @@ def _mark(match: re.Match[str], about: str | None) -> _Mark:
 
 def _trimmed(text: str) -> str:
     """A section without the rules that part it from its neighbours."""
-    bare = text.rstrip()
-    while (shorter := _RULE.sub("", f"\n{bare}")[1:].rstrip()) != bare:
-        bare = shorter
-    return bare.strip("\n")
+    lines = text.split("\n")
+    end = len(lines)
+    while end and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):
+        end -= 1
+    return "\n".join(lines[:end]).rstrip().strip("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -77,6 +78,7 @@ def read(text: str) -> Chat:
     # A tool's output can hold half of a fence, so what it holds is not looked at for fences either.
     bare = _masked(text, blocks)
     marks = outside_code(bare, list(_HEADING.finditer(bare)))
+    starts = [block[0] for block in blocks]
     role, counted, line = "", 0, 1
     since: datetime | None = None
     for number, mark in enumerate(marks):
@@ -89,7 +91,7 @@ def read(text: str) -> Chat:
         if mark["side"]:
             chat.drop("sub-agents")
             continue
-        within = [block for block in blocks if mark.end() <= block[0] < end]
+        within = blocks[bisect_left(starts, mark.end()) : bisect_left(starts, end)]
         if role == "User":
             _user(chat, text[mark.end() : end], since, line)
         else:
@@ -120,7 +122,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
         if depth and name != tag:
             continue
         if match["tag"] and not match["end"]:
-            if depth and text.count("\n---\n\n_**", last or start, match.start()) and last:
+            if depth and last and "\n---\n\n_**" in text[last : match.start()]:
                 yield start, last, tag
                 depth = 0
             if not depth:

@@ -1,0 +1,74 @@
+"""What is said of sessions that are found: whose they are, from when, and what an import would look into."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.discovery import AGENTS, Agent, Discovery, discover_all
+from engine.transcripts.importers import import_file
+from engine.transcripts.importers.known import Known
+from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
+
+NAME = f"{SESSION}.jsonl"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def discovered(workspace: Workspace, home: Path, *agents: Agent) -> Discovery:
+    return discover_all(Known(workspace), lambda agent: home / agent, home, agents or AGENTS)
+
+
+def test_what_an_import_would_look_into(workspace: Workspace, files: Files, home: Path) -> None:
+    log = ClaudeCode()
+    first = write(home / "claude-code" / "projects" / "a" / NAME, log.user("one"))
+    assert [each.news for each in discovered(workspace, home).found] == ["new"]
+    import_file("claude-code", first, workspace, files)
+    assert [each.news for each in discovered(workspace, home).found] == ["imported"]
+    assert not discovered(workspace, home).news
+    with first.open("ab") as stream:
+        stream.write(dump(log.user("two")))
+    second = write(home / "claude-code" / "projects" / "b" / NAME, log.user("three"))
+    assert [each.news for each in discovered(workspace, home).found] == ["grown", "second"]
+    for path in (first, second):
+        import_file("claude-code", path, workspace, files)
+    assert [each.news for each in discovered(workspace, home).found] == ["imported", "imported"]
+
+
+def test_only_the_agents_that_are_wanted(workspace: Workspace, home: Path) -> None:
+    log = ClaudeCode()
+    record = log.user("one", cwd=str(home / "work"))
+    write(home / "claude-code" / "projects" / "a" / NAME, record)
+    history = home / "work" / ".specstory" / "history" / "a.md"
+    history.parent.mkdir(parents=True)
+    history.write_text("_**User (2026-01-16 15:23:32Z)**_\n\nhello\n")
+    assert [each.agent for each in discovered(workspace, home, "specstory").found] == ["specstory"]
+    (found,) = discovered(workspace, home, "specstory").found
+    assert (found.project, found.first, found.last) == (str(home / "work"), "2026-01-16", "2026-01-16")
+
+
+def test_a_project_of_gemini_is_known_by_the_hash_of_its_path(workspace: Workspace, home: Path) -> None:
+    name = sha256(str(home).encode()).hexdigest()
+    chats = home / "gemini" / "tmp" / name / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-2026-02-16T10-00-11112222.json").write_text('{"timestamp": "2026-02-16T10:00:00Z"}')
+    (found,) = discovered(workspace, home, "gemini").found
+    assert (found.project, found.first) == (str(home), "2026-02-16")
+
+
+def test_what_cannot_be_read_is_passed_over(workspace: Workspace, home: Path) -> None:
+    folder = home / "claude-code" / "projects" / "a"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "empty.jsonl").write_bytes(b"")
+    (home / "gemini" / "tmp" / "x").mkdir(parents=True)
+    (home / "gemini" / "projects.json").write_text("[[[")
+    assert discovered(workspace, home).found == ()
