@@ -307,7 +307,8 @@ def _worth(result: SearchResult, repeats: float) -> float:
     """
     given = sum(share.value for share in result.shares if share.name == "session")
     value = result.score - repeats * given + _RELEVANCE * (result.relevance or 0.0)
-    return round(value / max(_about(result), LENGTH_FLOOR) ** LENGTH_POWER, 9)
+    length: float = max(_about(result), LENGTH_FLOOR) ** LENGTH_POWER
+    return round(value / length, 9)
 
 
 def _repeats(results: Sequence[SearchResult]) -> dict[str, float]:
