@@ -35,7 +35,7 @@ from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import Room, next_kb
 from engine.context.request import CompileRequest, Retrieve
-from engine.context.retrieved import FLOOR, LEAST_ROOM, Retrieved, query, share_of_room
+from engine.context.retrieved import FLOOR, LEAST_ROOM, LEAST_SCORE, Retrieved, query, share_of_room
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.windows import window_of, within_window
@@ -246,6 +246,9 @@ class _Compile:
             for candidate in candidates:
                 room -= self.placement.place(candidate, room, caps)
         self.stable_free = max(0, room)
+        for path in self.reader.untouched:
+            why = "still as a new workspace has it; write something into it"
+            self.placement.left_out.append(LeftOut(path, 1, "memory", path, "", 0, None, why))
 
     def _make_way(self, message: Piece) -> None:
         """Remove stable sections from the end until an overlong message fits."""
@@ -351,6 +354,7 @@ class _Compile:
             for path, spans in self.placement.included.items()
             if any(first <= 1 and last == WHOLE for _, first, last in spans)
         }
+        exclude.update(self.reader.untouched)
         if not request.main_session:
             exclude.add(fixed.MEMORY)
         limit = self.settings.knowledge_results
@@ -373,8 +377,13 @@ class _Compile:
             self._not_retrieved(f"nothing found has enough to do with the message: {best:.2f} of {FLOOR}")
         if not self.share:
             return None
+        best = max(each.score for each in results)
+        kept = [each for each in results if each.score >= LEAST_SCORE * best]
+        if len(kept) < len(results):
+            few = f"{len(results) - len(kept):,} more found, each below {LEAST_SCORE:g} of the best score"
+            self._not_retrieved(few)
         return Retrieved(
-            results,
+            kept,
             query=asked.text if asked else request.message,
             main_session=request.main_session,
             conversation=request.conversation,

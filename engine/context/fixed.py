@@ -10,6 +10,7 @@ from engine.context.caps import Cap
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
 from engine.context.sources import Loaded, Reader
+from engine.context.starter import starter_text
 
 SYSTEM = "knowledge/prompts/system.md"
 IDENTITY = "knowledge/identity"
@@ -162,6 +163,9 @@ def _file(
 ) -> list[Candidate]:
     loaded: Loaded | None = reader.load(path)
     if loaded is None or not loaded.text:
+        return []
+    if kind != "system" and loaded.text == starter_text(path):
+        reader.untouched.append(path)
         return []
     return [
         Candidate(

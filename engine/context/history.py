@@ -279,6 +279,9 @@ def _shortened(placement: Placement, piece: Piece, limit: int) -> Piece | None:
     if not beginning.strip() or len(beginning) + len(end) >= len(section.text):
         return None
     opened = open_fence(section.text[: len(section.text) - len(end)]).strip()
+    if opened and end.lstrip("\n").startswith(opened):
+        # What is left of the code would be its last line alone.
+        opened, end = "", end.lstrip("\n").partition("\n")[2]
     note = f"[cut: {placement.count(beginning + end):,} of {section.tokens:,} tokens]"
     parts = (beginning.rstrip() + open_fence(beginning), note, opened, end.strip("\n"))
     text = "\n".join(part for part in parts if part)

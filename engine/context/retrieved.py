@@ -49,6 +49,9 @@ FLOOR = 0.28
 ENOUGH = 0.36
 """Relevance from which results may fill their room; in between, a part of it."""
 LEAST_SHARE = 0.2
+LEAST_SCORE = 0.3
+"""Share of the best score below which a result is a crumb: what answers a question has less once in fifty
+times."""
 OWN = 1.5
 """By what the score of earlier turns of the same conversation is multiplied."""
 

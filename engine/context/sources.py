@@ -148,6 +148,7 @@ class Reader:
     Attributes:
         problems: One line for each file that is missing from the prompt, or not as it should be.
         refused: The reason by path for files that exist but were not taken.
+        untouched: Files that are left out because they are as a new workspace has them.
     """
 
     def __init__(self, source: Source, parsed: ParsedFiles) -> None:
@@ -156,6 +157,7 @@ class Reader:
         self._seen: dict[str, Loaded | None] = {}
         self.problems: list[str] = []
         self.refused: dict[str, str] = {}
+        self.untouched: list[str] = []
 
     def list(self, folder: str) -> Sequence[str]:
         """As ``Source.list``."""

@@ -265,7 +265,8 @@ def _emit_results(results: Iterable[ImportResult]) -> None:
             skipped.append(f"skipped  {result.source}: {result.why}")
             untold += result.why == UNTOLD
         if result.odd_lines:
-            lines.append(f"         {result.odd_lines} odd lines passed over in {result.source}")
+            odd = "1 odd line" if result.odd_lines == 1 else f"{result.odd_lines:,} odd lines"
+            lines.append(f"         {odd} passed over in {result.source}")
     lines += skipped
     for line in lines[:_SHOWN]:
         emit(line)

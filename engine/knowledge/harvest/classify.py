@@ -218,8 +218,10 @@ class _Look:
 
     def _live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
         """Why a conversation is taken to be still written to, one clause; empty where it is not."""
-        if self.transcripts:
-            return "" if fields["ended"] else "its session has not ended"
+        if self.transcripts and fields["ended"]:
+            return ""
+        if self.transcripts and not ended_before(self.horizon, real, written, fields):
+            return "its session has not ended"
         if written <= self.horizon or ended_before(self.horizon, real, written, fields):
             return ""
         return "was written to a moment ago"
