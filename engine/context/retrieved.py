@@ -76,6 +76,8 @@ _RELEVANCE = 0.4
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
 _CHARACTERS_PER_TOKEN = 4
+_LEAST_TOKENS_PER_ABOUT = 0.7
+"""A text hardly ever takes less than this part of the tokens that its length makes one expect."""
 
 
 def query(
@@ -179,8 +181,9 @@ class Retrieved:
             if why_not:
                 self._omit(placement, result, why_not)
                 continue
-            # Whatever is much longer than what is left need not be counted.
-            found = _whole(placement, result, chosen) if _about(result) <= 2 * min(left, share) else None
+            # Whatever is longer than what is left need not be counted.
+            fits = _about(result) * _LEAST_TOKENS_PER_ABOUT <= min(left, share + LENGTH_FLOOR)
+            found = _whole(placement, result, chosen) if fits and left >= _FULL else None
             cost = _cost(placement, found, chosen) if found else 0
             if found is None or cost > min(left, share + LENGTH_FLOOR):
                 waiting.append(result)
@@ -364,7 +367,8 @@ def _excerpt(
     result: SearchResult, chosen: _Selection, room: int, placement: Placement, finder: matches.Finder
 ) -> Excerpt | None:
     """The lines of a result with most of the words, within so many tokens with its source."""
-    room -= _cost(placement, Excerpt(result, "", result.start_line, result.end_line, is_cut=True), chosen)
+    if room >= _FULL:
+        room -= _cost(placement, Excerpt(result, "", result.start_line, result.end_line, is_cut=True), chosen)
     if room < _FULL:
         return None
     whole = result.text
@@ -386,14 +390,11 @@ def _cost(placement: Placement, found: Excerpt, chosen: _Selection) -> int:
     above = max((each for each in same if order(each) <= order(found)), key=order, default=None)
     below = min((each for each in same if order(each) > order(found)), key=order, default=None)
     style = chosen.style
-    cost = _tokens(placement, found, above, style)
+    cost = placement.count(f"{head(found, style, above=above)}{found.text}\n")
     if below is not None:
-        cost += _tokens(placement, below, found, style) - _tokens(placement, below, above, style)
+        now, before = head(below, style, above=found), head(below, style, above=above)
+        cost += 0 if now == before else placement.count(now) - placement.count(before)
     return cost
-
-
-def _tokens(placement: Placement, found: Excerpt, above: Excerpt | None, style: Style) -> int:
-    return placement.count(f"{head(found, style, above=above)}{found.text}\n")
 
 
 def _laid_out(placement: Placement, chosen: Sequence[Excerpt], style: Style) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""The files that a new workspace begins with: what nobody has changed says nothing, and stays out of prompts."""
+"""The files that a new workspace begins with: unchanged, they say nothing, and stay out of prompts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _TALK = (
     "das die der den es ist so ok okay alles einverstanden passt "
     # French
     "oui non si bien bon bonne parfait merci bonjour bonsoir salut continue continuez encore vas "
-    "allez arrête attends ok accord ça va c est fait "
+    "allez arrête attends y ok accord ça va c est fait "
     # Spanish, Portuguese
     "sí si no vale bien bueno perfecto perfeito gracias obrigado obrigada hola olá ola buenos dias "
     "días bom dia sigue continúa continua adelante otra vez outra para espera hecho feito sim não nao "

@@ -153,7 +153,7 @@ def test_best_first_until_the_room_is_full(space: Space) -> None:
 
 def test_a_smaller_result_may_fit_where_a_larger_one_does_not(space: Space) -> None:
     large = result("knowledge/a.md", 1, 40, 0.9, "\n".join([LINE] * 40), snippet="\n".join([LINE] * 40))
-    compiled = space.compile(results=(large, result("knowledge/b.md", score=0.1)), budget=512)
+    compiled = space.compile(results=(large, result("knowledge/b.md", score=0.5)), budget=512)
     assert "knowledge/b.md" in {each.source for each in compiled.sections}
 
 
@@ -344,7 +344,7 @@ def test_search_is_asked_for_the_message_in_its_exchange(space: Space) -> None:
     compiled = space.compile("Can you review it?", topics=(topic,), history=history, retrieve=retrieve)
     context = "review\npull request\nThere is a pull request.\nI saw it."
     exclude = frozenset({"knowledge/identity/SOUL.md"})
-    assert asked == [Query("Can you review it?", context, 400, exclude)]
+    assert asked == [Query("Can you review it?", context, 240, exclude)]
     assert LINE in compiled.text
 
 
@@ -410,7 +410,7 @@ def test_a_heading_that_the_excerpt_shows_is_not_repeated(space: Space) -> None:
 @pytest.mark.parametrize("budget", range(400, 900, 7))
 def test_the_block_fits_whatever_room_there_is(space: Space, budget: int) -> None:
     results = tuple(
-        result(f"knowledge/p{each % 3}.md", 5 * each + 1, 5 * each + 3, 1 - each / 50, f"{each} {LINE}")
+        result(f"knowledge/p{each % 3}.md", 5 * each + 1, 5 * each + 3, 1 - each / 60, f"{each} {LINE}")
         for each in range(40)
     )
     compiled = space.compile(results=results, budget=budget)
@@ -750,3 +750,28 @@ def test_another_sessions_memory_is_left_out_with_its_reason() -> None:
     assert (text, spent, placement.pieces) == ("", 0, [])
     assert [left.reason for left in placement.left_out] == ["MEMORY.md belongs to the main session"]
     assert "private" in placed([memory], 500)[1]
+
+
+def test_crumbs_stay_out_and_are_counted(space: Space) -> None:
+    crumbs = tuple(
+        result(f"knowledge/p{number}.md", score=0.29, text=f"crumb {number}") for number in range(3)
+    )
+    compiled = space.compile(results=(result("knowledge/facts.md", score=1.0), *crumbs))
+    assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
+    [left] = compiled.left_out
+    assert left.reason == "3 more found, each below 0.3 of the best score"
+
+
+def test_where_many_files_answer_alike_more_of_them_come_in(space: Space) -> None:
+    def files(best: float) -> int:
+        found = [
+            result(
+                f"knowledge/people/p{number:02}.md", 10 * row, 10 * row, best if not number else 0.8,
+                f"{number} {row} {LINE}", shares=(Share("session", 0.7),),
+            )
+            for number in range(20) for row in range(1, 9)
+        ]  # fmt: skip
+        compiled = space.compile(results=tuple(found), budget=1500)
+        return len({each.source for each in compiled.sections if each.layer == 10})
+
+    assert files(0.81) > files(2.0)

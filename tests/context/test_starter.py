@@ -1,0 +1,59 @@
+"""What a new workspace begins with is no memory: it stands in prompts once somebody has changed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.context import delimiters
+from engine.context.starter import starter_text
+from engine.engine import Engine
+from engine.initialise import initialise
+
+STARTERS = [
+    *(f"knowledge/identity/{name}.md" for name in ("SOUL", "USER", "AGENTS", "TOOLS")),
+    "knowledge/memory/MEMORY.md",
+    "knowledge/projects/_active.md",
+]
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    initialise(tmp_path / "ws")
+    return tmp_path / "ws"
+
+
+def test_a_new_workspace_has_a_short_prompt_that_says_what_is_missing(fresh: Path) -> None:
+    with Engine.open(fresh) as engine:
+        compiled = engine.compile("Who are you, and what is in my core memory?")
+    assert {section.label for section in compiled.sections} == {"system:system.md", "discussion", "message"}
+    reasons = {left.source: left.reason for left in compiled.left_out}
+    assert {path: reasons[path] for path in STARTERS} == dict.fromkeys(
+        STARTERS, "still as a new workspace has it; write something into it"
+    )
+
+
+@pytest.mark.parametrize("path", STARTERS)
+def test_a_changed_file_stands_in_every_prompt(fresh: Path, path: str) -> None:
+    place = fresh / path
+    place.write_text(place.read_text() + "\nAnd the walrus.\n")
+    with Engine.open(fresh) as engine:
+        compiled = engine.compile("hello")
+    assert "And the walrus." in compiled.text
+    assert path not in {left.source for left in compiled.left_out}
+
+
+def test_the_system_prompt_names_what_is_there_in_words_that_stay_as_they_are(fresh: Path) -> None:
+    text = (fresh / "knowledge/prompts/system.md").read_text()
+    assert delimiters.outside(text) == text
+    with Engine.open(fresh) as engine:
+        assert text.strip() in engine.compile("hello").text
+    for tag, _ in (delimiters.KNOWLEDGE, delimiters.RETRIEVED):
+        name = tag.strip("{}\n")
+        assert f"block {name} " in " ".join(text.split())
+
+
+def test_other_files_have_no_starter() -> None:
+    for path in ("knowledge/people/ann.md", "knowledge", "../config.py", "", "a\0b"):
+        assert starter_text(path) is None
