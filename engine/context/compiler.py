@@ -34,15 +34,16 @@ from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import Room, next_kb
-from engine.context.request import CompileRequest, Retrieve
-from engine.context.retrieved import FLOOR, LEAST_ROOM, LEAST_SCORE, Retrieved, query, share_of_room
+from engine.context.relevance import query, relevant, share_of_room
+from engine.context.request import CompileRequest
+from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError, BudgetError
 from engine.search.results import SearchResult
 
-__all__ = ["CompileRequest", "ContextCompiler", "Retrieve", "Source", "WorkspaceSource"]
+__all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 
 _VOLATILE_PART = 3
 """One part in so many is kept for the volatile layers."""
@@ -363,34 +364,24 @@ class _Compile:
         if request.results is None and request.retrieve is not None and limit:
             if room < LEAST_ROOM or asked is None:
                 why = f"{room:,} tokens left" if asked else "the message asks for nothing"
-                self._not_retrieved(f"not searched: {why}")
+                self.placement.left_out.append(
+                    LeftOut("knowledge", 3, "knowledge", "", "", 0, None, f"not searched: {why}")
+                )
                 return None
             try:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
-        # A topic gets in by its trigger, its score or a person, never because its text was found.
-        results = [each for each in results if each.category != "topic"]
         self.share = share_of_room(results)
-        if results and not self.share:
-            best = max(each.relevance or 0.0 for each in results)
-            self._not_retrieved(f"nothing found has enough to do with the message: {best:.2f} of {FLOOR}")
-        if not self.share:
+        kept = relevant(results, self.placement.left_out, anything=bool(self.share))
+        if not kept:
             return None
-        best = max(each.score for each in results)
-        kept = [each for each in results if each.score >= LEAST_SCORE * best]
-        if len(kept) < len(results):
-            few = f"{len(results) - len(kept):,} more found, each below {LEAST_SCORE:g} of the best score"
-            self._not_retrieved(few)
         return Retrieved(
             kept,
             query=asked.text if asked else request.message,
             main_session=request.main_session,
             conversation=request.conversation,
         )
-
-    def _not_retrieved(self, reason: str) -> None:
-        self.placement.left_out.append(LeftOut("knowledge", 3, "knowledge", "", "", 0, None, reason))
 
     def _within_budget(self) -> Assembled:
         """The assembled prompt, counted whole: o200k's parts add up, another tokenizer's might not."""

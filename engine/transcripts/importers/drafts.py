@@ -329,9 +329,7 @@ def _learned(
 ) -> dict[str, object | None]:
     """Header fields as far as the log says something about them; what the header says already stays."""
     # A copy of a log is as young as the copy: what was last said in it tells more.
-    is_over = reader.last is not None and (
-        _is_idle(log, clock) or clock() - reader.last.timestamp() > IDLE_S
-    )
+    is_over = reader.last is not None and (_is_idle(log, clock) or clock() - reader.last.timestamp() > IDLE_S)
     fields: dict[str, object | None] = {"ended": _iso(reader.last) if is_over and reader.last else None}
     known = {"model": reader.model, "channel": log.kind, "cwd": one_line(reader.cwd, _PATH_LIMIT)}
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}

@@ -1,0 +1,111 @@
+"""What a message asks of the memory, and whether what was found has anything to do with it (spec 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.context.compiled import LeftOut, Limit
+from engine.context.request import Query
+from engine.search.query import literal_terms
+from engine.search.results import SearchResult
+from engine.search.talk import telling
+from engine.topics.model import Topic
+from engine.transcripts.turn import Turn
+
+FLOOR = 0.28
+"""Relevance of the best result below which nothing is brought."""
+ENOUGH = 0.36
+"""Relevance from which results may fill their room; in between, a part of it."""
+LEAST_SHARE = 0.2
+LEAST_SCORE = 0.3
+"""Share of the best score below which a result is a crumb: what answers a question has less once in fifty
+times."""
+
+_EXCHANGE_TURNS = 2
+_CONTEXT_CHARACTERS = 800
+_QUERY_CHARACTERS = 4000
+_QUERY_KEYWORDS = 16
+CHARACTERS_PER_TOKEN = 4
+
+
+def query(
+    message: str, history: Sequence[Turn], topics: Sequence[Topic], limit: int, exclude: frozenset[str]
+) -> Query | None:
+    """What to search for; ``None`` where the message asks for nothing: "hello", "ok, do it", "continue".
+
+    Args:
+        message: The message.
+        history: The turns before it, oldest first. What they last spoke of is the context.
+        topics: The active topics, whose keywords are context as well (spec 6.3).
+        limit: Results wanted.
+        exclude: Paths of files left out.
+    """
+    text = message[:_QUERY_CHARACTERS]
+    if not telling(literal_terms(text)):
+        return None
+    keywords = dict.fromkeys(
+        word
+        for topic in topics
+        for trigger in topic.triggers
+        if trigger.type == "keywords"
+        for word in trigger.words
+    )
+    said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
+    ends = [each[-_CONTEXT_CHARACTERS:] for each in said]
+    return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, exclude)
+
+
+def share_of_room(results: Sequence[SearchResult]) -> float:
+    """Which part of its room the best results have earned: 0 where nothing has to do with the message."""
+    best = max((1.0 if each.relevance is None else each.relevance for each in results), default=0.0)
+    if best < FLOOR:
+        return 0.0
+    return min(1.0, LEAST_SHARE + (1 - LEAST_SHARE) * (best - FLOOR) / (ENOUGH - FLOOR))
+
+
+def relevant(
+    results: Sequence[SearchResult], left_out: list[LeftOut], *, anything: bool
+) -> list[SearchResult]:
+    """The results that may come in; why the others may not is noted.
+
+    Args:
+        results: What search found.
+        left_out: Takes the others.
+        anything: Whether any of them has enough to do with the message.
+    """
+    best = max((each.score for each in results), default=0.0)
+    kept: list[SearchResult] = []
+    for result in results:
+        if result.category == "topic":
+            why_not = "a topic comes in by a trigger, its score or a person, not by being found"
+        elif not anything:
+            why_not = f"not enough to do with the message: {result.relevance or 0.0:.2f}; {FLOOR} is needed"
+        elif result.score < LEAST_SCORE * best:
+            why_not = f"a crumb: its score is below {LEAST_SCORE} of the best one's"
+        else:
+            kept.append(result)
+            continue
+        omit(left_out, result, why_not)
+    return kept
+
+
+def omit(left_out: list[LeftOut], result: SearchResult, reason: str, limit: Limit = "") -> None:
+    """Note that a result is left out."""
+    left_out.append(
+        LeftOut(
+            label=f"knowledge:{result.path}",
+            priority=3,
+            slot="knowledge",
+            source=result.path,
+            lines=f"{result.start_line}-{result.end_line}",
+            tokens=max(1, about(result)),
+            score=result.score,
+            reason=reason,
+            limit=limit,
+        )
+    )
+
+
+def about(result: SearchResult) -> int:
+    """About how many tokens a result takes: hundreds are looked at, and counting them all would take long."""
+    return len(result.text) // CHARACTERS_PER_TOKEN
