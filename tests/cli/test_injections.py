@@ -27,7 +27,7 @@ def used(sample: Path) -> Path:
         agent.message(SESSION, "agent", REPLY)
         agent.message(SESSION, "user", "Thanks.")
         assert engine.injections.learn_from_use(path, 0) == 1
-        engine.compile("And what else?", ask=False, record=True)
+        engine.compile("And what else does Odile Ferrand want?", ask=False, record=True)
     return sample
 
 

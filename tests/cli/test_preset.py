@@ -29,7 +29,7 @@ def test_a_preset_from_beginning_to_end(apo: Command, sample: Path) -> None:
     assert f"{HOSTS}:9-14   Ask first.\n" in shown.out and f"{HOSTS}:20-22\n" in shown.out
 
     explained = apo("-C", sample, "compile", "Hello", "--explain").out
-    assert re.search(rf"P2 +preset +{HOSTS}:9-14\n +listed by the preset staging\n", explained)
+    assert re.search(rf"P2 +preset +{HOSTS}:9-14\s+listed by the preset staging\n", explained)
     sections = apo("-C", sample, "compile", "Hello", "--json").json["sections"]
     assert [each["lines"] for each in sections if each["slot"] == "preset"] == ["9-14", "20-22"]
 
