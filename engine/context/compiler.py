@@ -34,7 +34,7 @@ from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import Room, next_kb
-from engine.context.relevance import query, relevant, share_of_room
+from engine.context.relevance import query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
@@ -326,8 +326,14 @@ class _Compile:
         if retrieved:
             line = history.first_line(history.window(placement, keep.history))
             caps = tuple(replace(cap) for cap in self.knowledge_caps)
-            free = int((room - keep.history) * self.share)
-            for_results = placement.within(caps, free, lambda free: retrieved.place(placement, free, line))
+            before = len(placement.left_out)
+            for_results = placement.within(
+                caps,
+                int((room - keep.history) * self.share),
+                lambda free: retrieved.place(placement, free, line),
+            )
+            if self.share < 1:
+                unsure(placement.left_out, before)
             room -= for_results
             found = placement.included.get(self.request.conversation, ())
             elsewhere = history.numbers((first, last) for _, first, last in found)

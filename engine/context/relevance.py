@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.context.compiled import LeftOut, Limit
 from engine.context.request import Query
@@ -17,9 +18,8 @@ FLOOR = 0.28
 ENOUGH = 0.36
 """Relevance from which results may fill their room; in between, a part of it."""
 LEAST_SHARE = 0.2
-LEAST_SCORE = 0.3
-"""Share of the best score below which a result is a crumb: what answers a question has less once in fifty
-times."""
+LEAST_SCORE = 0.2
+"""Share of the best score below which a result is a crumb."""
 
 _EXCHANGE_TURNS = 2
 _CONTEXT_CHARACTERS = 800
@@ -87,6 +87,15 @@ def relevant(
             continue
         omit(left_out, result, why_not)
     return kept
+
+
+def unsure(left_out: list[LeftOut], since: int) -> None:
+    """Say of what found no room since then that a larger prompt would not hold it: nothing answers surely."""
+    for index in range(since, len(left_out)):
+        missing = left_out[index]
+        if missing.limit == "room":
+            reason = f"{missing.reason}: what was found has little to do with the message"
+            left_out[index] = replace(missing, reason=reason, limit="")
 
 
 def omit(left_out: list[LeftOut], result: SearchResult, reason: str, limit: Limit = "") -> None:

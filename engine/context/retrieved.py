@@ -55,7 +55,7 @@ _MANY_FILES = 16
 _EQUALS = 8
 _STANDS_OUT = (1.0, 1.2)
 """How much better than the next eight a file has to be to stand out among many: not at all, and quite."""
-_RELEVANCE = 0.4
+_RELEVANCE = 0.2
 """What relevance counts beside the score, for which result gets room."""
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
@@ -125,13 +125,16 @@ class Retrieved:
         chosen = _Selection(style)
         waiting: list[SearchResult] = []
         for result in self._in_order(chosen):
+            if left < _FULL:
+                waiting.append(result)
+                continue
             why_not = self._repeated(placement, result, chosen, history_line)
             if why_not:
                 omit(placement.left_out, result, why_not)
                 continue
             # Whatever is longer than what is left need not be counted.
             fits = about(result) * _LEAST_TOKENS_PER_ABOUT <= min(left, share + LENGTH_FLOOR)
-            found = _whole(placement, result, chosen) if fits and left >= _FULL else None
+            found = _whole(placement, result, chosen) if fits else None
             cost = _cost(placement, found, chosen) if found else 0
             if found is None or cost > min(left, share + LENGTH_FLOOR):
                 waiting.append(result)

@@ -755,12 +755,12 @@ def test_another_sessions_memory_is_left_out_with_its_reason() -> None:
 
 def test_crumbs_stay_out_and_are_counted(space: Space) -> None:
     crumbs = tuple(
-        result(f"knowledge/p{number}.md", score=0.29, text=f"crumb {number}") for number in range(3)
+        result(f"knowledge/p{number}.md", score=0.19, text=f"crumb {number}") for number in range(3)
     )
     compiled = space.compile(results=(result("knowledge/facts.md", score=1.0), *crumbs))
     assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
     assert {each.reason for each in compiled.left_out} == {
-        "a crumb: its score is below 0.3 of the best one's"
+        "a crumb: its score is below 0.2 of the best one's"
     }
     assert len(compiled.left_out) == 3
 

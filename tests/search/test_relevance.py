@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -111,14 +112,9 @@ def test_context_moves_what_the_query_leaves_open() -> None:
         asked = query(whole, "heron")
         parts = parts_of(whole)
         about = weighed(parts, list(asked.terms), context)
-        found = rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), _with(asked, about))
+        asked = replace(asked, context=about, asks={**asked.asks, **about})
+        found = rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), asked)
         return whole.named(found)[0][0]
 
     assert best(terms(whole, "river")) == "a"
     assert best(terms(whole, "bread")) == "b"
-
-
-def _with(asked, about):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
-
-    return replace(asked, context=about, asks={**asked.asks, **about})
