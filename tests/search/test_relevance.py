@@ -61,14 +61,15 @@ def test_a_word_that_nobody_ever_said_is_missing() -> None:
 
 
 def test_a_query_of_common_words_alone_asks_for_little() -> None:
-    common = memory(*["river"] * 400, "heron")
-    assert held(common, "river")[0] < 0.4
+    common = memory_of(*files_of([*[chunk("river")] * 400, chunk("heron")]))
+    assert held(common, "river")[0] < 0.1
     assert held(common, "heron")[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("size", [1, 30])
 def test_the_scale_is_the_same_in_a_small_memory(size: int) -> None:
-    found = held(memory("heron trout", *["bread"] * (size - 1)), "heron walrus")[0]
+    rows = [chunk("heron trout"), *[chunk("bread")] * (size - 1)]
+    found = held(memory_of(*files_of(rows)), "heron walrus")[0]
     assert 0.4 < found < 0.55
 
 
@@ -80,7 +81,8 @@ def test_words_and_vectors_count_alike_and_a_vector_alone_less() -> None:
 
 
 def test_the_context_counts_less_than_the_query_and_fills_in_where_that_says_little() -> None:
-    whole = memory("heron", "trout", "river", "bread", "Ann", *["the"] * 40)
+    texts = ("heron", "trout", "river", "bread", "Ann", *["the"] * 40)
+    whole = memory_of(*files_of([chunk(text) for text in texts]))
     known = [term for word in ("trout", "bread") for term in terms(whole, word)]
     said = terms(whole, "heron river Ann")
     rich = weighed(parts_of(whole), said, known)
@@ -95,7 +97,7 @@ def test_the_context_counts_less_than_the_query_and_fills_in_where_that_says_lit
 
 def test_of_the_context_the_rarest_known_words_count() -> None:
     words = [f"w{number}" for number in range(30)]
-    whole = memory(*(" ".join(words[number:]) for number in range(30)))
+    whole = memory_of(*files_of([chunk(" ".join(words[number:])) for number in range(30)]))
     context = [term for word in (*words, "unknown") for term in terms(whole, word)]
     chosen = weighed(parts_of(whole), terms(whole, "w0"), context)
     assert len(chosen) == CONTEXT_TERMS
