@@ -34,7 +34,7 @@ from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
 from engine.context.next_kb import Room, next_kb
-from engine.context.relevance import query, relevant, share_of_room, unsure
+from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
@@ -276,16 +276,16 @@ class _Compile:
             notes_room, room = notes_room - taken, room - taken
 
         history = self.history
-        retrieved = self._retrieve(room)
         topic_caps = caps_of(self.settings, "topics")
-        window = about_tokens(self._history_caps(), room // _HISTORY_PART)
+        window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
+        retrieved = self._retrieve(room, history.first_line(window))
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
             results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), room // _RESULTS_PART))
             if retrieved
             else 0,
-            history=sum(piece.tokens for piece in history.window(placement, window)),
+            history=sum(piece.tokens for piece in window),
         )
         before = placement.mark()
         used = self._fill(presets, playbooks, retrieved, history, keep, room)
@@ -324,13 +324,12 @@ class _Compile:
         for_results = 0
         elsewhere: frozenset[int] = frozenset()
         if retrieved:
-            line = history.first_line(history.window(placement, keep.history))
             caps = tuple(replace(cap) for cap in self.knowledge_caps)
             before = len(placement.left_out)
             for_results = placement.within(
                 caps,
                 int((room - keep.history) * self.share),
-                lambda free: retrieved.place(placement, free, line),
+                lambda free: retrieved.place(placement, free),
             )
             if self.share < 1:
                 unsure(placement.left_out, before)
@@ -354,7 +353,7 @@ class _Compile:
                     cap.left -= cap.size(piece.section.text, piece.tokens)
         return caps
 
-    def _retrieve(self, room: int) -> Retrieved | None:
+    def _retrieve(self, room: int, history_line: int | None) -> Retrieved | None:
         request = self.request
         exclude = {
             path
@@ -378,6 +377,7 @@ class _Compile:
                 results = request.retrieve(asked)
             except AutopoiesisError as error:
                 self.notes.append(f"search failed, so nothing was retrieved: {error}")
+        results = others(results, request.conversation, history_line, self.placement.left_out)
         self.share = share_of_room(results)
         kept = relevant(results, self.placement.left_out, anything=bool(self.share))
         if not kept:

@@ -55,6 +55,27 @@ def query(
     return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, exclude)
 
 
+def others(
+    results: Sequence[SearchResult], conversation: str, history_line: int | None, left_out: list[LeftOut]
+) -> list[SearchResult]:
+    """The results beside what the history holds and the message itself, which answers itself best.
+
+    Args:
+        results: What search found.
+        conversation: The transcript of the conversation; empty without one.
+        history_line: The line of it from which the history holds it; ``None`` for all of it.
+        left_out: Takes the others.
+    """
+    kept: list[SearchResult] = []
+    for result in results:
+        is_own = bool(conversation) and result.path == conversation
+        if is_own and (history_line is None or result.end_line >= history_line):
+            omit(left_out, result, "a turn of this conversation that the history holds")
+        else:
+            kept.append(result)
+    return kept
+
+
 def share_of_room(results: Sequence[SearchResult]) -> float:
     """Which part of its room the best results have earned: 0 where nothing has to do with the message."""
     best = max((1.0 if each.relevance is None else each.relevance for each in results), default=0.0)

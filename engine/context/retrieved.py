@@ -111,13 +111,12 @@ class Retrieved:
         """About how many tokens the block would take with all results in it."""
         return _frame(placement) + sum(about(result) + LENGTH_FLOOR for result in self._results)
 
-    def place(self, placement: Placement, room: int, history_line: int | None) -> int:
+    def place(self, placement: Placement, room: int) -> int:
         """Fill the room with the best results; gives the tokens taken.
 
         Args:
             placement: Takes the pieces, and what is left out.
             room: Tokens for the block.
-            history_line: The line of this session's transcript from which the history holds it anyway.
         """
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
@@ -128,7 +127,7 @@ class Retrieved:
             if left < _FULL:
                 waiting.append(result)
                 continue
-            why_not = self._repeated(placement, result, chosen, history_line)
+            why_not = self._repeated(placement, result, chosen)
             if why_not:
                 omit(placement.left_out, result, why_not)
                 continue
@@ -203,7 +202,6 @@ class Retrieved:
         placement: Placement,
         result: SearchResult,
         chosen: _Selection,
-        history_line: int | None,
     ) -> str:
         """Why a result would only repeat what is there, or may not be shown; empty when it may come in."""
         if is_memory(result.path) and not self._main_session:
@@ -219,9 +217,6 @@ class Retrieved:
                 return f"already in the prompt as knowledge:{result.path}:{found.first}-{found.last}"
         if twin := chosen.twin_of(result):
             return f"says the same as {twin}"
-        is_own = bool(self._conversation) and result.path == self._conversation
-        if is_own and (history_line is None or result.end_line >= history_line):
-            return "a turn of this conversation that the history holds"
         for missing in placement.left_out:
             if missing.limit == "cap" and missing.source == result.path and _touches(missing.lines, result):
                 return f"kept out of the prompt: {missing.reason}"

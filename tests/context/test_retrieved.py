@@ -94,7 +94,7 @@ def placed(
     """What is in and what is not within so many tokens, the text, and the tokens taken."""
     placement = Placement(count)
     retrieved = Retrieved(results, query=query, main_session=main_session, conversation="")
-    spent = retrieved.place(placement, room, None)
+    spent = retrieved.place(placement, room)
     pieces = sorted(placement.pieces, key=lambda piece: piece.order)
     return placement, "".join(piece.rendered for piece in pieces), spent
 

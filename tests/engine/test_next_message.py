@@ -124,3 +124,18 @@ def test_what_was_said_long_before_in_the_conversation_is_found_again(space: Pat
     assert "earlier in this conversation" in compiled.text
     assert [section.label for section in compiled.sections if section.layer == 11][-1] == "history:42"
     assert compiled.text.count("codename Walrus") == 1
+
+
+def test_a_message_is_no_answer_to_itself(space: Path) -> None:
+    talk(space, ("user", "Hello"), ("agent", "Hello!"), ("user", "Where does the walrus sleep?"))
+    other = space / "raw/conversations/2026/06/11/0900-ses_other-talk.md"
+    other.parent.mkdir(parents=True)
+    other.write_text("---\nsession_id: ses_other\n---\n\n## 09:00 — user\n\nThe build fails on arm64.\n")
+    with Engine.open(space) as engine:
+        engine.refresh_index()
+        for compiled in (
+            engine.compile("Where does the walrus sleep?", session_id="ses_own"),
+            engine.compile_of(f"{OWN}#2"),
+        ):
+            assert compiled is not None
+            assert not [section for section in compiled.sections if section.layer == 10]
