@@ -26,6 +26,8 @@ _CONTEXT_CHARACTERS = 800
 _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
 CHARACTERS_PER_TOKEN = 4
+_SHORT = 60
+"""Characters of a turn below which it may say no more than "yes, go on"."""
 
 
 def query(
@@ -103,6 +105,8 @@ def relevant(
             why_not = f"not enough to do with the message: {result.relevance or 0.0:.2f}; {FLOOR} is needed"
         elif result.score < LEAST_SCORE * best:
             why_not = f"a crumb: its score is below {LEAST_SCORE} of the best one's"
+        elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
+            why_not = "a crumb: it says nothing by itself"
         else:
             kept.append(result)
             continue

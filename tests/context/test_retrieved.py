@@ -765,6 +765,14 @@ def test_crumbs_stay_out_and_are_counted(space: Space) -> None:
     assert len(compiled.left_out) == 3
 
 
+def test_a_turn_that_says_nothing_by_itself_is_a_crumb(space: Space) -> None:
+    said = enumerate(("yes", "Ok, go on!"))
+    short = tuple(result(f"knowledge/p{number}.md", text=text, speaker="user") for number, text in said)
+    compiled = space.compile(results=(result("knowledge/facts.md", text="Ann."), *short))
+    assert [each.source for each in compiled.sections if each.layer == 10] == ["knowledge/facts.md"]
+    assert {each.reason for each in compiled.left_out} == {"a crumb: it says nothing by itself"}
+
+
 def test_where_many_files_answer_alike_more_of_them_come_in(space: Space) -> None:
     def rows_of_the_best(score: float) -> int:
         found = [

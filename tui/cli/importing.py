@@ -52,7 +52,7 @@ _REASONS = {
     epilog=example(
         "autopoiesis import",
         "autopoiesis import claude-code --dry-run",
-        "autopoiesis import ~/exports/chat.md ~/work/shop/.specstory",
+        "autopoiesis import ~/exports/chat.md ~/shop/.specstory",
         "autopoiesis import --undo",
     ),
 )
