@@ -48,10 +48,11 @@ _ITEM_TOKENS = 160
 """One excerpt takes at most a fourth of the room, or this many tokens where that is more."""
 _NUMBERED_FROM = 3_000
 """Tokens of room from which every excerpt has its line."""
-_BREADTH = 0.3
-"""How much of what its file gave a result is not counted again for further results of that file, where many
-files answer about equally well: then another file is worth more than more of the same."""
 _MANY_FILES = 16
+"""Files among the results from which what a file gave all of its results may count for one of them alone:
+where many answer about equally well, another file is worth more than more of the same."""
+_FILLS = (0.3, 1.0)
+"""Of how much of the room what was found of a file takes: little, and all of it."""
 _EQUALS = 8
 _STANDS_OUT = (1.0, 1.2)
 """How much better than the next eight a file has to be to stand out among many: not at all, and quite."""
@@ -102,7 +103,7 @@ class Retrieved:
         self._results = [
             replace(each, score=each.score * OWN) if each.path == conversation else each for each in results
         ]
-        self._repeats = _repeats(self._results)
+        self._repeats: dict[str, float] = {}
         self._query = query
         self._main_session = main_session
         self._conversation = conversation
@@ -121,6 +122,7 @@ class Retrieved:
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
         share = max(_ITEM_TOKENS, left // _ITEM_SHARE)
+        self._repeats = _repeats(self._results, left)
         chosen = _Selection(style)
         waiting: list[SearchResult] = []
         for result in self._in_order(chosen):
@@ -242,20 +244,32 @@ def _worth(result: SearchResult, repeats: float) -> float:
     return round(value / length, 9)
 
 
-def _repeats(results: Sequence[SearchResult]) -> dict[str, float]:
-    """By file, which part of what the file gave its results counts for the first of them alone."""
+def _repeats(results: Sequence[SearchResult], room: int) -> dict[str, float]:
+    """By file, which part of what the file gave its results counts for the first of them alone.
+
+    Of a file that would fill the room by itself, more of the same is worth less than another file, unless it
+    stands out; a short one is best read whole.
+    """
     best: dict[str, float] = {}
+    tokens: dict[str, int] = {}
     for result in results:
         best[result.path] = max(best.get(result.path, 0.0), result.score)
+        tokens[result.path] = tokens.get(result.path, 0) + about(result)
     if len(best) < _MANY_FILES:
         return {}
     following = sorted(best.values(), reverse=True)[1 : 1 + _EQUALS]
     usual = sum(following) / len(following) or 1.0
     low, high = _STANDS_OUT
+    short, long = (share * room for share in _FILLS)
     return {
-        path: _BREADTH * (1 - min(1.0, max(0.0, (score / usual - low) / (high - low))))
+        path: _above(tokens[path], short, long) * (1 - _above(score / usual, low, high))
         for path, score in best.items()
     }
+
+
+def _above(value: float, low: float, high: float) -> float:
+    """Where a value lies between two others, 0 to 1."""
+    return min(1.0, max(0.0, (value - low) / (high - low or 1.0)))
 
 
 def _frame(placement: Placement) -> int:

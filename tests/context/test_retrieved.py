@@ -778,11 +778,11 @@ def test_where_many_files_answer_alike_more_of_them_come_in(space: Space) -> Non
         found = [
             result(
                 f"knowledge/people/p{number:02}.md", 10 * row, 10 * row, 0.8 if number else score,
-                f"{number} {row} {LINE}", shares=(Share("session", 0.7),),
+                f"{number} {row} {LINE * 4}", shares=(Share("session", 0.7),),
             )
             for number in range(20) for row in range(1, 9)
         ]  # fmt: skip
-        compiled = space.compile(results=tuple(found), budget=640)
+        compiled = space.compile(results=tuple(found), budget=1600)
         return sum(each.source == "knowledge/people/p00.md" for each in compiled.sections)
 
     assert rows_of_the_best(0.81) < rows_of_the_best(2.0) == 8

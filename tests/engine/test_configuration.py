@@ -281,7 +281,9 @@ def of(name: str) -> st.SearchStrategy[object]:
     """Values that a setting may have, or ``None`` to take it out."""
     allowed = catalog()[name].allowed
     values: st.SearchStrategy[object]
-    if allowed.startswith("a list of "):
+    if name == "days.time_zone":
+        values = st.sampled_from(["", "UTC", "Europe/Brussels", "America/New_York"])
+    elif allowed.startswith("a list of "):
         values = st.lists(st.sampled_from(["codex", "claude-code"]), unique=True, max_size=2).map(tuple)
     elif allowed == "true or false":
         values = st.booleans()

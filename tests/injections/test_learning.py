@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
         "memory-config.yaml": "",
         HOSTS: "---\nupdated: x\n---\n# Hosts\n\nThe broker listens on port 8883 with TLS.\n"
         "It was moved from the old rack in March.\n",
-        "knowledge/people/odile.md": "# Odile\n\nShe asks about the port of Vestrand and its curves.\n",
+        "knowledge/people/odile.md": "# Odile\n\nShe asks which port the ferry does use, and for curves.\n",
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)

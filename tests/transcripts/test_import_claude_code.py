@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,7 @@ def test_a_whole_session(importing: Importing, log: ClaudeCode) -> None:
     assert head.startswith(
         f"session_id: {SESSION}\n"
         "started: 2026-02-16T18:01:00Z\n"
+        "ended: 2026-02-16T18:12:00Z\n"
         "model: claude-opus-4-5-20251101\n"
         "channel: claude-code\n"
         "cwd: /home/robin/shop\n"
@@ -97,7 +100,6 @@ def test_a_whole_session(importing: Importing, log: ClaudeCode) -> None:
         "tokens_out: 30\n"
         "tags: []\n"
     )
-    assert "ended:" not in head
     assert validate(parse_document(data, result.target)) == ()
 
 
@@ -272,7 +274,8 @@ def test_turn_like_lines_in_an_answer_are_no_turns(importing: Importing, log: Cl
 
 def test_a_session_that_has_been_silent_has_ended(importing: Importing, log: ClaudeCode) -> None:
     write(importing.log, log.user("go"), log.says("done"))
-    written = importing.log.stat().st_mtime
+    written = datetime(2026, 2, 16, 18, 2, tzinfo=UTC).timestamp()
+    os.utime(importing.log, (written, written))
 
     def run(now: float) -> ImportResult:
         return import_file(
@@ -289,8 +292,16 @@ def test_a_session_that_has_been_silent_has_ended(importing: Importing, log: Cla
     assert importing.files.read(first.target) == before
     with importing.log.open("ab") as stream:
         stream.write(write(importing.log.with_name("more"), log.user("again")).read_bytes())
-    assert run(importing.log.stat().st_mtime).status == "grown"
+    os.utime(importing.log, (written + 60, written + 60))
+    assert run(written + 60).status == "grown"
     assert read_transcript(importing.files, first.target).ended == ""
+
+
+def test_a_copy_of_an_old_log_has_ended_however_young_the_copy_is(
+    importing: Importing, log: ClaudeCode
+) -> None:
+    result = importing(log.user("go"), log.says("done"))
+    assert read_transcript(importing.files, result.target).ended == "2026-02-16T18:02:00Z"
 
 
 def test_a_log_without_dialogue_makes_no_transcript(importing: Importing, log: ClaudeCode) -> None:
