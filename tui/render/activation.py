@@ -94,7 +94,7 @@ def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
     funnel = trace.funnel
     brief = width < 56
     steps = [
-        (funnel.topics, "topics", roles.muted),
+        (funnel.topics, "topic" if funnel.topics == 1 else "topics", roles.muted),
         (funnel.tier1, "tier 1", roles.tier1),
         (funnel.tier2, "scored", roles.tier2),
         (funnel.asked, "asked", roles.gate),
