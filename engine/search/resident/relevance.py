@@ -2,9 +2,10 @@
 
 A score orders the chunks of one query and says nothing of whether any of them answers it: something is always
 the best. Relevance is the mean of two measures that do: the share of what the query asks for that stands in
-the chunk (its words by their rarity, whatever else is in the memory), and the likeness of the vectors. On
-questions with and without an answer in the memory it tells the two apart (area under the curve .95); how it
-spreads is the same for chats of people, for long chats with an assistant, and for coding sessions.
+the chunk (its words by their rarity, whatever else is in the memory), and the likeness of the vectors. Of
+questions put to their own memory and to another one, the area under the curve is .94 for chats of people, .90
+for long chats with an assistant and .98 for coding sessions. It spreads differently in each, so a floor that
+seldom loses an answer still lets in much that answers nothing.
 """
 
 from __future__ import annotations
