@@ -97,7 +97,7 @@ class CompilerSettings(Settings):
     """KiB for the day, the session and its earlier turns together; absent: what remains."""
     history_budget_tokens: Annotated[int, Limits(ge=0)] | None = None
     """The same in tokens; absent: no limit in tokens."""
-    knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 240
+    knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 420
     """How many search results are considered for the retrieved part of the prompt."""
     model: str = ""
     """The model that prompts are meant for, e.g. ``claude-haiku-4-5``. A ``token_budget`` above its window is

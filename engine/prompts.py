@@ -79,6 +79,7 @@ class Prompts:
                 retrieve=lambda asked: self._index().search(
                     asked.text,
                     limit=asked.limit,
+                    room=asked.room,
                     exclude=asked.exclude,
                     today=today,
                     in_full=False,

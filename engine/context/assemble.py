@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from engine.context import tokens
 from engine.context.budget import Count, Piece
 from engine.context.caps import Cap, shown_tokens
 from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
@@ -38,7 +39,10 @@ class Assembled:
 
 
 def assemble(pieces: Iterable[Piece], count: Count) -> Assembled:
-    """Join pieces by layer, and within a layer by their order."""
+    """Join pieces by layer, and within a layer by their order.
+
+    The tokens of the parts add up (``delimiters.GAP``); of another tokenizer the whole is counted.
+    """
     ordered = sorted(pieces, key=lambda piece: (piece.section.layer, piece.order))
     ends: dict[int, int] = {}
     offset = 0
@@ -56,7 +60,7 @@ def assemble(pieces: Iterable[Piece], count: Count) -> Assembled:
     text = "".join(piece.rendered for piece in ordered)
     return Assembled(
         text=text,
-        tokens=count(text),
+        tokens=sum(piece.tokens for piece in ordered) if count is tokens.count else count(text),
         sections=tuple(piece.section for piece in ordered),
         stable_prefix_length=stable,
         boundaries=tuple(boundaries),

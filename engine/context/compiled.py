@@ -48,7 +48,7 @@ class Section:
         slot: The budget it was charged to.
         source: Workspace-relative path; empty when it comes from no file.
         lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
-        tokens: Tokens of its text, without the marker above it.
+        tokens: Tokens of its text, without the marker above it; of a search result with the line above it.
         score: Relevance where it was ranked; ``None`` where it was not.
         why: One sentence.
         text: The text itself, without the marker.

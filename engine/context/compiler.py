@@ -21,7 +21,6 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.config import CompilerSettings
@@ -33,7 +32,7 @@ from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut
 from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
-from engine.context.next_kb import Room, next_kb
+from engine.context.next_kb import More, next_kb
 from engine.context.relevance import others, query, relevant, share_of_room, unsure
 from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
@@ -41,7 +40,7 @@ from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError, BudgetError
-from engine.search.results import SearchResult
+from engine.search.worth import Room, chosen
 
 __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 
@@ -147,7 +146,7 @@ class _Compile:
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
         assembled = self._within_budget()
         free = self.room.available - assembled.tokens
-        more = Room.after(assembled.text, assembled.tokens, free, self.stable_free)
+        more = More.after(assembled.text, assembled.tokens, free, self.stable_free)
         return Compiled(
             text=assembled.text,
             tokens=assembled.tokens,
@@ -278,14 +277,15 @@ class _Compile:
         history = self.history
         topic_caps = caps_of(self.settings, "topics")
         window = history.window(placement, about_tokens(self._history_caps(), room // _HISTORY_PART))
-        retrieved = self._retrieve(room, history.first_line(window))
+        taken = sum(piece.tokens for piece in window)
+        retrieved = self._retrieve(room, Room(room - taken, request.conversation), history.first_line(window))
         keep = _Shares(
             presets=min(presets.demand(placement, caps_of(self.settings, "preset")), room // _PRESETS_PART),
             topics=min(playbooks.demand(placement, topic_caps), room // _TOPICS_PART),
             results=about_tokens(self.knowledge_caps, min(retrieved.demand(placement), room // _RESULTS_PART))
             if retrieved
             else 0,
-            history=sum(piece.tokens for piece in window),
+            history=taken,
         )
         before = placement.mark()
         used = self._fill(presets, playbooks, retrieved, history, keep, room)
@@ -353,7 +353,7 @@ class _Compile:
                     cap.left -= cap.size(piece.section.text, piece.tokens)
         return caps
 
-    def _retrieve(self, room: int, history_line: int | None) -> Retrieved | None:
+    def _retrieve(self, room: int, wanted: Room, history_line: int | None) -> Retrieved | None:
         request = self.request
         exclude = {
             path
@@ -364,8 +364,9 @@ class _Compile:
         if not request.main_session:
             exclude.add(fixed.MEMORY)
         limit = self.settings.knowledge_results
-        asked = query(request.message, request.history, ordered(request.topics), limit, frozenset(exclude))
-        results: Sequence[SearchResult] = request.results or ()
+        topics = ordered(request.topics)
+        asked = query(request.message, request.history, topics, limit, wanted, frozenset(exclude))
+        results = chosen(request.results or (), wanted, every=True)
         if request.results is None and request.retrieve is not None and limit:
             if room < LEAST_ROOM or asked is None:
                 why = f"{room:,} tokens left" if asked else "the message asks for nothing"

@@ -39,7 +39,8 @@ def outside(text: str) -> str:
     """Text from outside as it may stand in a prompt."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _UNSENDABLE.sub("\ufffd", text)
+    if "\x00" in text or not text.isascii():
+        text = _UNSENDABLE.sub("\ufffd", text)
     if "<!--" in text:
         text = "".join(map(_disarmed, text.splitlines(keepends=True)))
     return _TAG.sub(r"{\\", text) if "{" in text else text

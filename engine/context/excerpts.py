@@ -49,7 +49,8 @@ class Excerpt:
 
 def safe(text: str) -> str:
     """Text from outside that cannot end the block, nor pass for a line of another source."""
-    return _LINE_MARK.sub(r"\1\\§", outside(text))
+    text = outside(text)
+    return _LINE_MARK.sub(r"\1\\§", text) if "§" in text else text
 
 
 def is_beside(found: Excerpt, result: SearchResult) -> bool:

@@ -16,7 +16,7 @@ _PARTED_SLOTS = frozenset({"history"})
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class More:
     """Tokens that one more KiB brings, beside what is free anyway.
 
     Attributes:
@@ -28,7 +28,7 @@ class Room:
     whole: int
 
     @staticmethod
-    def after(text: str, tokens: int, free: int, stable_free: int) -> Room:
+    def after(text: str, tokens: int, free: int, stable_free: int) -> More:
         """The room of a prompt with 1 KiB more.
 
         Args:
@@ -39,10 +39,10 @@ class Room:
         """
         size = len(text.encode("utf-8"))
         more = round(_KIB * tokens / size) if size else _KIB // _BYTES_PER_TOKEN
-        return Room(stable_free + more - more // 3, free + more)
+        return More(stable_free + more - more // 3, free + more)
 
 
-def next_kb(left_out: Iterable[LeftOut], room: Room, labels: frozenset[str]) -> tuple[LeftOut, ...]:
+def next_kb(left_out: Iterable[LeftOut], room: More, labels: frozenset[str]) -> tuple[LeftOut, ...]:
     """The pieces that would have got in.
 
     An estimate from their sizes, made without compiling again: a piece is charged as it is, and one that does

@@ -10,6 +10,7 @@ from engine.context.request import Query
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import telling
+from engine.search.worth import Room, about
 from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
 
@@ -25,13 +26,17 @@ _EXCHANGE_TURNS = 2
 _CONTEXT_CHARACTERS = 800
 _QUERY_CHARACTERS = 4000
 _QUERY_KEYWORDS = 16
-CHARACTERS_PER_TOKEN = 4
 _SHORT = 60
 """Characters of a turn below which it may say no more than "yes, go on"."""
 
 
 def query(
-    message: str, history: Sequence[Turn], topics: Sequence[Topic], limit: int, exclude: frozenset[str]
+    message: str,
+    history: Sequence[Turn],
+    topics: Sequence[Topic],
+    limit: int,
+    room: Room,
+    exclude: frozenset[str],
 ) -> Query | None:
     """What to search for; ``None`` where the message asks for nothing: "hello", "ok, do it", "continue".
 
@@ -39,7 +44,8 @@ def query(
         message: The message.
         history: The turns before it, oldest first. What they last spoke of is the context.
         topics: The active topics, whose keywords are context as well (spec 6.3).
-        limit: Results wanted.
+        limit: Results looked at.
+        room: What they may fill.
         exclude: Paths of files left out.
     """
     text = message[:_QUERY_CHARACTERS]
@@ -54,7 +60,7 @@ def query(
     )
     said = [turn.text for turn in history[-_EXCHANGE_TURNS:] if turn.is_dialogue]
     ends = [each[-_CONTEXT_CHARACTERS:] for each in said]
-    return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, exclude)
+    return Query(text, "\n".join((*list(keywords)[:_QUERY_KEYWORDS], *ends)), limit, room, exclude)
 
 
 def others(
@@ -132,14 +138,9 @@ def omit(left_out: list[LeftOut], result: SearchResult, reason: str, limit: Limi
             slot="knowledge",
             source=result.path,
             lines=f"{result.start_line}-{result.end_line}",
-            tokens=max(1, about(result)),
+            tokens=max(1, about(len(result.text))),
             score=result.score,
             reason=reason,
             limit=limit,
         )
     )
-
-
-def about(result: SearchResult) -> int:
-    """About how many tokens a result takes: hundreds are looked at, and counting them all would take long."""
-    return len(result.text) // CHARACTERS_PER_TOKEN

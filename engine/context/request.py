@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
 from engine.activation.trace import Correction, Trace
 from engine.search.results import SearchResult
+from engine.search.worth import Room
 from engine.topics.model import Topic
 from engine.transcripts.turn import Turn
 
@@ -19,18 +20,20 @@ class Query:
     Attributes:
         text: The message.
         context: What it is said in: the exchange before it, and the words that the active topics watch for.
-        limit: Results wanted.
+        limit: Results looked at.
+        room: What they may fill.
         exclude: Workspace-relative paths of files left out.
     """
 
     text: str
     context: str
     limit: int
+    room: Room
     exclude: frozenset[str]
 
 
-Retrieve = Callable[[Query], Sequence[SearchResult]]
-"""Searches; best first."""
+Retrieve = Callable[[Query], list[SearchResult]]
+"""Searches; gives the results in the order in which they are worth the room."""
 
 
 @dataclass(frozen=True, slots=True)

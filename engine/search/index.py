@@ -25,6 +25,7 @@ from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipp
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 from engine.search.talk import telling
+from engine.search.worth import Room, chosen
 from engine.zone import local_day
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class SearchIndex:
         today: date | None = None,
         in_full: bool = True,
         context: str = "",
+        room: Room | None = None,
     ) -> list[SearchResult]:
         """The chunks that answer a query best, best first.
 
@@ -125,6 +127,8 @@ class SearchIndex:
             today: What ``last week`` is counted from, and age; the present day unless given.
             in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
             context: What it is asked in. Its rarest words count a little, and more the less the query says.
+            room: For a prompt: of so many results, those that may find room there, in the order in which they
+                are worth it.
 
         Raises:
             IndexFailed: There is no such category.
@@ -144,6 +148,7 @@ class SearchIndex:
             today or local_day(datetime.now(UTC), self._zone),
             in_full,
             context,
+            room,
         )
         damaged: database.Identity | None = None
         try:
@@ -160,7 +165,7 @@ class SearchIndex:
             self._start_repair(damaged, why)
         from engine.search import fallback  # noqa: PLC0415 — reads and cuts files; a sound index never does
 
-        return fallback.search(
+        found = fallback.search(
             self._workspace,
             self._reader,
             terms,
@@ -169,6 +174,7 @@ class SearchIndex:
             exclude=asked.exclude,
             because=why,
         )
+        return chosen(found, room)
 
     def refresh(self, progress: Progress | None = None, paths: Iterable[str] | None = None) -> IndexReport:
         """Bring the index up to date with the files.
@@ -269,7 +275,7 @@ class SearchIndex:
                 vector = self._query_vector(wanted, asked.meant)
             if by_list:
                 packed = b"" if vector is None else vectors.packed(vector[None, :])[0]
-                return lookup.answer(
+                found = lookup.answer(
                     connection,
                     lookup.Question(
                         asked.terms,
@@ -281,6 +287,7 @@ class SearchIndex:
                         in_full=asked.in_full,
                     ),
                 )
+                return chosen(found, asked.room)
             from engine.search.resident import answer  # noqa: PLC0415 — brings numpy
 
             return answer.answer(
@@ -291,6 +298,7 @@ class SearchIndex:
                     terms=asked.terms,
                     vector=vector,
                     limit=asked.limit,
+                    room=asked.room,
                     category=asked.category,
                     exclude=asked.exclude,
                     weights=settings.weights,
@@ -383,6 +391,7 @@ class _Asked:
     today: date
     in_full: bool
     context: str
+    room: Room | None
 
     @property
     def meant(self) -> str:

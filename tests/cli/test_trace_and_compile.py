@@ -177,7 +177,9 @@ def test_the_prompt_stays_within_its_budget(apo: Command, sample: Path, budget: 
     layers = [section["layer"] for section in compiled["sections"]]
     assert layers == sorted(layers)
     for section in compiled["sections"]:
-        assert section["tokens"] == count(section["text"])
+        # Of a search result the line above it counts too.
+        assert section["tokens"] >= count(section["text"])
+        assert section["layer"] == 10 or section["tokens"] == count(section["text"])
         assert 0 <= section["priority"] <= 4
         assert section["label"] and section["why"]
         if section["source"] and section["layer"] != 11:

@@ -14,7 +14,7 @@ from engine.context import tokens
 from engine.context.caps import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
 from engine.context.compiler import CompileRequest, ContextCompiler
-from engine.context.next_kb import Room, next_kb
+from engine.context.next_kb import More, next_kb
 from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult
@@ -293,7 +293,7 @@ def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
         left("knowledge:d", 30, slot="knowledge", priority=3),
         left("history:1-9", 900, slot="history", priority=4),
     ]
-    got = next_kb(missing, Room(0, 260), frozenset())
+    got = next_kb(missing, More(0, 260), frozenset())
     assert [(each.label, each.tokens) for each in got] == [
         ("topic:a", 100),
         ("subscription:c", 60),
@@ -305,23 +305,23 @@ def test_pieces_that_fit_come_in_their_order_and_the_last_in_part() -> None:
 
 def test_only_lack_of_room_counts() -> None:
     missing = [left("topic:a", 10, limit="cap"), left("topic:b", 10, limit=""), left("topic:c", 0)]
-    assert next_kb(missing, Room(250, 250), frozenset()) == ()
+    assert next_kb(missing, More(250, 250), frozenset()) == ()
 
 
 def test_the_rest_of_a_cut_section_comes_however_little_of_it_fits() -> None:
-    [got] = next_kb([left("topic:a", 5000)], Room(0, 50), frozenset({"topic:a"}))
+    [got] = next_kb([left("topic:a", 5000)], More(0, 50), frozenset({"topic:a"}))
     assert got.tokens == 50
-    assert next_kb([left("topic:a", 5000)], Room(0, 50), frozenset()) == ()
+    assert next_kb([left("topic:a", 5000)], More(0, 50), frozenset()) == ()
     again = left("knowledge:a", 5000, slot="knowledge", priority=3)
-    assert next_kb([again], Room(0, 50), frozenset({"knowledge:a"})) == ()
+    assert next_kb([again], More(0, 50), frozenset({"knowledge:a"})) == ()
 
 
 def test_stable_sections_get_their_part_of_it() -> None:
     memory = left("memory:MEMORY.md", 900, slot="memory", priority=1)
-    [got] = next_kb([memory], Room(160, 250), frozenset({"memory:MEMORY.md"}))
+    [got] = next_kb([memory], More(160, 250), frozenset({"memory:MEMORY.md"}))
     assert got.tokens == 160
-    assert Room.after("ab" * 512, 256, 20, 7) == Room(7 + 256 - 85, 276)
-    assert Room.after("", 0, 0, 0).whole == 256
+    assert More.after("ab" * 512, 256, 20, 7) == More(7 + 256 - 85, 276)
+    assert More.after("", 0, 0, 0).whole == 256
 
 
 def test_a_compile_says_what_one_more_kib_would_have_brought() -> None:

@@ -16,11 +16,12 @@ from engine.context.budget import Placement
 from engine.context.compiled import Compiled
 from engine.context.relevance import ENOUGH, FLOOR
 from engine.context.request import Query
-from engine.context.retrieved import LENGTH_FLOOR, LENGTH_POWER, Retrieved
+from engine.context.retrieved import Retrieved
 from engine.context.tokens import count
 from engine.errors import IndexFailed
 from engine.search.index import SearchIndex
 from engine.search.results import SearchResult, Share
+from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, Room, chosen
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger
@@ -93,7 +94,8 @@ def placed(
 ) -> tuple[Placement, str, int]:
     """What is in and what is not within so many tokens, the text, and the tokens taken."""
     placement = Placement(count)
-    retrieved = Retrieved(results, query=query, main_session=main_session, conversation="")
+    in_order = chosen(results, Room(room), every=True)
+    retrieved = Retrieved(in_order, query=query, main_session=main_session, conversation="")
     spent = retrieved.place(placement, room)
     pieces = sorted(placement.pieces, key=lambda piece: piece.order)
     return placement, "".join(piece.rendered for piece in pieces), spent
@@ -345,7 +347,7 @@ def test_search_is_asked_for_the_message_in_its_exchange(space: Space) -> None:
     compiled = space.compile("Can you review it?", topics=(topic,), history=history, retrieve=retrieve)
     context = "review\npull request\nThere is a pull request.\nI saw it."
     exclude = frozenset({"knowledge/identity/SOUL.md"})
-    assert asked == [Query("Can you review it?", context, 240, exclude)]
+    assert asked == [Query("Can you review it?", context, 420, asked[0].room, exclude)]
     assert LINE in compiled.text
 
 

@@ -150,7 +150,9 @@ def test_every_compile_keeps_its_promises(
         assert (found < compiled.stable_prefix_length) == (section.layer <= 7)
         offset = found + len(section.text)
         layers.append(section.layer)
-        assert section.tokens == tokens.count(section.text)
+        # Of a search result the line above it counts too.
+        assert section.tokens >= tokens.count(section.text)
+        assert section.layer == 10 or section.tokens == tokens.count(section.text)
         assert section.why
     assert layers == sorted(layers)
     assert list(compiled.boundaries) == sorted(set(compiled.boundaries))

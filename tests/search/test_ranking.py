@@ -560,8 +560,8 @@ def test_what_differs_by_rounding_alone_is_equal() -> None:
     asked = query(memory, "heron", weights=(1.5, 0.8), half_life=1e6, limit=1)
     found = memory.rank(asked)
     assert len(found) == 2
-    assert found[0].score != found[1].score
-    assert found[0].score == pytest.approx(found[1].score, abs=5e-7)
+    assert found[0].recency != found[1].recency
+    assert found[0].score == found[1].score
     assert memory.named(found)[0][0] == "a"
 
 

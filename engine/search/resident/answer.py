@@ -17,6 +17,7 @@ from engine.search.resident.relevance import relevance, weighed
 from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share, ShareName
 from engine.search.talk import telling
+from engine.search.worth import Offer, Room, about, in_order
 
 if TYPE_CHECKING:
     from engine.search.resident.resident import Resident, View
@@ -37,6 +38,7 @@ class Question:
         terms: Its literal words, at least one.
         vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
         limit: Results wanted.
+        room: What they are to fill; ``None`` where all are wanted, best first.
         category: Only files of this category; ``None`` for all.
         exclude: Paths of files left out.
         weights: Of words and of meaning.
@@ -51,6 +53,7 @@ class Question:
     terms: tuple[str, ...]
     vector: Floats | None
     limit: int
+    room: Room | None
     category: Category | None
     exclude: Collection[str]
     weights: tuple[float, float]
@@ -62,7 +65,7 @@ class Question:
 
 
 def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
-    """The best chunks, best first; scores are shares of the best one's.
+    """The best chunks, best first, or as they are worth the room; scores are shares of the best one's.
 
     Raises:
         apsw.Error: The database is damaged.
@@ -87,14 +90,17 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         asks={**dict.fromkeys(asks, 1.0), **context},
     )
     found = ranking.rank(parts, view.sample, asked)
-    # Rounded as in the ranking, so that equals have equal scores and the best has 1.
-    best = max((_rounded(one) for one in found), default=1.0)
-    found.sort(key=lambda one: (-_rounded(one), view.segments[one.part].path_of(one.place), one.place))
+    best = found[0].score if found else 1.0
+    if len(parts) > 1:  # in one, equals are in order already
+        found.sort(key=lambda one: (-one.score, view.segments[one.part].path_of(one.place), one.place))
     found = found[: question.limit]
+    if question.room is not None:
+        offers = [_offer(one, best, view) for one in found]
+        found = [found[place] for place in in_order(offers, question.room)]
     chosen = [
         Chosen(
             chunk=int(view.segments[one.part].chunks[one.place]),
-            score=_rounded(one) / best,
+            score=one.score / best,
             lexical_rank=one.lexical_rank,
             vector_rank=one.vector_rank,
             cosine=one.cosine,
@@ -106,6 +112,17 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
 
 
+def _offer(found: Found, best: float, view: View) -> Offer:
+    segment = view.segments[found.part]
+    return Offer(
+        path=segment.path_of(found.place),
+        score=found.score / best,
+        by_file=found.session / best,
+        relevance=relevance(found.share, found.cosine),
+        tokens=about(int(segment.sizes[found.place])),
+    )
+
+
 def _usable(vector: Floats | None, view: View) -> Floats | None:
     """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
     import numpy  # noqa: PLC0415 — only a search needs it
@@ -113,10 +130,6 @@ def _usable(vector: Floats | None, view: View) -> Floats | None:
     if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
         return None
     return vector
-
-
-def _rounded(found: Found) -> float:
-    return round(found.score, ranking.DECIMALS)
 
 
 def _part(view: View, number: int, question: Question) -> Part:

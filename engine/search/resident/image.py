@@ -23,7 +23,7 @@ from engine.store.descriptors import open_file, open_folder
 
 NAME = "search.image"
 """Of the file, beside memory.db."""
-FORM = 2
+FORM = 3
 """How a segment is made and kept; an image of another form is made anew."""
 _BESIDE = ".new"
 _SUM = 9

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.search.resident import bm25
 from engine.search.resident.largest import largest_of, least_of_the_best
@@ -87,14 +87,13 @@ class Asked:
     asks: Mapping[int, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A chunk that may answer, with what its score is made of.
+class Found(NamedTuple):
+    """A chunk that may answer, with what its score is made of; a tuple, for hundreds are made of a query.
 
     Attributes:
         part: The place of its part.
         place: Its place in the segment.
-        score: The sum of the following eight.
+        score: The sum of the following eight, rounded: equals have equal scores.
         words: By its words.
         meaning: By its meaning.
         speaker: Because the query names who speaks, or the person does.
@@ -180,6 +179,7 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> list[Found]:
     if len(order) > asked.limit:
         # Equals of the last one stay, or their place in memory would decide who is in.
         order = order[scores_found[order] >= scores_found[order[asked.limit - 1]]]
+    looked_at[2] = scores_found
     table = looked_at[:, order]
     by_words = by_meaning = [None] * table.shape[1]
     if asked.places and table.shape[1]:

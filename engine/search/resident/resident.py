@@ -267,7 +267,7 @@ def _files(connection: apsw.Connection, after: int) -> Iterator[FileRow]:
 def _worded(row: ChunkRow) -> ChunkRow:
     text, *around = row.texts
     prose, *rest = wording(text)
-    return replace(row, texts=(prose, *around, *rest))
+    return replace(row, texts=(prose, *around, *rest), characters=len(text))
 
 
 def _is_whole(row: ChunkRow) -> bool:

@@ -45,6 +45,7 @@ class ChunkRow:
         date: ISO date; empty when undated.
         texts: As ``WEIGHTS``; the last ones may be missing.
         vector: int8, packed; empty without one.
+        characters: Of its whole text.
     """
 
     id: int
@@ -52,6 +53,7 @@ class ChunkRow:
     date: str
     texts: tuple[str, ...]
     vector: bytes
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Segment:
         chunks: int64 ``[N]``: their rows.
         owners: int32 ``[N]``: the place of each chunk's file.
         lengths: uint16 ``[N]``: terms, weighted, in fifths.
+        sizes: int32 ``[N]``: characters of its text.
         days: int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated.
         speakers: uint64 ``[N]``: the number of the speaker's first name; 0 without one.
         persons: bool ``[N]``: whether ``PERSON`` speaks.
@@ -92,6 +95,7 @@ class Segment:
     chunks: NDArray[numpy.int64]
     owners: Ints
     lengths: NDArray[numpy.uint16]
+    sizes: Ints
     days: Ints
     speakers: NDArray[numpy.uint64]
     persons: Bools
@@ -210,6 +214,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
         chunks=numpy.frombuffer(made.chunks, dtype=numpy.int64),
         owners=owners,
         lengths=numpy.frombuffer(made.lengths, dtype=numpy.uint16),
+        sizes=numpy.frombuffer(made.sizes, dtype=numpy.int32),
         days=numpy.frombuffer(made.days, dtype=numpy.int32),
         speakers=numpy.frombuffer(made.speakers, dtype=numpy.uint64),
         persons=numpy.frombuffer(made.persons, dtype=numpy.bool_),
@@ -248,7 +253,8 @@ class _Builder:
         self._none = bytes(dimensions)
         self.terms, self.counts = array("i"), array("B")
         self.chunks, self.owners, self.distinct = array("q"), array("i"), array("i")
-        self.lengths, self.days, self.speakers = array("H"), array("i"), array("Q")
+        self.lengths, self.sizes, self.days = array("H"), array("i"), array("i")
+        self.speakers = array("Q")
         self.persons, self.vectors, self.marks = bytearray(), bytearray(), array("I")
         self.files, self.firsts = array("q"), array("i")
         self.paths: list[str] = []
@@ -277,6 +283,7 @@ class _Builder:
         self.owners.append(owner)
         self.distinct.append(len(counted))
         self.lengths.append(min(sum(counts), _MOST_LENGTH))
+        self.sizes.append(row.characters)
         self.days.append(day_of(row.date))
         self.speakers.append(speaker_of(row.speaker, self._terms))
         self.persons.append(row.speaker == PERSON)
@@ -359,6 +366,7 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
             numpy.arange(len(files), dtype=numpy.int32), [last - first for first, last in spans]
         ),
         lengths=column("lengths"),
+        sizes=column("sizes"),
         days=column("days"),
         speakers=column("speakers"),
         persons=column("persons"),

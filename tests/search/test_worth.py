@@ -1,0 +1,84 @@
+"""Results in the order in which they are worth their place where room is short."""
+
+from __future__ import annotations
+
+import random
+
+from engine.config import SearchSettings
+from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offer, Room, chosen, in_order
+from engine.store.paths import Workspace
+from tests.search.conftest import Open
+from tests.search.samples import BagOfWords, put
+
+
+def offer(
+    path: str, score: float, tokens: int = LENGTH_FLOOR, by_file: float = 0.0, relevance: float = 0.0
+) -> Offer:
+    return Offer(path, score, by_file, relevance, tokens)
+
+
+def test_a_text_four_times_as_long_has_to_be_better() -> None:
+    for factor, expected in ((1.02, [1, 0]), (0.98, [0, 1])):
+        long = offer("b", 0.5 * 4**LENGTH_POWER * factor, 4 * LENGTH_FLOOR)
+        assert in_order([offer("a", 0.5), long], Room(4_000)) == expected
+
+
+def test_the_conversation_itself_counts_more() -> None:
+    offers = [offer("a", 0.5), offer("own", 0.5 / OWN * 1.01)]
+    assert in_order(offers, Room(4_000)) == [0, 1]
+    assert in_order(offers, Room(4_000, "own")) == [1, 0]
+
+
+def test_relevance_decides_between_equals() -> None:
+    assert in_order([offer("a", 0.5), offer("b", 0.5, relevance=0.4)], Room(4_000)) == [1, 0]
+
+
+def test_no_more_than_may_find_room() -> None:
+    offers = [offer(f"{number:03}", 0.5, 100) for number in range(400)]
+    assert in_order(offers, Room(8_000)) == [*range(100)]
+    assert in_order(offers, Room(100)) == [*range(48)]
+    assert in_order(offers, Room(100), every=True) == [*range(400)]
+    assert in_order([], Room(100)) == []
+
+
+def test_where_many_files_answer_another_file_is_worth_more_than_more_of_the_same() -> None:
+    same = [offer("a", 0.52, 200, by_file=0.3) for _ in range(6)]
+    others = [offer(f"{number:02}", 0.5, 200, by_file=0.3) for number in range(20)]
+    order = in_order([*same, *others], Room(800))
+    assert order[0] == 0
+    assert order[1:21] == [*range(6, 26)]
+    # A file that stands out is read on, and so is every one where there are few.
+    best = [offer("a", 0.7, 200, by_file=0.3) for _ in range(6)]
+    assert in_order([*best, *others], Room(800))[:6] == [*range(6)]
+    assert in_order([*same, *others[:10]], Room(800))[:6] == [*range(6)]
+
+
+def test_a_search_for_a_room_gives_what_packing_would_take_of_all(
+    workspace: Workspace, open_index: Open
+) -> None:
+    pick = random.Random(7)
+    for number in range(40):
+        turns = (
+            f"## 10:{turn:02} — user\n\nThe heron {'waits ' * pick.randint(1, 90)}by pond {number}.\n"
+            for turn in range(9)
+        )
+        put(workspace, f"raw/conversations/2026/02/16/10{number:02}-ses_{number}.md", "\n".join(turns))
+    for ranking in ("context", "spec"):
+        index = open_index(workspace, BagOfWords(), settings=SearchSettings(ranking=ranking))
+        index.refresh()
+        everything = index.search("heron at pond 7", 300, in_full=False)
+        room = Room(600, everything[5].path)
+        wanted = chosen(everything, room)
+        found = index.search("heron at pond 7", 300, in_full=False, room=room)
+        assert len(found) == len(wanted) < len(everything)
+        assert [(each.path, each.start_line) for each in found] == [
+            (each.path, each.start_line) for each in wanted
+        ]
+        index.close()
+
+
+def test_without_an_index_too(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, read_only=True)
+    everything = index.search("plain files")
+    assert everything[0].source != "index"
+    assert index.search("plain files", room=Room(500)) == chosen(everything, Room(500))
