@@ -16,6 +16,7 @@ from engine.activation.trace import Message
 from engine.errors import AutopoiesisError, PathRefused, TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace, valid_session_id
+from engine.transcripts.chats.any import read_text
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.library import SUFFIXES, Tail, TailedTurn
@@ -211,7 +212,7 @@ class Conversations:
             data = self._files.read(path)
         except (AutopoiesisError, OSError):
             return 0
-        return len(parse(data[:size], path).turns)
+        return len(read_text(data[:size], path).turns)
 
     def sizes(self) -> dict[str, int]:
         """Every conversation there is, with its size in bytes."""

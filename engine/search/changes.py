@@ -95,7 +95,7 @@ def read(connection: apsw.Connection, reader: Reader, source: Source, known: Kno
         return Change(source, known, sha256, now, skipped=known.skipped)
     if b"\0" in data:
         return _compared(connection, Change(source, known, sha256, now, skipped="is binary"))
-    if logs.is_log(source.path) and not logs.is_known(data):
+    if logs.is_log(source.path) and not logs.is_known(data, source.path):
         why = "is a log of no known program"
         return _compared(connection, Change(source, known, sha256, now, skipped=why))
     contents = chunks.split(data, source.path, source.category)

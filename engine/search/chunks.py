@@ -2,8 +2,8 @@
 
 A chunk's text is its file's from its first to its last line, word for word, and neither of these is blank;
 only line ends are unified and bytes that are no UTF-8 replaced. Of an endless line it is a part. Of a session
-log in JSON lines it is the turn as a transcript would have it, and the lines are those the turn was made
-from. Chunks do not overlap: neighbours are one position apart.
+log or chat of another program it is the turn as a transcript would have it, and the lines are those the turn
+was made from. Chunks do not overlap: neighbours are one position apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.transcripts import format as transcript_format
 from engine.transcripts.days import date_of
 from engine.transcripts.turn import QUOTED, Turn
 
-VERSION = "3"
+VERSION = "4"
 """Changes whenever the same file would be cut otherwise; every file is then read anew."""
 
 MAX_CHARACTERS = 1200
@@ -102,14 +102,16 @@ def split(data: bytes, path: str, category: str) -> Contents:
         category: As ``store.paths.category_of``; ``conversation`` is read as a transcript.
     """
     if logs.is_log(path):
-        return _log_contents(data, path)
+        return _log_contents(data, path, logs.read(data, path))
+    is_transcript = category == "conversation"
+    turns = [turn for turn in transcript_format.parse(data, path).turns if turn.line] if is_transcript else []
+    if is_transcript and not turns and (chat := logs.read(data, path)).turns:
+        return _log_contents(data, path, chat)
     lines = _decoded(data).split("\n")
     if lines and lines[-1] == "":
         lines.pop()
     document = documents.parse(data, path)
     header = document.header
-    is_transcript = category == "conversation"
-    turns = [turn for turn in transcript_format.parse(data, path).turns if turn.line] if is_transcript else []
     date = _header_date(header) or _path_date(path)
     session_id = _plain(header.get("session_id"))
     above = turns[0].line - 1 if turns else len(lines)
@@ -131,8 +133,7 @@ def split(data: bytes, path: str, category: str) -> Contents:
     return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces)
 
 
-def _log_contents(data: bytes, path: str) -> Contents:
-    log = logs.read(data, path)
+def _log_contents(data: bytes, path: str, log: logs.Log) -> Contents:
     title = _plain(log.title)
     line_count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     date = log.date or _path_date(path)

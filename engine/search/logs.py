@@ -1,4 +1,4 @@
-"""Session logs of other programs among the conversations, read as turns that know their lines."""
+"""Session logs and chats of other programs among the conversations, read as turns that know their lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.transcripts.chats.any import read_chat
 from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import SessionLog
@@ -38,13 +39,13 @@ def is_log(path: str) -> bool:
     return path.lower().endswith(SUFFIX)
 
 
-def is_known(data: bytes) -> bool:
+def is_known(data: bytes, path: str) -> bool:
     """Whether a log is of a kind that can be read, or has not begun."""
-    return not data.strip() or kind_of(io.BytesIO(data)) is not None
+    return not data.strip() or kind_of(io.BytesIO(data)) is not None or read_chat(data, path) is not None
 
 
 def read(data: bytes, path: str) -> Log:
-    """A log of any kind that can be read; one of no such kind has no turns. Never raises.
+    """A log or a chat of any kind that can be read; what is of no such kind has no turns. Never raises.
 
     Args:
         data: The file's bytes; of its last line, what is there.
@@ -53,7 +54,11 @@ def read(data: bytes, path: str) -> Log:
     stream = io.BytesIO(data)
     kind = kind_of(stream)
     if kind is None:
-        return Log("", "", "", ())
+        chat = read_chat(data, path)
+        if chat is None:
+            return Log("", "", "", ())
+        turns = tuple(replace(turn, line=max(turn.line, 1)) for turn in chat.turns)
+        return Log(chat.session_id, chat.title, chat.started[:10], turns)
     log = SessionLog(kind, Path(path), stream)
     session_id = log.session_id()
     found: list[tuple[int, Turn]] = []

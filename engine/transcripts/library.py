@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from engine.errors import TranscriptError
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.format import parse
+from engine.transcripts.chats.any import read_text
 from engine.transcripts.importers.convert import read_log
 from engine.transcripts.places import FOLDER, head_fields, read_head, session_files
 from engine.transcripts.tail import Tail, TailedTurn
@@ -78,7 +78,7 @@ def read_transcript(files: Files, path: str) -> Transcript:
             raise _missing(path)
         return read_log(real, path)
     try:
-        return parse(files.read(path), path)
+        return read_text(files.read(path), path)
     except FileNotFoundError:
         raise _missing(path) from None
 

@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from engine.errors import ImportFailed
 from engine.store.header import BOM, locate
+from engine.transcripts.chats.any import read_chat, read_text
 from engine.transcripts.escape import Fences
 from engine.transcripts.format import parse
 from engine.transcripts.importers.convert import LogFollower, kind_of
@@ -173,6 +174,9 @@ class Tail:
             self.waiting = True
             return ()
         turns = parse(data, self.path.name).turns
+        if not seen.stable and not any(turn.line for turn in turns):
+            # Of another program's chat any later line may say who spoke an earlier one: it is read whole.
+            return read_text(data, self.path.name).turns
         if turns and turns[-1].line > 1:
             heading = _start_of(data, turns[-1].line)
             # Below a fence that is not closed yet, what looks like a heading may turn out to be code.
@@ -187,7 +191,9 @@ class Tail:
         if self._log is None:
             kind = kind_of(stream)
             if kind is None:
-                return ()
+                stream.seek(0)
+                chat = read_chat(_read_most(stream)[0], self.path.name)
+                return chat.turns if chat else ()
             self._log = LogFollower(kind, self.path, stream)
         finished, unfinished = self._log.follow(stream)
         self._seen.stable = self._log.offset

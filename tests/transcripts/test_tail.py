@@ -55,6 +55,31 @@ def test_each_turn_once(path: Path) -> None:
     assert said(tail.read_new()) == [(1, "two", False), (2, "three", False)]
 
 
+@pytest.mark.parametrize(
+    ("name", "chat"),
+    [
+        ("c.md", b"_**User (2026-01-16 15:23:32Z)**_\n\none\n\n---\n\n_**Agent (m)**_\n\ntwo\n\n---\n"),
+        ("c.txt", b"**You:** one\n\n**Claude:** two\n"),
+        ("c.jsonl", b'{"role": "user", "content": "one"}\n{"role": "assistant", "content": "two"}\n'),
+    ],
+)
+def test_a_chat_of_another_program_is_followed_too(tmp_path: Path, name: str, chat: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(chat)
+    os.utime(path, (0, 0))
+    tail = Tail(path)
+    assert [(each.turn.role, each.turn.text) for each in tail.read_new()] == [
+        ("user", "one"),
+        ("agent", "two"),
+    ]
+    append(path, chat.replace(b"one", b"three").replace(b"two", b"four"))
+    os.utime(path, (9, 9))
+    assert [(each.turn.role, each.turn.text) for each in tail.read_new()] == [
+        ("user", "three"),
+        ("agent", "four"),
+    ]
+
+
 def test_what_was_there_before_can_be_skipped(path: Path) -> None:
     path.write_bytes(HEADER + user("one") + user("two"))
     tail = Tail(path)

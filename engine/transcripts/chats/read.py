@@ -151,9 +151,9 @@ def _json(data: bytes, text: str) -> Iterator[Chat]:
 
 
 def _lines(data: bytes) -> Iterator[tuple[Record, int]]:
-    number = place = 0
+    number, place = 1, 0
     for line in read_lines(BytesIO(data)):
-        number += 1 + data.count(b"\n", place, line.start) if place < line.start else 1
+        number += data.count(b"\n", place, line.start)
         place = line.start
         for record in line.records:
             yield record, number
