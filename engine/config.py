@@ -32,6 +32,31 @@ class Limits:
         return bounded
 
 
+def acting(default: Any, does: str, *, harmless: tuple[object, ...] = ()) -> Any:
+    """A setting by which something is sent, taken in or run: it counts only where the person trusts the
+    workspace (``engine.trust``).
+
+    Args:
+        default: Its default, which does nothing of the kind.
+        does: What it does, as a clause about the workspace: ``sends …``. Empty for one that only says how:
+            with a change of it the person is asked again.
+        harmless: Other values that do nothing of the kind.
+    """
+    return field(default=default, metadata={ACTING: Acting(does, (default, *harmless))})
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What is marked by ``acting``."""
+
+    does: str
+    harmless: tuple[object, ...]
+
+
+ACTING = "acting"
+"""The key of the mark among a field's metadata."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """A group of settings."""
@@ -130,16 +155,18 @@ class SearchSettings(Settings):
     half_life_days: Annotated[float, Limits(ge=0)] = 30
     """Days after which a conversation or journal has lost half of what age can cost it, a tenth of its score;
     other files and undated text lose nothing. 0: age does not count."""
-    embedding: Literal["local", "minilm", "openai"] = "local"
+    embedding: Literal["local", "minilm", "openai"] = acting(
+        "local", "sends the text of every file to an embedding service", harmless=("minilm",)
+    )
     """Whose vectors the meaning match compares. ``local``: those that ship. ``minilm``: these and the
     transformer of the ``minilm`` extra, which is better, and takes two seconds to load in every process.
     ``openai``: a model of OpenAI or of any compatible server, to which the text of every file is sent, with
     what looks like a key taken out. Another model means other vectors, which are made in the background."""
-    embedding_model: str = "text-embedding-3-small"
+    embedding_model: str = acting("text-embedding-3-small", "")
     """Model of ``openai``."""
     embedding_dimensions: Annotated[int, Limits(ge=8, le=8192, multiple_of=8)] = 1536
     """Numbers in a vector of ``openai``; asked of models that can choose, the size of the others' vectors."""
-    embedding_base_url: str = ""
+    embedding_base_url: str = acting("", "names the server that embeds")
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: OpenAI's own."""
     embedding_deadline_s: Annotated[float, Limits(gt=0, le=60)] = 3.0
     """Seconds that a search waits for the query's vector of ``openai``; then it goes by words alone."""
@@ -233,7 +260,9 @@ class WatcherSettings(Settings):
 class GateSettings(Settings):
     """Tier 3: who says yes or no."""
 
-    provider: Literal["local", "ask", "anthropic", "openai", "gemini", "claude-code"] = "local"
+    provider: Literal["local", "ask", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "local", "sends messages and topics to a model for the gate", harmless=("ask",)
+    )
     """``local`` needs nothing; ``ask`` asks the person; ``anthropic``, ``openai`` (or any compatible server)
     and ``gemini`` are asked over the network with the key from the environment; ``claude-code`` runs the
     ``claude`` command with whatever login that has."""
@@ -241,13 +270,13 @@ class GateSettings(Settings):
     """``each``: one question per topic. ``list``: one question about up to ten topics at once, which costs
     one call and shows the model what the topics are to be told apart from. ``local`` and ``ask`` always
     answer one by one."""
-    model: str = ""
+    model: str = acting("", "")
     """Model of the provider; empty: the provider's cheapest known one."""
-    base_url: str = ""
+    base_url: str = acting("", "names the server of the gate's model")
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: the provider's own."""
     max_tokens: Annotated[int, Limits(ge=1, le=64)] = 1
     """Longest answer asked for, in tokens; raised where a model refuses so few or a list needs more."""
-    max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = 2
+    max_calls_per_message: Annotated[int, Limits(ge=0, le=1000)] = acting(2, "")
     """Calls that one message may cost; the least certain topics are asked about, the others are decided by
     their score. Remembered answers and ``local`` cost none. Between the cuts of the ``calibrated`` preset lie
     .2 to .35 topics a message and hardly ever more than two, so 2 leaves next to nothing unasked, and bounds
@@ -271,12 +300,14 @@ class GateSettings(Settings):
 class FlushSettings(Settings):
     """Notes of turns before they leave the sliding window (spec 6.4)."""
 
-    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = "none"
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "none", "sends turns of conversations to a model that takes notes"
+    )
     """Who takes notes. ``none``: nobody, and nothing of a conversation is sent anywhere; that turns dropped
     without notes is recorded. The others as ``gate.provider``."""
-    model: str = ""
+    model: str = acting("", "")
     """Model of the provider; empty: the provider's cheapest known one."""
-    base_url: str = ""
+    base_url: str = acting("", "names the server of the model that takes notes")
     """As ``gate.base_url``, with the same key."""
     max_tokens: Annotated[int, Limits(ge=64, le=16_384)] = 2048
     """Longest reply asked for, in tokens; one that is cut off there is not used."""
@@ -291,13 +322,15 @@ class FlushSettings(Settings):
 class HarvestSettings(Settings):
     """What conversations taught is moved into knowledge (``knowledge-curation.md`` 5)."""
 
-    provider: Literal["markers", "anthropic", "openai", "gemini", "claude-code"] = "markers"
+    provider: Literal["markers", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "markers", "sends whole conversations to a model that harvests them"
+    )
     """Who takes knowledge out of a conversation. ``markers`` uses no model: it takes what a conversation
     marks itself, such as ``Decision:`` at the start of a line, and proposes corrections of yours, plans you
     approved and commands that succeeded for review. The others as ``gate.provider``."""
-    model: str = ""
+    model: str = acting("", "")
     """Model of the provider; empty: the provider's cheapest known one."""
-    base_url: str = ""
+    base_url: str = acting("", "names the server of the model that harvests")
     """As ``gate.base_url``, with the same key."""
     max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 8192
     """Longest reply asked for, in tokens. Of one that is cut off there what is whole is kept, and the rest is
@@ -322,12 +355,14 @@ ChatProviderName = Literal["local", "anthropic", "openai", "gemini", "claude-cod
 class ChatSettings(Settings):
     """Who answers a prompt that is sent (``send``, and ctrl+enter in the workbench)."""
 
-    provider: ChatProviderName = "local"
+    provider: ChatProviderName = acting(  # noqa: RUF009 — a field
+        "local", "sends prompts to a model when you send a message"
+    )
     """``local`` asks no model: it answers with the lines of the prompt that are nearest to the message. The
     others as ``gate.provider``."""
-    model: str = ""
+    model: str = acting("", "")
     """Model of the provider; empty: the provider's default for conversations."""
-    base_url: str = ""
+    base_url: str = acting("", "names the server of the model that answers")
     """As ``gate.base_url``; a server named here gets ``AUTOPOIESIS_CHAT_API_KEY``."""
     max_tokens: Annotated[int, Limits(ge=1, le=131_072)] = 4096
     """Longest reply asked for, in tokens."""
@@ -344,13 +379,13 @@ class CacheSettings(Settings):
 
     anthropic: bool = True
     """Mark the prefix for Anthropic's cache."""
-    anthropic_ttl: Literal["5m", "1h"] = "5m"
+    anthropic_ttl: Literal["5m", "1h"] = acting("5m", "")
     """How long it is asked to stay after its last use; writing it for ``1h`` costs more."""
-    gemini: bool = True
+    gemini: bool = acting(True, "")
     """Keep the prefix in a cache of its own at Gemini, for which storage is charged while it stays."""
-    gemini_ttl_minutes: Annotated[int, Limits(ge=1, le=10_080)] = 60
+    gemini_ttl_minutes: Annotated[int, Limits(ge=1, le=10_080)] = acting(60, "")
     """How long such a cache stays; over 60 only with ``gemini_long``."""
-    gemini_long: bool = False
+    gemini_long: bool = acting(False, "")
     """Allow Gemini caches for more than an hour."""
     openai: bool = True
     """Send OpenAI a key that leads requests with the same prefix to the same cache."""
@@ -366,9 +401,9 @@ class CacheSettings(Settings):
 class CostSettings(Settings):
     """What calls of models may cost. Without a limit nothing is refused."""
 
-    daily_usd: Annotated[float, Limits(ge=0)] = 0.0
+    daily_usd: Annotated[float, Limits(ge=0)] = acting(0.0, "")
     """US dollars a day, UTC; 0: no limit. When they are spent, no paid call is made any more."""
-    monthly_usd: Annotated[float, Limits(ge=0)] = 0.0
+    monthly_usd: Annotated[float, Limits(ge=0)] = acting(0.0, "")
     """The same for a calendar month."""
     warn_at: Annotated[float, Limits(ge=0, le=1)] = 0.8
     """Share of a limit from which it is said."""
@@ -386,13 +421,15 @@ class GitSettings(Settings):
 class ImportSettings(Settings):
     """Where other agents keep their sessions."""
 
-    claude_code_dir: str = ""
+    claude_code_dir: str = acting("", "reads sessions of Claude Code from a folder that it names")
     """Claude Code's folder; empty: ``$CLAUDE_CONFIG_DIR`` or ``~/.claude``."""
-    codex_dir: str = ""
+    codex_dir: str = acting("", "reads sessions of Codex from a folder that it names")
     """Codex's folder; empty: ``$CODEX_HOME`` or ``~/.codex``."""
-    gemini_dir: str = ""
+    gemini_dir: str = acting("", "reads sessions of Gemini CLI from a folder that it names")
     """Gemini CLI's folder; empty: ``~/.gemini``."""
-    follow: tuple[Literal["claude-code", "codex"], ...] = ()
+    follow: tuple[Literal["claude-code", "codex"], ...] = acting(
+        (), "takes your sessions with other agents into the workspace"
+    )
     """Agents whose sessions the workbench and ``watch`` take in: those there are, then each new turn."""
 
     def home(self, kind: Literal["claude-code", "codex", "gemini", "specstory"]) -> Path | None:

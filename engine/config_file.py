@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.config import Config, PolicyRow, Priority, Settings
 from engine.errors import AutopoiesisError, ConfigError, Problem
+from engine.store.user_folder import own_key
 from engine.zone import is_zone
 
 if TYPE_CHECKING:
@@ -181,12 +182,13 @@ def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
 
 
 def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:
-    """What ``_remember`` kept for these bytes; ``None`` when there is nothing, or it is damaged."""
+    """What ``_remember`` kept for these bytes; ``None`` when there is nothing, or it is damaged or forged."""
+    key = own_key()
     try:
         stamp, _, kept = files.read(CACHE_FILE, limit=1024 * 1024).partition(b"\n")
     except (AutopoiesisError, OSError):
         return None
-    if stamp != _stamp(data, kept):
+    if key is None or stamp != _stamp(key, data, kept):
         return None
     tree = json.loads(kept)
     settings: dict[str, dict[str, Any]] = tree["settings"]
@@ -199,13 +201,13 @@ def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | N
 
 def _remember(files: Files, data: bytes, config: Config, odd: tuple[Problem, ...]) -> None:
     """Keeps what was found. Where that is not possible, the file is checked again the next time."""
-    if files.read_only:
+    if files.read_only or (key := own_key(make=True)) is None:
         return
     tree = {"settings": asdict(config), "odd": [asdict(problem) for problem in odd]}
     kept = json.dumps(tree).encode()
     try:
         with files.lock(timeout=_LOCK_WAIT_S):
-            files.replace(CACHE_FILE, _stamp(data, kept) + b"\n" + kept)
+            files.replace(CACHE_FILE, _stamp(key, data, kept) + b"\n" + kept)
     except AutopoiesisError:
         return
 
@@ -215,10 +217,14 @@ def _groups() -> dict[str, type[Any]]:
     return {item.name: type(getattr(defaults, item.name)) for item in fields(Config)}
 
 
-def _stamp(data: bytes, kept: bytes) -> bytes:
-    """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults."""
+def _stamp(key: bytes, data: bytes, kept: bytes) -> bytes:
+    """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults.
+
+    Only programs of this person can make it: the file lies in a workspace that may be a stranger's.
+    """
     classes = (*_groups().values(), PolicyRow, Problem)
     known = [(item.name, item.type) for each in classes for item in fields(each)]
     rules = repr((_RULES, Priority, known, Config(), MOVED, sorted(_PLANNED))).encode()
     parts = (rules, data, kept)
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest().encode()
+    digests = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return hashlib.blake2b(digests, key=key).hexdigest().encode()

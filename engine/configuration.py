@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+from engine import trust
 from engine.config import PolicyRow, Priority, WatcherSettings
 from engine.config_file import CONFIG_FILE, MAX_BYTES, MOVED, load
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, Problem
@@ -41,6 +42,7 @@ class SettingChange:
         line: The 1-based line that names it now; 0 where none does.
         commit: The commit's object name; empty where none was made.
         why: Why none was made.
+        ignored: Whether the new value does not count, because the workspace is not trusted.
     """
 
     name: str
@@ -50,6 +52,7 @@ class SettingChange:
     line: int
     commit: str
     why: str = ""
+    ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class SettingInfo:
         line: The 1-based line that does; 0 for none.
         doc: What it means.
         allowed: What it may be, in words: ``5m or 1h``.
+        ignored: What the file says, where that does not count because the workspace is not trusted; ``None``
+            elsewhere.
     """
 
     name: str
@@ -73,6 +78,7 @@ class SettingInfo:
     line: int
     doc: str
     allowed: str
+    ignored: object = None
 
 
 class Configuration:
@@ -100,7 +106,9 @@ class Configuration:
     def settings(self) -> tuple[SettingInfo, ...]:
         """Every setting, in the order in which they are defined."""
         config = self._config()
-        lines = _lines(self._data() or b"")
+        data = self._data() or b""
+        lines = _lines(data)
+        ignored = self._ignored(data)
         return tuple(
             SettingInfo(
                 name,
@@ -110,6 +118,7 @@ class Configuration:
                 lines.get(name, 0),
                 setting.doc,
                 setting.allowed,
+                ignored.get(name),
             )
             for name, setting in catalog().items()
         )
@@ -149,8 +158,10 @@ class Configuration:
             return done[0].data if data is not None or done[0].data else None
 
         self._files.update(CONFIG_FILE, change)
-        self._reload()
         changed = done[0]
+        root = self._files.workspace.root
+        trust.renew(root, changed.before, changed.after)
+        self._reload()
         commit = ChangeCommit(why="it was so already")
         if changed.data != changed.data_before:
             message = f"config {'unset' if wanted is None else 'set'} {name}"
@@ -164,7 +175,16 @@ class Configuration:
             _lines(changed.data).get(name, 0),
             commit.revision,
             commit.why,
+            any(act.name == name for act in trust.ignored(root, changed.after)),
         )
+
+    def _ignored(self, data: bytes) -> dict[str, object]:
+        """What the file says and does not count, by setting."""
+        try:
+            written, _ = load(data)
+        except ConfigError:
+            return {}
+        return {act.name: act.value for act in trust.ignored(self._files.workspace.root, written)}
 
     def _changed(self, data: bytes, name: str, value: object | None) -> _Changed:
         """The file with a setting changed, and what it meant before and means then."""

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from engine import trust
 from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
@@ -90,16 +91,26 @@ def _finding(problem: Problem) -> Finding:
 
 def _config(files: Files) -> Iterator[Finding]:
     try:
-        config, odd = load(files.read(CONFIG_FILE))
+        written, odd = load(files.read(CONFIG_FILE))
     except (AutopoiesisError, OSError) as error:
         yield Finding("error", str(error))
         return
+    found = trust.standing(files.workspace.root, written)
+    config, ignored = trust.in_force(found, written)
     yield Finding(
         "ok",
         f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
     )
-    for problem in odd:
+    for problem in (*odd, *ignored):
         yield _finding(problem)
+    if found.acts and found.counts:
+        why = (
+            f"as every workspace, by {trust.VARIABLE}"
+            if os.environ.get(trust.VARIABLE) == "all"
+            else "by you"
+        )
+        named = ", ".join(act.name for act in found.acts)
+        yield Finding("ok", f"trusted {why}: {named}", "what it does: autopoiesis trust --show")
     provider = config.gate.provider
     key = KEYS.get(provider)
     if key and not os.environ.get(key) and not config.gate.base_url:
@@ -183,7 +194,7 @@ def _prompt(files: Files) -> Iterator[Finding]:
     )
 
     try:
-        config, _ = load(files.read(CONFIG_FILE))
+        config = trust.read(files).config
     except (AutopoiesisError, OSError):
         config = Config()
     request = CompileRequest("", today=local_day(datetime.now(UTC), config.days.time_zone))
@@ -279,7 +290,7 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
     from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
 
     try:
-        committing = load(files.read(CONFIG_FILE))[0].git.auto_commit
+        committing = trust.read(files).config.git.auto_commit
     except (AutopoiesisError, OSError):
         committing = False
     entries = KnowledgeEntries(files, lambda: repository, lambda: committing, lambda: datetime.now(UTC))
@@ -318,7 +329,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
     if waiting:
         yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
     try:
-        left = left_in(files, found, load(files.read(CONFIG_FILE))[0].harvest.provider)
+        left = left_in(files, found, trust.read(files).config.harvest.provider)
     except (AutopoiesisError, OSError):
         left = 0
     if left:
@@ -332,7 +343,7 @@ def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:
     from engine.assembly import assemble_index  # noqa: PLC0415 — not needed for --staged
 
     try:
-        config, _ = load(files.read(CONFIG_FILE))
+        config = trust.read(files).config
     except (AutopoiesisError, OSError):
         return
     index = assemble_index(workspace, files, config.search)

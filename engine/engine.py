@@ -11,14 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from engine import config_file, trust
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.config import Config
-from engine.config_file import read
 from engine.errors import Problem, TopicError
 from engine.parts import Clock, Parts, part, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.trust import Counting, read
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, Section
@@ -43,11 +43,9 @@ class Engine(Parts):
     Use ``Engine.open`` and close it, or use it as a context manager. Safe to call from several threads.
     """
 
-    def __init__(
-        self, workspace: Workspace, config: Config, odd: tuple[Problem, ...], *, files: Files, clock: Clock
-    ) -> None:
-        super().__init__(workspace, config, files=files, clock=clock)
-        self._config_problems = odd
+    def __init__(self, workspace: Workspace, counting: Counting, *, files: Files, clock: Clock) -> None:
+        super().__init__(workspace, counting.config, files=files, clock=clock)
+        self.counting = counting
         self._guard = threading.RLock()
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self._publish, lambda: bool(self._handlers), clock)
@@ -74,10 +72,12 @@ class Engine(Parts):
         """
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
-        config, odd = read(files)
+        counting = read(files)
         if local_vectors:
+            config = counting.config
             config = replace(config, search=replace(config.search, embedding="local"))
-        return cls(workspace, config, odd, files=files, clock=clock)
+            counting = replace(counting, config=config)
+        return cls(workspace, counting, files=files, clock=clock)
 
     def __enter__(self) -> Self:
         return self
@@ -324,14 +324,25 @@ class Engine(Parts):
         Raises:
             ConfigError: The file cannot be used.
         """
-        config, odd = read(self.files)
+        counting = read(self.files)
         with self._guard:
-            self._config_problems = odd
-            if config == self.config:
+            self.counting = counting
+            if counting.config == self.config:
                 return
-            self.config = config
+            self.config = counting.config
             self.drop("compiler", "pipeline", "index")
         self.turns.forget()
+
+    def decide_trust(self, *, trusted: bool) -> None:
+        """Lets the settings of this workspace act, or keeps that they are not to, until they change.
+
+        Raises:
+            WriteFailed: It cannot be kept.
+            ConfigError: The file cannot be used.
+        """
+        written, _ = config_file.read(self.files)
+        (trust.trust if trusted else trust.decline)(self.workspace.root, written)
+        self.reload_config()
 
     # What a face shows.
 
@@ -363,7 +374,7 @@ class Engine(Parts):
     def problems(self) -> tuple[Problem, ...]:
         """What was found wrong with settings and topics, while they were read or since."""
         unusable = self.pipeline.problems if self.has("pipeline") else ()
-        found = (*self._config_problems, *self.library.problems, *unusable)
+        found = (*self.counting.problems, *self.library.problems, *unusable)
         return tuple(dict.fromkeys(found))
 
     def status(self) -> StatusView:

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import hooks
+from engine import config_file, hooks, trust
 from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -61,6 +61,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         WriteFailed: The disk refused.
     """
     root = root.expanduser().absolute()
+    is_new = not (root / config_file.CONFIG_FILE).exists()
     if sample and root.exists() and any(root.iterdir()):
         raise WorkspaceError(
             "the folder is not empty", where=str(root), cure="give the sample a folder of its own"
@@ -112,6 +113,8 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         report.problems.append(
             Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
         )
+    if is_new:
+        trust.trust(workspace.root, config_file.read(files)[0])
     report.lines.insert(0, f"{workspace.root} is a workspace now")
     report.lines.append(f"next: autopoiesis {root}")
     return report

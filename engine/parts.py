@@ -108,9 +108,9 @@ class Parts:
 
     def reload_config(self) -> None:
         """Takes over memory-config.yaml as it is now."""
-        from engine.config_file import read  # noqa: PLC0415 — only where it was changed
+        from engine.trust import read  # noqa: PLC0415 — only where it was changed
 
-        self.config = read(self.files)[0]
+        self.config = read(self.files).config
 
     def has(self, name: str) -> bool:
         """Whether a part has been made."""

@@ -18,14 +18,17 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.types import CSSPathType
 
+from engine.errors import AutopoiesisError
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui import commandline
 from tui.clock import Clock
 from tui.commands.palette import WorkbenchCommands
-from tui.figures import use_zone
+from tui.control_filter import ControlFilter
+from tui.figures import use_zone, value_text
 from tui.messages import NextTheme
 from tui.preferences import Preferences, folder
-from tui.safe import ControlFilter, visible
+from tui.safe import visible
+from tui.screens.confirm import ConfirmScreen
 from tui.screens.workbench import Workbench
 from tui.session import WorkbenchEngine
 
@@ -107,6 +110,40 @@ class WorkbenchApp(App[int]):
             problems.append(self.preferences.problem)
         for problem in problems:
             self.notify(visible(problem), severity="warning", markup=False)
+        self._ask_for_trust()
+
+    def _ask_for_trust(self) -> None:
+        """Asks once whether settings that send, take in or run something may do so."""
+        standing = self.engine.counting.standing
+        if standing.state not in ("new", "changed"):
+            return
+        acts = [visible(f"{act.name}: {value_text(act.value)} — {act.does}") for act in standing.acts]
+        changed = "have changed since you trusted them and " if standing.state == "changed" else ""
+        question = f"The settings of this workspace {changed}ask for this:"
+        self.push_screen(
+            ConfirmScreen(
+                "trust this workspace?",
+                "\n".join(
+                    [
+                        question,
+                        "",
+                        *acts,
+                        "",
+                        "Until you trust it, these are ignored; the rest works.",
+                    ]
+                ),
+                "Trust",
+            ),
+            self._decided,
+        )
+
+    def _decided(self, trusted: bool | None) -> None:
+        try:
+            self.engine.decide_trust(trusted=bool(trusted))
+        except (AutopoiesisError, OSError) as error:
+            self.bench.say(visible(str(error)), trouble=True)
+        else:
+            self.bench.say("trusted" if trusted else "ignored; to change your mind: autopoiesis trust")
 
     def _leave_a_lost_terminal(self) -> None:
         """Ends when the terminal is gone.

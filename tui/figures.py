@@ -26,6 +26,19 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def value_text(value: object) -> str:
+    """A value as it would stand in the file; ``–`` for what is absent or empty."""
+    if value is None or value in ("", ()):
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
+
+
 def plural(value: int, one: str, many: str = "") -> str:
     """``1 topic``, ``2 topics``."""
     return f"{count(value)} {one if value == 1 else many or one + 's'}"

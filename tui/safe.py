@@ -1,19 +1,13 @@
 """The one door for text from outside: nothing that passes it can steer a terminal or hide from the eye.
 
 Control characters, escapes, direction overrides, invisible characters and undecodable bytes become visible
-signs; what is left measures as many cells as a terminal gives it. ``ControlFilter`` is the second net: it
-stands behind every widget of the application, so that text which missed the door is harmless all the same.
+signs; what is left measures as many cells as a terminal gives it.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-
-from rich.cells import cell_len, set_cell_size
-from rich.segment import Segment
-from textual.color import Color
-from textual.filter import LineFilter
 
 NEWLINE_SIGN = "⏎"
 TAB_SIGN = "⇥"
@@ -25,7 +19,6 @@ _HAZARD = re.compile(
     "\r\n|[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str, limit: int | None = None) -> str:
@@ -105,29 +98,3 @@ def _tame_marks(text: str) -> str:
             marks = 0
         kept.append(character)
     return "".join(kept)
-
-
-class ControlFilter(LineFilter):
-    """Takes whatever could steer the terminal out of every line the application draws, and every link."""
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Returns the segments with each such character replaced, at their old width."""
-        if all(_harmless(segment) for segment in segments):
-            return segments
-        return [_cleaned(segment) for segment in segments]
-
-
-def _harmless(segment: Segment) -> bool:
-    text, style, control = segment
-    if control is not None or (style is not None and style.link):
-        return False
-    return (text.isascii() and text.isprintable()) or not _STEERING.search(text)
-
-
-def _cleaned(segment: Segment) -> Segment:
-    text, style, _control = segment
-    if _STEERING.search(text):
-        text = set_cell_size(_STEERING.sub("\ufffd", text), cell_len(text))
-    if style is not None and style.link:
-        style = style.update_link(None)
-    return Segment(text, style)

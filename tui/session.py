@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.presets import PresetChange
     from engine.search.reports import IndexStatus
     from engine.search.results import SearchResult
+    from engine.trust import Counting
     from engine.tuning import Applied
     from tui.knowledge_session import WorkbenchEntries, WorkbenchKnowledge
 
@@ -179,6 +180,15 @@ class WorkbenchEngine(Protocol):
     @property
     def config(self) -> Config:
         """Its settings."""
+        ...
+
+    @property
+    def counting(self) -> Counting:
+        """The settings that count, and how the workspace stands with the others."""
+        ...
+
+    def decide_trust(self, *, trusted: bool) -> None:
+        """Lets the settings of this workspace act, or keeps that they are not to."""
         ...
 
     @property

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
 from pathlib import Path
 
 from engine.errors import GatewayFailed
+from engine.store.user_folder import read_own, write_own
 
 VARIABLE = "AUTOPOIESIS_HOOK_TOKEN"
 NAME = "hook-token"
@@ -39,24 +39,16 @@ def hook_token(folder: Path) -> tuple[str, str]:
 
 def _kept(path: Path) -> str:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return ""
-    with os.fdopen(handle, encoding="utf-8", errors="replace") as file:
-        mode = os.fstat(file.fileno()).st_mode
-        if not stat.S_ISREG(mode) or stat.S_IMODE(mode) & 0o077:
-            raise GatewayFailed("others can read the token", where=str(path), cure=f"run: chmod 600 {path}")
-        return file.read(4096).strip()
+        return (read_own(path, secret=True) or b"").decode("utf-8", "replace").strip()
+    except PermissionError as error:
+        raise GatewayFailed(
+            "others can read the token", where=str(path), cure=f"run: chmod 600 {path}"
+        ) from error
 
 
 def _made(path: Path) -> str:
     token = secrets.token_urlsafe(32)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{token}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    write_own(path, f"{token}\n".encode())
     return token
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,8 +82,8 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
     """The key to send to a server; from the environment only.
 
     The address stands in a file of the workspace, which may come from somebody else. The provider's key
-    therefore goes to the provider, to this machine, and to the server that the environment itself names;
-    another server gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
+    therefore goes to the provider and to the server that the environment itself names; another server, one of
+    this machine too, gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
     ``AUTOPOIESIS_SEARCH_API_KEY``, ``AUTOPOIESIS_CHAT_API_KEY``), or none.
 
     Args:
@@ -115,7 +114,7 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
     if _has(purpose.key_variable):
         return _checked(purpose.key_variable, purpose)
     named = os.environ.get(address_variable, "")
-    trusted = _is_this_machine(address) or (named and _server(named) == _server(address))
+    trusted = named and _server(named) == _server(address)
     return _checked(key_variable, purpose) if trusted and _has(key_variable) else NO_KEY
 
 
@@ -159,14 +158,6 @@ def shown_address(address: str) -> str:
     except ValueError:
         return "an address that cannot be read"
     return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), "", ""))
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        host = urlsplit(address).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _server(address: str) -> tuple[str, str, int | None]:

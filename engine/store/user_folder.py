@@ -1,12 +1,90 @@
-"""Where a person's own settings are kept, for all workspaces."""
+"""Where a person's own settings are kept, for all workspaces, and the files there that only they may write.
+
+Nothing that stands in a workspace is taken for the person's own: it may come from a stranger. What a program
+has to remember of the person's wishes, or to recognise as its own work, lies here.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from pathlib import Path
+
+_NAME = "autopoiesis"
+_KEY_FILE = "key"
+_KEY_BYTES = 32
+_OTHERS_READ = 0o077
+_OTHERS_WRITE = 0o022
 
 
 def settings_folder() -> Path:
     """The folder, as the system likes it (``$XDG_CONFIG_HOME/autopoiesis``); it need not exist."""
-    from platformdirs import user_config_path  # noqa: PLC0415 — a traced message needs none
+    if sys.platform != "linux":
+        from platformdirs import user_config_path  # noqa: PLC0415 — takes 4 ms
 
-    return user_config_path("autopoiesis", appauthor=False)
+        return user_config_path(_NAME, appauthor=False)
+    # What platformdirs says, without the time that its import takes of every traced message; but a relative
+    # folder would be one of whatever folder the program runs in.
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".config") / _NAME  # noqa: PTH117
+
+
+def read_own(path: Path, *, secret: bool = False) -> bytes | None:
+    """A file of the person's; ``None`` where there is none.
+
+    Args:
+        path: The file.
+        secret: Whether others must not read it either.
+
+    Raises:
+        PermissionError: It is no regular file, not the person's, or others may write (or read) it.
+        OSError: It cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        others = stat.S_IMODE(status.st_mode) & (_OTHERS_READ if secret else _OTHERS_WRITE)
+        if not stat.S_ISREG(status.st_mode) or others or status.st_uid not in (os.geteuid(), 0):
+            raise PermissionError(f"others can {'read' if secret else 'write'} {path}")
+        return file.read()
+
+
+def write_own(path: Path, data: bytes) -> None:
+    """Replaces a file of the person's, readable by them alone; it is whole or as it was.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def own_key(*, make: bool = False) -> bytes | None:
+    """A key by which this person's programs recognise what they wrote; ``None`` where there is none.
+
+    Args:
+        make: Make one where there is none yet and one can be kept.
+    """
+    path = settings_folder() / _KEY_FILE
+    try:
+        known = read_own(path, secret=True)
+        if make and (known is None or len(known) != _KEY_BYTES):
+            write_own(path, os.urandom(_KEY_BYTES))
+            # Whichever of two processes came last: both use what is there now.
+            known = read_own(path, secret=True)
+    except OSError:
+        return None
+    return known if known is not None and len(known) == _KEY_BYTES else None

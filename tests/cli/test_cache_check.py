@@ -147,7 +147,7 @@ def test_text_from_files_is_shown_as_text(apo: Command, sample: Path) -> None:
     apo("-C", sample, "compile", "--record", "Hello")
     edit(sample, USER, "Marit", "[red]\x1b]52;c;x\x07")
     ran = apo("-C", sample, "cache", "check")
-    assert "[red]\\x1b" in ran.out and "\x1b" not in ran.out
+    assert "[red]␛" in ran.out and "\x1b" not in ran.out
 
 
 def test_long_lines_are_shown_where_they_differ() -> None:

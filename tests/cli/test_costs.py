@@ -54,7 +54,7 @@ def test_days_with_their_total_and_what_is_not_in_it(apo: Command, spent: Path) 
     assert lines[1].split() == ["2026-11-21", "1", "10,000", "80%", "500", "$0.0098", "$0.0152"]
     assert lines[2].split() == ["2026-11-22", "2", "800", "0%", "2", "<$0.0001", "+?", "$0"]
     assert lines[3].split() == ["total", "3", "10,800", "74%", "502", "$0.0098", "+?", "$0.0152"]
-    assert lines[4] == "not in these sums: 1 call of nobodys\\x1b[31m, whose price is not known"
+    assert lines[4] == "not in these sums: 1 call of nobodys␛[31m, whose price is not known"
     assert lines[5].endswith("autopoiesis/prices.yaml, as models: {MODEL: {input: 1.00, output: 5.00}}")
 
 
@@ -113,7 +113,7 @@ def test_budgets_are_said_with_their_warning(apo: Command, sample: Path) -> None
 
 def test_prices_of_ones_own_that_are_broken_are_told(apo: Command, spent: Path, tmp_path: Path) -> None:
     path = tmp_path / "config/autopoiesis/prices.yaml"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("models:\n  gpt-6-luna: {input: free}\n")
     for words in ((), ("--estimate",)):
         ran = apo("-C", spent, "costs", *words)

@@ -78,4 +78,4 @@ def test_a_path_from_the_log_is_shown_as_text(apo: Command, used: Path) -> None:
     month.write_bytes(month.read_bytes().replace(ODILE.encode(), b"[red]\\u001b]52;c;x\\u0007.md"))
     for words in (("list",), ("list", "--sections"), ("top",)):
         ran = apo("-C", used, "injections", *words)
-        assert "[red]\\x1b" in ran.out and "\x1b" not in ran.out
+        assert "[red]␛" in ran.out and "\x1b" not in ran.out

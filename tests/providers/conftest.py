@@ -193,14 +193,16 @@ def nowhere() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
-def prepare(monkeypatch: pytest.MonkeyPatch, key_variable: str) -> None:
-    """An environment with one key and nothing that leads a request elsewhere."""
+def prepare(monkeypatch: pytest.MonkeyPatch, key_variable: str, address: str) -> None:
+    """An environment with one key, the server it is for, and nothing that leads a request elsewhere."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(variable, raising=False)
     for variable in (*PURPOSE_KEY_VARIABLES, "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
     for provider in PROVIDERS.values():
         monkeypatch.delenv(provider.address_variable, raising=False)
+        if provider.key_variable == key_variable:
+            monkeypatch.setenv(provider.address_variable, address)
     monkeypatch.setenv(key_variable, KEY)
 
 
@@ -209,7 +211,7 @@ def service(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Service]:
     service = Service(request.param, server, threading.Event())
-    prepare(monkeypatch, service.key_variable)
+    prepare(monkeypatch, service.key_variable, service.address)
     yield service
     service.release.set()
 
@@ -221,7 +223,7 @@ def chat(
     from tests.providers.chat_service import ChatService
 
     chat = ChatService(request.param, server, threading.Event())
-    prepare(monkeypatch, chat.key_variable)
+    prepare(monkeypatch, chat.key_variable, chat.address)
     yield chat
     chat.release.set()
 

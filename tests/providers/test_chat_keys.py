@@ -100,7 +100,7 @@ def test_a_server_of_ones_own_gets_the_key_for_chats(monkeypatch: pytest.MonkeyP
         return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL", CHAT)
 
     assert sent_to("https://elsewhere.example/v1") == "none"
-    assert sent_to("http://localhost:11434/v1") == KEY
+    assert sent_to("http://localhost:11434/v1") == "none"
     monkeypatch.setenv("AUTOPOIESIS_CHAT_API_KEY", "of-chats")
     assert sent_to("https://elsewhere.example/v1") == "of-chats"
     with pytest.raises(SendFailed, match="is no address of a server") as caught:

@@ -113,6 +113,7 @@ def server(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serv
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(attempts, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url_for("/"))
     found = Server(server, threading.Event())
     yield found
     found.release.set()
@@ -390,7 +391,8 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
     def sent_to(address: str) -> str:
         return key_for("OPENAI_API_KEY", address, "OPENAI_BASE_URL", SEARCH)
 
-    assert sent_to("") == sent_to("http://localhost:11434/v1") == KEY
+    assert sent_to("") == KEY
+    assert sent_to("http://localhost:11434/v1") == "none", "another program may listen there"
     assert sent_to("https://evil.example/v1") == "none", "not the gate's either"
     monkeypatch.setenv("AUTOPOIESIS_SEARCH_API_KEY", "search-key")
     assert sent_to("https://evil.example/v1") == "search-key"

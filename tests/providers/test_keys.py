@@ -133,7 +133,7 @@ def test_a_workspace_cannot_send_the_key_elsewhere(monkeypatch: pytest.MonkeyPat
 
     assert sent_to("") == KEY
     for here in ("http://localhost:11434/v1", "http://127.0.0.1:8000", "http://[::1]:8000/v1"):
-        assert sent_to(here) == KEY
+        assert sent_to(here) == "none", "another program may listen there"
     for foreign in (
         "https://evil.example/v1",
         "https://api.openai.com.evil.example/v1",

@@ -24,6 +24,7 @@ from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.feed import FeedEntry, FeedKind
 from engine.search.results import SearchResult
+from engine.trust import Counting, Standing
 from engine.views import DigestView, LedgerRow, LedgerView, StatusView
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
@@ -439,9 +440,13 @@ class FakeEngine:
         self.knowledge = FakeKnowledge(self)
         self.knowledge_entries = FakeEntries(self)
         self.config = Config()
+        self.counting = Counting(self.config, (), (), Standing(self.root, "nothing", ()))
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()
+
+    def decide_trust(self, *, trusted: bool) -> None:
+        self._called("decide_trust", trusted)
 
     def note(self, name: str, *arguments: object) -> None:
         """Notes a call of one of its parts; it may fail or wait as its own do."""

@@ -13,7 +13,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from tui.safe import MAX_MARKS, ControlFilter, first_line, visible, visible_lines
+from tui.control_filter import ControlFilter
+from tui.safe import MAX_MARKS, first_line, visible, visible_lines
 
 BLACK = Color(0, 0, 0)
 

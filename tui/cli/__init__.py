@@ -28,6 +28,7 @@ COMMANDS = {
     "tune": "tui.cli.tuning:tune",
     "preset": "tui.cli.preset:preset",
     "config": "tui.cli.config:config",
+    "trust": "tui.cli.trust:trust",
     "knowledge": "tui.cli.knowledge:knowledge",
     "probe": "tui.cli.probe:probe",
     "injections": "tui.cli.injections:injections",

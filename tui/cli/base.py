@@ -16,6 +16,7 @@ import click
 
 from engine.activation.trace import Trace
 from engine.errors import AutopoiesisError, WorkspaceError
+from tui import safe
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -45,7 +46,9 @@ class Invocation:
         """
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 
-        return Engine.open(self.workspace)
+        opened = Engine.open(self.workspace)
+        emit_problems(opened.counting.ignored)
+        return opened
 
 
 def invocation() -> Invocation:
@@ -143,16 +146,8 @@ def emit_json(value: object) -> None:
 
 
 def visible(text: str) -> str:
-    """Text from outside made safe for a terminal: control characters are shown, not sent."""
-    return "".join(
-        character
-        if character == "\n" or not (ord(character) < 32 or 127 <= ord(character) < 160 or character in _BIDI)
-        else f"\\x{ord(character):02x}"
-        for character in text
-    ).encode("utf-8", "backslashreplace").decode("utf-8")  # fmt: skip
-
-
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    """Text from outside made safe for a terminal, line by line, as the workbench shows it."""
+    return "\n".join(map(safe.visible, text.split("\n")))
 
 
 def emit(text: str = "") -> None:
@@ -182,9 +177,12 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
 
 
 def emit_problems(problems: Iterable[object]) -> None:
-    """Prints problems on standard error, one line each."""
-    for problem in problems:
-        click.echo(visible(str(problem)), err=True)
+    """Prints problems on standard error, one line each, and none twice in a command."""
+    told: set[str] = click.get_current_context().find_root().meta.setdefault("autopoiesis.told", set())
+    for line in dict.fromkeys(visible(str(problem)) for problem in problems):
+        if line not in told:
+            told.add(line)
+            click.echo(line, err=True)
 
 
 def kept(commit: str, why: str) -> str:

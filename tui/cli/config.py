@@ -18,6 +18,7 @@ from tui.cli.base import (
     kept,
     table,
 )
+from tui.figures import value_text
 
 if TYPE_CHECKING:
     from engine.configuration import SettingChange, SettingInfo
@@ -61,7 +62,12 @@ def config_list(group: str, as_json: bool) -> None:
             emit_json(found)
             return
         rows = [
-            [each.name, value_text(each.value), f"line {each.line}" if each.is_set else ""] for each in found
+            [
+                each.name,
+                value_text(each.value),
+                f"line {each.line}{_not_counted(each)}" if each.is_set else "",
+            ]
+            for each in found
         ]
         table(rows, ["setting", "value", "set in"])
 
@@ -131,21 +137,16 @@ def config_path(as_json: bool) -> None:
     emit_json({"path": path}) if as_json else emit(path)
 
 
-def value_text(value: object) -> str:
-    """A value as it would stand in the file; ``–`` for what is absent or empty."""
-    if value is None or value in ("", ()):
-        return "–"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"
-    return str(value)
-
-
 def _place(found: SettingInfo) -> str:
-    return f"memory-config.yaml:{found.line}" if found.is_set else "the file does not name it"
+    if not found.is_set:
+        return "the file does not name it"
+    return f"memory-config.yaml:{found.line}{_not_counted(found)}"
+
+
+def _not_counted(found: SettingInfo) -> str:
+    if found.ignored is None:
+        return ""
+    return f": {value_text(found.ignored)}, not trusted"
 
 
 def _say(change: SettingChange, as_json: bool) -> None:
@@ -156,3 +157,5 @@ def _say(change: SettingChange, as_json: bool) -> None:
     before, after = value_text(change.before), value_text(change.after)
     what = f"{after}, as before" if before == after else f"{before} → {after}"
     emit(f"{place}: {change.name}: {what} ({kept(change.commit, change.why)})")
+    if change.ignored:
+        emit("it is ignored until you trust the workspace: autopoiesis trust")

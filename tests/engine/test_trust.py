@@ -1,0 +1,268 @@
+"""Settings that send, take in or run something count only where the person trusts the workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from engine import trust
+from engine.config import ACTING, Config
+from engine.config_file import CACHE_FILE, CONFIG_FILE
+from engine.config_file import read as read_file
+from engine.configuration import Configuration
+from engine.engine import Engine
+from engine.initialise import initialise
+from engine.setting_catalog import catalog
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.store.user_folder import own_key, settings_folder
+
+ACTS = """\
+gate:
+  provider: openai
+  base_url: http://127.0.0.1:9/v1
+  model: dear
+imports:
+  follow: [claude-code]
+search:
+  embedding: openai
+chat:
+  provider: anthropic
+"""
+
+LOCAL = frozenset(
+    [
+        "context_compiler",
+        "search.ranking",
+        "search.bm25_weight",
+        "search.vector_weight",
+        "search.half_life_days",
+        "search.embedding_dimensions",
+        "search.embedding_deadline_s",
+        "watchers",
+        "gate.mode",
+        "gate.max_tokens",
+        "gate.deadline_s",
+        "gate.ask_deadline_s",
+        "gate.claude_code_deadline_s",
+        "gate.concurrency",
+        "gate.on_failure",
+        "gate.local_min_labels",
+        "flush.max_tokens",
+        "flush.deadline_s",
+        "flush.at",
+        "harvest.max_tokens",
+        "harvest.deadline_s",
+        "harvest.idle_minutes",
+        "harvest.most_reclaimed",
+        "harvest.trash_days",
+        "chat.max_tokens",
+        "chat.deadline_s",
+        "cache.anthropic",
+        "cache.openai",
+        "costs.warn_at",
+        "git.auto_commit",
+        "days.time_zone",
+        "capture",
+    ]
+)
+"""Settings, and groups of them, by which nothing leaves the machine, comes in, runs or is paid for."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(trust.VARIABLE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A clone of somebody else's workspace."""
+    root = tmp_path / "clone"
+    root.mkdir()
+    (root / CONFIG_FILE).write_text(ACTS)
+    return root
+
+
+@pytest.fixture
+def engine(root: Path) -> Iterator[Engine]:
+    with Engine.open(root) as engine:
+        yield engine
+
+
+def files(root: Path) -> Files:
+    return Files(Workspace.open(root))
+
+
+def state(root: Path) -> str:
+    return trust.read(files(root)).standing.state
+
+
+def test_every_setting_is_marked_or_known_to_stay_here() -> None:
+    marked = {
+        f"{group.name}.{item.name}"
+        for group in fields(Config)
+        for item in fields(getattr(Config(), group.name))
+        if ACTING in item.metadata
+    }
+    for name in catalog():
+        is_local = name in LOCAL or name.partition(".")[0] in LOCAL
+        assert is_local != (name in marked), f"{name}: mark it with acting(), or add it to LOCAL here"
+
+
+def test_a_strangers_settings_do_nothing_until_they_are_trusted(root: Path) -> None:
+    counting = trust.read(files(root))
+    assert counting.standing.state == "new"
+    assert counting.config.gate.provider == "local" and counting.config.gate.base_url == ""
+    assert counting.config.imports.follow == () and counting.config.search.embedding == "local"
+    assert counting.config.chat.provider == "local"
+    assert counting.config.gate.model == "dear", "what sends nothing by itself stays"
+    (problem,) = counting.ignored
+    assert problem.what == (
+        "search.embedding, gate.provider, gate.base_url, chat.provider and imports.follow are ignored:"
+        " the workspace is not trusted"
+    )
+    trust.trust(root, read_file(files(root))[0])
+    counting = trust.read(files(root))
+    assert counting.standing.state == "trusted" and not counting.ignored
+    assert counting.config == read_file(files(root))[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("127.0.0.1:9", "evil.example"),
+        ("model: dear", "model: dearer"),
+        ("[claude-code]", "[claude-code, codex]"),
+        ("chat:\n", "costs:\n  daily_usd: 5\nchat:\n"),
+    ],
+)
+def test_a_pull_that_changes_one_of_them_is_asked_about_again(root: Path, old: str, new: str) -> None:
+    trust.trust(root, read_file(files(root))[0])
+    (root / CONFIG_FILE).write_text(ACTS.replace(old, new))
+    assert state(root) == "changed"
+    assert trust.read(files(root)).config.gate.provider == "local"
+    (root / CONFIG_FILE).write_text(ACTS + "days:\n  time_zone: UTC\n")
+    assert state(root) == "trusted", "what sends nothing may change"
+
+
+def test_trust_is_of_a_place_and_can_be_taken_back(root: Path, tmp_path: Path) -> None:
+    trust.trust(root, read_file(files(root))[0])
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    assert state(link) == "trusted"
+    moved = root.rename(tmp_path / "moved")
+    assert state(moved) == "new"
+    trust.trust(moved, read_file(files(moved))[0])
+    assert trust.revoke(moved) and not trust.revoke(moved)
+    assert state(moved) == "new"
+
+
+def test_whoever_declined_is_not_asked_again_until_something_changes(root: Path, engine: Engine) -> None:
+    engine.decide_trust(trusted=False)
+    assert engine.counting.standing.state == "declined"
+    assert engine.config.imports.follow == ()
+    (root / CONFIG_FILE).write_text(ACTS.replace("dear", "dearer"))
+    assert state(root) == "new"
+    engine.decide_trust(trusted=True)
+    gate = engine.config.gate
+    assert (gate.provider, gate.model) == ("openai", "dearer")
+
+
+def test_harmless_values_need_no_trust(root: Path) -> None:
+    (root / CONFIG_FILE).write_text("gate:\n  provider: ask\nsearch:\n  embedding: minilm\n")
+    counting = trust.read(files(root))
+    assert counting.standing.state == "nothing" and counting.config.gate.provider == "ask"
+    assert not (settings_folder() / trust.FILE).exists()
+
+
+def test_what_the_person_sets_through_the_program_counts(tmp_path: Path) -> None:
+    initialise(tmp_path / "own")
+    with Engine.open(tmp_path / "own") as engine:
+        changed = engine.configuration.change("gate.provider", "openai")
+        assert not changed.ignored and engine.config.gate.provider == "openai"
+        engine.configuration.change("gate.model", "some")
+    assert state(tmp_path / "own") == "trusted"
+
+
+def test_a_setting_does_not_bring_a_strangers_with_it(engine: Engine) -> None:
+    changed = engine.configuration.change("harvest.provider", "openai")
+    assert changed.ignored and engine.config.harvest.provider == "markers"
+    assert engine.config.imports.follow == ()
+    shown: Configuration = engine.configuration
+    assert shown.setting("gate.provider").ignored == "openai"
+    assert shown.setting("gate.provider").value == "local"
+
+
+def test_init_on_a_clone_trusts_nothing(root: Path, tmp_path: Path) -> None:
+    initialise(root)
+    assert state(root) == "new"
+    initialise(tmp_path / "own")
+    kept = json.loads((settings_folder() / trust.FILE).read_bytes())["workspaces"]
+    assert [*kept] == [str(tmp_path / "own")]
+
+
+@pytest.mark.parametrize("damage", ["others write", "link", "folder", "nonsense", "list"])
+def test_a_file_that_cannot_be_the_persons_trusts_nothing(root: Path, tmp_path: Path, damage: str) -> None:
+    trust.trust(root, read_file(files(root))[0])
+    path = settings_folder() / trust.FILE
+    kept = path.read_bytes()
+    match damage:
+        case "others write":
+            path.chmod(0o666)
+        case "link":
+            (tmp_path / "elsewhere").write_bytes(kept)
+            path.unlink()
+            path.symlink_to(tmp_path / "elsewhere")
+        case "folder":
+            path.unlink()
+            path.mkdir()
+        case "nonsense":
+            path.write_bytes(b"{" * 100_000)
+        case _:
+            path.write_bytes(b'{"workspaces": ["' + os.fsencode(root) + b'"]}')
+    assert state(root) == "new"
+
+
+def test_kept_settings_cannot_be_forged(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / CONFIG_FILE).write_text("gate:\n  local_min_labels: 50\n")
+    honest = read_file(files(root))[0]
+    # A stranger with the same program and another key forges what was read of the same bytes.
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "strangers"))
+    (root / CACHE_FILE).unlink()
+    read_file(files(root))
+    stamp, _, kept = (root / CACHE_FILE).read_bytes().partition(b"\n")
+    assert own_key() is not None
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for forged in (kept, kept.replace(b'"local_min_labels": 50', b'"local_min_labels": 99')):
+        (root / CACHE_FILE).write_bytes(stamp + b"\n" + forged)
+        assert read_file(files(root))[0] == honest
+        assert (root / CACHE_FILE).read_bytes().partition(b"\n")[0] != stamp
+
+
+def test_without_a_place_for_a_key_settings_are_read_anew(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    assert read_file(files(root))[0].gate.provider == "openai"
+    assert not (root / CACHE_FILE).exists()
+    assert state(root) == "new"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked")
+def test_the_settings_folder_is_the_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from platformdirs import user_config_path
+
+    assert settings_folder() == user_config_path("autopoiesis", appauthor=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert settings_folder() == user_config_path("autopoiesis", appauthor=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    monkeypatch.chdir(tmp_path)
+    assert settings_folder() == Path.home() / ".config/autopoiesis"

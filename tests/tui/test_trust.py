@@ -1,0 +1,35 @@
+"""The question whether a workspace may send, take in or run what its settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.config import Config
+from engine.trust import Act, Counting, Standing, State
+from tests.tui.conftest import Run
+
+
+def counting(state: State) -> Counting:
+    acts = (Act("gate.provider", "openai", "sends messages to a model for the gate"),)
+    return Counting(Config(), (), (), Standing(Path("x"), state, acts))
+
+
+async def test_it_is_asked_once_and_the_focus_is_on_no(run: Run) -> None:
+    async with run((80, 24), counting=counting("new")) as driven:
+        assert "trust this workspace?" in driven.text and "gate.provider: openai" in driven.text
+        await driven.press("enter")
+        assert driven.engine.calls[-1] == ("decide_trust", False)
+        assert "trust this workspace?" not in driven.text and "autopoiesis trust" in driven.text
+
+
+async def test_it_can_be_trusted(run: Run) -> None:
+    async with run((80, 24), counting=counting("changed")) as driven:
+        assert "The settings of this workspace have changed since" in driven.text
+        await driven.press("right", "enter")
+        assert ("decide_trust", True) in driven.engine.calls
+
+
+async def test_what_was_answered_is_not_asked(run: Run) -> None:
+    for state in ("nothing", "trusted", "declined"):
+        async with run((80, 24), counting=counting(state)) as driven:
+            assert "trust this workspace?" not in driven.text
