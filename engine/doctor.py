@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from engine import programs
 from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
@@ -108,7 +109,7 @@ def _config(files: Files) -> Iterator[Finding]:
             f"gate.provider is {provider}, but {key} is not set",
             f"export {key}, or set gate.provider: local",
         )
-    if provider == "claude-code" and shutil.which("claude") is None:
+    if provider == "claude-code" and programs.find("claude") is None:
         yield Finding(
             "error",
             "gate.provider is claude-code, but there is no claude command",
@@ -394,7 +395,7 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
 
 
 def _machine(workspace: Workspace) -> Iterator[Finding]:
-    if shutil.which("rg"):
+    if programs.find("rg"):
         yield Finding("ok", "ripgrep: there, for searching without the index")
     else:
         yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")
