@@ -23,6 +23,9 @@ from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
 from engine.zone import local_day
 
+_MOST_LINKS = 20
+"""Named one by one."""
+
 Level = Literal["ok", "note", "warning", "error"]
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
@@ -80,6 +83,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_prompt(files),
         *_index(workspace, files),
         *_prices(),
+        *_links(workspace),
         *_machine(workspace),
     )
 
@@ -392,6 +396,19 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         verb = "has" if len(idle) == 1 else "have"
         what = f"{' and '.join(idle)} {verb} no effect while search.embedding is {name}"
         yield Finding("note", what, "set search.embedding: openai, or remove it")
+
+
+def _links(workspace: Workspace) -> Iterator[Finding]:
+    """What leads out of the workspace, or stands in the place of a cache."""
+    from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
+
+    found = list(strays(workspace))
+    for each in found[:_MOST_LINKS]:
+        yield Finding("warning", f"{each.path}: {each.what}", each.cure)
+    if len(found) > _MOST_LINKS:
+        yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
+    if not found:
+        yield Finding("ok", "links: none leads out of the workspace")
 
 
 def _machine(workspace: Workspace) -> Iterator[Finding]:
