@@ -203,7 +203,8 @@ def _prompt(files: Files) -> Iterator[Finding]:
 
 def _all_documents(workspace: Workspace) -> list[str]:
     found = []
-    for folder in (workspace.knowledge, workspace.topics, workspace.transcripts):
+    folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
+    for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
         found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
     return sorted(found)
 
@@ -315,7 +316,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
             f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
             "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
         )
-    if any((workspace.root / JOURNALS).glob("*.json")):
+    if workspace.holds(JOURNALS) and any((workspace.root / JOURNALS).glob("*.json")):
         yield Finding(
             "warning", "a harvest was interrupted", "the next one finishes it: autopoiesis harvest --apply"
         )

@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,14 +54,25 @@ COMMANDS = (
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder beside the workspace, of which everything must stay as it is."""
+    """A folder beside the workspace, of which everything must stay as it is, and unseen."""
     folder = tmp_path / "outside"
     (folder / "folder").mkdir(parents=True)
     (folder / "keys").write_text(SECRET)
     (folder / "folder" / "zanzibar.md").write_text(f"---\ntype: knowledge\n---\n\n# Zanzibar\n\n{SECRET}")
     (folder / "folder" / ".lock").write_text(SECRET)
     before = _state(folder)
-    yield folder
+    listed: list[str] = []
+    scandir = os.scandir
+
+    def listing(path: Any = ".") -> Any:
+        if not isinstance(path, int) and Path(os.path.realpath(path)).is_relative_to(folder):
+            listed.append(os.fsdecode(path))
+        return scandir(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "scandir", listing)
+        yield folder
+    assert listed == [], "not even the names are looked at"
     assert _state(folder) == before
 
 

@@ -159,6 +159,8 @@ def paths_in(files: Files, folder: str) -> list[str]:
     """The conversations below a folder, by path."""
     root = files.workspace.root
     found: list[str] = []
+    if not files.workspace.holds(folder):
+        return found
     for place, folders, names in os.walk(root / folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
