@@ -218,6 +218,8 @@ class Conversations:
         """Every conversation there is, with its size in bytes."""
         found: dict[str, int] = {}
         for folder in (self._workspace.transcripts, self._workspace.conversations):
+            if not self._workspace.holds(self._workspace.relative(folder)):
+                continue
             for place, _, names in os.walk(folder):
                 for name in names:
                     path = Path(place, name)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from engine import trust
+from engine import programs, trust
 from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
@@ -22,6 +22,9 @@ from engine.store.files import Files
 from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
 from engine.zone import local_day
+
+_MOST_LINKS = 20
+"""Named one by one."""
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -80,6 +83,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_prompt(files),
         *_index(workspace, files),
         *_prices(),
+        *_links(workspace),
         *_machine(workspace),
     )
 
@@ -119,7 +123,7 @@ def _config(files: Files) -> Iterator[Finding]:
             f"gate.provider is {provider}, but {key} is not set",
             f"export {key}, or set gate.provider: local",
         )
-    if provider == "claude-code" and shutil.which("claude") is None:
+    if provider == "claude-code" and programs.find("claude") is None:
         yield Finding(
             "error",
             "gate.provider is claude-code, but there is no claude command",
@@ -209,7 +213,8 @@ def _prompt(files: Files) -> Iterator[Finding]:
 
 def _all_documents(workspace: Workspace) -> list[str]:
     found = []
-    for folder in (workspace.knowledge, workspace.topics, workspace.transcripts):
+    folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
+    for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
         found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
     return sorted(found)
 
@@ -321,7 +326,7 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
             f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
             "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
         )
-    if any((workspace.root / JOURNALS).glob("*.json")):
+    if workspace.holds(JOURNALS) and any((workspace.root / JOURNALS).glob("*.json")):
         yield Finding(
             "warning", "a harvest was interrupted", "the next one finishes it: autopoiesis harvest --apply"
         )
@@ -404,8 +409,21 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         yield Finding("note", what, "set search.embedding: openai, or remove it")
 
 
+def _links(workspace: Workspace) -> Iterator[Finding]:
+    """What leads out of the workspace, or stands in the place of a cache."""
+    from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
+
+    found = list(strays(workspace))
+    for each in found[:_MOST_LINKS]:
+        yield Finding("warning", f"{each.path}: {each.what}", each.cure)
+    if len(found) > _MOST_LINKS:
+        yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
+    if not found:
+        yield Finding("ok", "links: none leads out of the workspace")
+
+
 def _machine(workspace: Workspace) -> Iterator[Finding]:
-    if shutil.which("rg"):
+    if programs.find("rg"):
         yield Finding("ok", "ripgrep: there, for searching without the index")
     else:
         yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")

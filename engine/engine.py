@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from engine import config_file, trust
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.errors import Problem, TopicError
+from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.parts import Clock, Parts, part, utc_now
 from engine.questions import Questions
 from engine.store.files import Files
@@ -228,7 +228,7 @@ class Engine(Parts):
         """
         message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
-        self.refresh_index()
+        self.freshen_index()
         compiled = self.prompts.compile(text, trace, before, budget=budget)
         if record:
             turn = f"{before.path}#{before.ordinal}" if before.path else ""
@@ -288,6 +288,18 @@ class Engine(Parts):
         if self.files.read_only:
             return None
         return self.index.refresh(progress, paths)
+
+    def freshen_index(self, progress: Callable[[int, int], None] | None = None) -> str:
+        """Brings the index up to date where that is possible; where it is not, files are searched instead.
+
+        Returns:
+            Why it is not; empty when it is.
+        """
+        try:
+            self.refresh_index(progress)
+        except AutopoiesisError as error:
+            return str(error)
+        return ""
 
     def seed_index(self, database: Path) -> None:
         """Begins the index, where there is none yet, with a copy of another workspace's."""

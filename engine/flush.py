@@ -173,7 +173,7 @@ class Flusher:
             WriteFailed: One cannot be finished now; its journal stays.
         """
         folder = self._files.workspace.root / JOURNALS
-        if self._files.read_only or not folder.is_dir():
+        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(JOURNALS):
             return []
         finished: list[FlushRecord] = []
         with self._files.lock():

@@ -73,6 +73,8 @@ def line_for(to: str, said: str, *, day: str, session: str, first: int, last: in
 
 def projects(workspace: Workspace) -> list[str]:
     """The projects that notes can go to: those with a ``context.md``, by name."""
+    if not workspace.holds("knowledge/projects"):
+        return []
     try:
         folders = [
             folder.name for folder in workspace.projects.iterdir() if folder.joinpath(_CONTEXT).is_file()

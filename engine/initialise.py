@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from engine import config_file, hooks, trust
 from engine.errors import Problem, RepositoryError, WorkspaceError
-from engine.store.files import Files
+from engine.store.descriptors import open_folder
+from engine.store.files import Files, reported
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
 from engine.transcripts.format import parse
@@ -73,8 +74,10 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     workspace = Workspace(root.resolve())
     files = Files(workspace)
     report = InitialiseReport(workspace.root)
-    for folder in FOLDERS:
-        (workspace.root / folder).mkdir(parents=True, exist_ok=True)
+    with reported(str(root)):
+        for parts in [workspace.resolve(folder).relative_to(workspace.root).parts for folder in FOLDERS]:
+            with open_folder(workspace.root, parts, create=True):
+                pass
 
     repository = Repository(workspace)
     state = repository.state()

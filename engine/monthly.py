@@ -70,6 +70,8 @@ class MonthlyLog:
     def stamp(self) -> tuple[MonthStamp, ...]:
         """The state of every month's file, oldest month first; costs a look at each."""
         found: list[MonthStamp] = []
+        if not self._files.workspace.holds(LOG_FOLDER):
+            return ()
         try:
             with os.scandir(self._files.workspace.root / LOG_FOLDER) as entries:
                 for entry in entries:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
+from engine import programs
 from engine.errors import AutopoiesisError
 
 DEADLINE_S = 600.0
 """Longest time a command may take; longer work belongs in a shell."""
 NEEDS_A_SCREEN = frozenset({"open", "demo", "watch"})
 """Commands that would draw a screen or never end."""
-_START = "import sys; from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
+_START = "from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
 
 
 def run_line(root: Path, line: str, *, deadline_s: float = DEADLINE_S) -> str:
@@ -37,14 +36,14 @@ def run_line(root: Path, line: str, *, deadline_s: float = DEADLINE_S) -> str:
         raise AutopoiesisError(f"the line cannot be read: {error}", cure="close its quotes") from error
     if words and words[0] in NEEDS_A_SCREEN:
         raise AutopoiesisError(f"{words[0]} needs a terminal of its own", cure="run it in another window")
-    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _START, "-C", str(root), *words],
+            programs.python(_START, "-C", str(root), *words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=programs.surroundings(plain),
             timeout=deadline_s,
             check=False,
         )

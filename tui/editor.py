@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+
+from engine import programs
 
 FALLBACKS = ("nano", "vim", "vi", "emacs")
 
@@ -41,7 +42,7 @@ def editor_command(path: Path, environment: Mapping[str, str] | None = None, *, 
             continue
         if words:
             return [*words, *_at(path, words[0], line)]
-    found = next((program for program in FALLBACKS if shutil.which(program)), None)
+    found = next((program for program in FALLBACKS if programs.find(program)), None)
     return [found, *_at(path, found, line)] if found else []
 
 

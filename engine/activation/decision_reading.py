@@ -163,7 +163,7 @@ def backwards(files: Files, holding: bytes = b"") -> Iterator[Decision]:
 def months(files: Files) -> list[str]:
     """The log's files, oldest first, as workspace-relative paths."""
     folder = files.workspace.root.joinpath(LOG_FOLDER)
-    if not folder.is_dir():
+    if not folder.is_dir() or not files.workspace.holds(LOG_FOLDER):
         return []
     return sorted(f"{LOG_FOLDER}/{entry.name}" for entry in folder.iterdir() if _MONTH.fullmatch(entry.name))
 

@@ -451,6 +451,8 @@ class NoteFiles:
     def _records(self) -> list[_Record]:
         """The files of notes by name; one that cannot be read, or names no path, is none."""
         found: list[_Record] = []
+        if not self._workspace.holds(FOLDER):
+            return found
         try:
             with os.scandir(self._workspace.root / FOLDER) as listing:
                 names = sorted(entry.name for entry in listing if entry.name.endswith(".md"))

@@ -158,6 +158,8 @@ class Trash:
         return tuple(old)
 
     def _names(self) -> list[str]:
+        if not self._files.workspace.holds(FOLDER):
+            return []
         try:
             with os.scandir(self._files.workspace.root / FOLDER) as entries:
                 return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))

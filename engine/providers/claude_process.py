@@ -12,7 +12,6 @@ import asyncio
 import math
 import os
 import re
-import shutil
 import signal
 import tempfile
 from asyncio.subprocess import PIPE, Process
@@ -20,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from engine import programs
 from engine.errors import AutopoiesisError
 from engine.providers.attempts import quoted
 from engine.providers.keys import OWN_KEY_VARIABLES, PURPOSE_KEY_VARIABLES, Purpose
@@ -68,7 +68,7 @@ def command_for(purpose: Purpose) -> str:
     Raises:
         AutopoiesisError: ``purpose.error``: it is not installed.
     """
-    command = shutil.which(COMMAND)
+    command = programs.find(COMMAND)
     if command is None:
         raise purpose.error(
             f"the {COMMAND} command was not found on PATH",
@@ -105,7 +105,7 @@ async def run(
     Raises:
         CannotStart: It cannot be started.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    environment = {name: value for name, value in programs.surroundings().items() if name not in _LEFT_OUT}
     environment |= {**_SET, **(variables or {})}
     # A folder of its own: what a project says to its agents is no part of the question.
     with tempfile.TemporaryDirectory(prefix="autopoiesis-claude-", ignore_cleanup_errors=True) as folder:

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from engine.errors import AutopoiesisError, EmbeddingFailed
+from engine.errors import AutopoiesisError, EmbeddingFailed, PathRefused
 from engine.search import database, schema, vectors
 from engine.search.embeddings import EMBEDDING_FAULTS
+from engine.store.locks import lock_place
 
 if TYPE_CHECKING:
     from engine.search.embeddings import SlowEmbedder
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from engine.search.writer import Progress
     from engine.store.paths import Workspace
 
-LOCK_NAME = ".vectors.lock"
-"""In the workspace's scratch folder; held by the one process that asks the model."""
+LOCK_NAME = "scratch/.vectors.lock"
+"""Held by the one process that asks the model."""
 FEW = 64
 """Chunks, at most, whose vectors a refresh waits for."""
 PATIENCE_S = 3.0
@@ -67,7 +68,7 @@ class Backlog:
         resident: Resident,
     ) -> None:
         self._path = workspace.database
-        self._lock = workspace.scratch / LOCK_NAME
+        self._workspace = workspace
         self._embedder = embedder
         self._exclusive = exclusive
         self._resident = resident
@@ -265,9 +266,11 @@ class Backlog:
         """
         from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
 
-        lock = FileLock(self._lock)
         try:
+            lock = FileLock(lock_place(self._workspace, LOCK_NAME))
             lock.acquire(timeout=0)
+        except PathRefused as error:
+            raise _Taken(str(error)) from error
         except Timeout:
             pass
         else:
@@ -280,7 +283,7 @@ class Backlog:
 
 
 class _Taken(AutopoiesisError):
-    """Another process makes the vectors."""
+    """Another process makes the vectors, or nobody may: their lock is no file of the workspace."""
 
 
 def _why(error: BaseException) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
+import stat
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ _LOG_BYTES = 16 * 1024 * 1024
 _IDLE_READERS = 4
 _VECTOR_PACKAGE = "sqlite_vec"
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""Ends a rollback journal that names a file to be deleted once it is rolled back."""
 
 FAULTS = (apsw.Error, OSError, UnicodeError, ValueError, OverflowError, MemoryError)
 """All that using a database file can raise, damaged or out of reach."""
@@ -118,16 +122,35 @@ def load_vectors(connection: apsw.Connection) -> str:
 
 
 def identity(path: Path) -> Identity | None:
-    """The file that stands under the name now; ``None`` when there is none."""
+    """The file that stands under the name now, a symlink itself; ``None`` when there is none."""
     try:
-        found = path.stat()
+        found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 
 
+def oddity(path: Path) -> str:
+    """Why a database is not to be opened, though something stands there, in one clause; empty when it may be.
+
+    SQLite makes what is missing and follows no link in the last part of a name; a folder on the way, and what
+    is no regular file, it takes as it comes.
+    """
+    for suffix in _SUFFIXES:
+        place = path.with_name(path.name + suffix)
+        try:
+            mode = place.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISLNK(mode):
+            return f"{place.name} is a symlink, and none is followed"
+        if not stat.S_ISREG(mode):
+            return f"{place.name} is no regular file"
+    return ""
+
+
 def remove(path: Path) -> None:
-    """Delete the database with all that belongs to it.
+    """Delete the database with all that belongs to it; of a symlink the link.
 
     Processes that have it open keep what they have until they look for it the next time.
 
@@ -149,9 +172,17 @@ def open_writer(path: Path) -> apsw.Connection:
     """A connection that may write; the file is made when there is none. Nothing in it is changed yet.
 
     Raises:
+        IndexFailed: It, or a file that belongs to it, is a symlink or no regular file.
         apsw.Error: The file cannot be opened, or is no database.
     """
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    if odd := oddity(path):
+        raise IndexFailed(
+            odd, where=path.name, cure="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
+        )
+    _refuse_foreign_journal(path)
+    connection = apsw.Connection(
+        str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
+    )
     try:
         _prepare(connection, WRITE_WAIT_MS)
         connection.pragma("cache_size", -_WRITE_CACHE_KB)
@@ -182,11 +213,14 @@ def open_reader(path: Path) -> apsw.Connection:
     """A connection that reads.
 
     Raises:
-        Unavailable: There is no file.
+        Unavailable: There is no file; or it, or one that belongs to it, is a symlink or no regular file.
         apsw.Error: The file cannot be opened, or is no database.
     """
+    if odd := oddity(path):
+        raise Unavailable("broken", odd)
     if identity(path) is None:
         raise Unavailable("missing", "there is no search index")
+    _refuse_foreign_journal(path)
     # A reader of a write-ahead log has to write its lock table. Where it may not, the last resort is to
     # take the file as one that nobody changes.
     attempts = [(str(path), apsw.SQLITE_OPEN_READWRITE), (str(path), apsw.SQLITE_OPEN_READONLY)]
@@ -196,7 +230,7 @@ def open_reader(path: Path) -> apsw.Connection:
     for position, (name, flags) in enumerate(attempts, 1):
         connection = None
         try:
-            connection = apsw.Connection(name, flags=flags)
+            connection = apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
             _prepare(connection, READ_WAIT_MS)
             connection.pragma("query_only", True)
             connection.pragma("cache_size", -_READ_CACHE_KB)
@@ -210,6 +244,24 @@ def open_reader(path: Path) -> apsw.Connection:
             raise
         return connection
     raise Unavailable("missing", "there is no search index")
+
+
+def _refuse_foreign_journal(path: Path) -> None:
+    """Looks at a journal before SQLite rolls it back: that one of ours never names another file.
+
+    Raises:
+        apsw.CorruptError: This one does.
+    """
+    try:
+        handle = os.open(f"{path}-journal", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        end = os.fstat(handle).st_size - len(_MAGIC)
+        if end > 0 and os.pread(handle, len(_MAGIC), end) == _MAGIC:
+            raise apsw.CorruptError("its journal names a file that is to be deleted")
+    finally:
+        os.close(handle)
 
 
 def _prepare(connection: apsw.Connection, wait_ms: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 import subprocess
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Literal
 
 import apsw
 
+from engine import programs
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
 from engine.search.described import counted, listed
@@ -149,7 +149,7 @@ def _ripgrep(
     clock: _Clock,
 ) -> dict[str, int] | None:
     """How many of the needles each file holds, as ripgrep finds them; ``None`` where there is no ripgrep."""
-    program = shutil.which("rg")
+    program = programs.find("rg")
     folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
     if program is None or not folders or not needles:
         return None
@@ -163,7 +163,8 @@ def _ripgrep(
     # Of several patterns that match at one place ripgrep takes the first.
     for needle in sorted(needles, key=len, reverse=True):
         arguments += ["-e", folding.expression(needle)]
-    environment = {name: value for name, value in os.environ.items() if name != "RIPGREP_CONFIG_PATH"}
+    environment = programs.surroundings()
+    environment.pop("RIPGREP_CONFIG_PATH", None)
     try:
         process = subprocess.Popen(
             [*arguments, "--", *folders],

@@ -14,6 +14,7 @@ from engine.errors import IndexFailed, ReadOnly
 from engine.search import database, schema
 from engine.search.embeddings import slow_one
 from engine.search.reports import IndexReport, Skipped, VerifyReport
+from engine.store.locks import lock_place
 
 if TYPE_CHECKING:
     from engine.search.backlog import Backlog
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from engine.search.writer import Outcome, Progress
     from engine.store.paths import Workspace
 
-LOCK_NAME = ".index.lock"
-"""In the workspace's scratch folder; held by the one process that writes the index."""
+LOCK_NAME = "scratch/.index.lock"
+"""Held by the one process that writes the index."""
 
 _ATTEMPTS = 3
 _LOCK_SLICE_S = 0.2
@@ -189,7 +190,7 @@ class Maintenance:
     def _problems(self) -> list[str]:
         from engine.search.verify import problems  # noqa: PLC0415 — only writers check
 
-        if not self._path.exists():
+        if not self._path.exists() and not database.oddity(self._path):
             return ["there is no search index"]
         try:
             connection = database.open_writer(self._path)
@@ -213,12 +214,10 @@ class Maintenance:
             raise ReadOnly("the workspace is open for reading only", where=self._path.name)
         from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs
 
-        place = self._workspace.scratch / LOCK_NAME
         deadline = time.monotonic() + self._lock_timeout_s
         with self._threads:
             try:
-                place.parent.mkdir(exist_ok=True)
-                lock = FileLock(place, is_singleton=True)
+                lock = FileLock(lock_place(self._workspace, LOCK_NAME), is_singleton=True)
                 while True:
                     with contextlib.suppress(Timeout):
                         lock.acquire(timeout=_LOCK_SLICE_S, poll_interval=0.02)
@@ -232,7 +231,7 @@ class Maintenance:
             except OSError as error:
                 raise ReadOnly(
                     f"the search index cannot be locked ({error.strerror})",
-                    where=f"{place.parent.name}/{place.name}",
+                    where=LOCK_NAME,
                     cure="check the permissions of the workspace",
                 ) from error
             try:

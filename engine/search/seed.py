@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def seed(path: Path, other: Path) -> bool:
     Returns:
         Whether there is one now.
     """
-    if path.exists():
+    if os.path.lexists(path):
         return False
     try:
         source = database.open_reader(other)

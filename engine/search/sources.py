@@ -91,10 +91,10 @@ def _is_under(path: str, folder: str) -> bool:
 
 
 def _below(root: Path, folder: str) -> Iterator[Source]:
-    if root.joinpath(folder).is_symlink():
+    base = str(root)
+    if root.joinpath(folder).is_symlink() or not os.path.realpath(f"{base}/{folder}").startswith(f"{base}/"):
         return
     pending = [folder]
-    base = str(root)
     while pending:
         current = pending.pop()  # a name, no Path: a compile looks at every folder
         try:

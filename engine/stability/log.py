@@ -135,6 +135,8 @@ class PrefixLog:
 
     def _kept(self) -> set[str]:
         folder = self._files.workspace.root / FOLDER
+        if not self._files.workspace.holds(FOLDER):
+            return set()
         try:
             names = [path.name for path in folder.iterdir()]
         except OSError:

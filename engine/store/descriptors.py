@@ -76,6 +76,17 @@ def open_file(name: str, folder: int, flags: int, place: str) -> int:
     return descriptor
 
 
+def refuse_odd(name: str, folder: int, place: str) -> None:
+    """Looks at what somebody else is going to open by its path.
+
+    Raises:
+        PathRefused: It is there, and is a symlink, a folder, a pipe, a device or a socket.
+    """
+    found = status(name, folder)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise PathRefused("is no regular file", where=shown(place), cure="see where it leads, and remove it")
+
+
 def status(name: str, folder: int) -> os.stat_result | None:
     """What stands under a name in an open folder, symlinks not followed; ``None`` when nothing does."""
     try:

@@ -239,8 +239,8 @@ class Files:
                 reach("lock:acquire")
                 with descriptors.open_folder(
                     self.workspace.root, folder.relative_to(self.workspace.root).parts, create=True
-                ):
-                    pass
+                ) as inside:
+                    descriptors.refuse_odd(Path(LOCK_NAME).name, inside, LOCK_NAME)
             try:
                 lock.acquire(timeout=timeout, poll_interval=_LOCK_POLL_S)
             except Timeout as error:

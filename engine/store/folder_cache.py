@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from engine.errors import ReadOnly
+from engine.errors import PathRefused, ReadOnly
 from engine.store import descriptors
 from engine.store.faults import reach
 from engine.store.files import Files, reported
@@ -208,8 +208,9 @@ def _locked(lock: Path, kind: int) -> Iterator[bool]:
     A file that was moved away while it was waited for holds nothing any more.
     """
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+        with descriptors.open_folder(lock.parent.parent, (lock.parent.name,)) as folder:
+            descriptor = descriptors.open_file(lock.name, folder, os.O_RDWR, lock.name)
+    except (OSError, PathRefused):
         yield False
         return
     try:

@@ -9,13 +9,13 @@ with no look into submodules. Path arguments are literal; no path can become an 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping as AbcMapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import programs
 from engine.errors import RepositoryError
 
 TIMEOUT_S = 60.0
@@ -102,7 +102,7 @@ class Git:
     @staticmethod
     def program() -> str | None:
         """The git program, ``None`` when there is none."""
-        return shutil.which("git")
+        return programs.find("git")
 
     def run(
         self,
@@ -165,7 +165,7 @@ class Git:
     ) -> dict[str, str]:
         variables = {
             name: value
-            for name, value in os.environ.items()
+            for name, value in programs.surroundings().items()
             if not name.startswith("GIT_") or name in _OWN_VARIABLES
         }
         variables |= {

@@ -21,6 +21,11 @@ def repository_folder(root: Path) -> Path:
     return place
 
 
+def hooks(folder: Path) -> Path:
+    """Where git finds hooks of its own accord."""
+    return _common(folder) / "hooks"
+
+
 def head(folder: Path) -> str:
     """What HEAD names: ``refs/heads/…`` on a branch, an object name when detached, empty when unreadable."""
     return _first_line(folder / "HEAD").removeprefix("ref: ").strip()

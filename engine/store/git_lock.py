@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from engine import programs
+
 LOCK = "index.lock"
 STALE_S = 600.0
 
@@ -58,7 +60,13 @@ def _git_at_work(folder: Path, root: Path) -> bool:
 
 def _any_git() -> bool:
     try:
-        listed = subprocess.run(["ps", "-Ao", "comm="], capture_output=True, timeout=10, check=False)
+        listed = subprocess.run(
+            [programs.find("ps") or "/bin/ps", "-Ao", "comm="],
+            env=programs.surroundings(),
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return True
     names = listed.stdout.decode("utf-8", "replace").splitlines()

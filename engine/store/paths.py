@@ -93,6 +93,14 @@ class Workspace:
             raise PathRefused("a symlink leads into the repository's own folder", where=shown(relative))
         return real
 
+    def holds(self, relative: str) -> bool:
+        """Whether a path stays in the workspace wherever symlinks lead; what does not is not even listed."""
+        try:
+            self.resolve(relative)
+        except PathRefused:
+            return False
+        return True
+
     def relative(self, path: Path) -> str:
         """The workspace-relative form of a path, with forward slashes.
 

@@ -291,15 +291,13 @@ class Repository:
             for letter, path in zip(listed[::2], listed[1::2], strict=False)
         ]
 
-    def use_hooks(self, folder: str) -> None:
-        """Let git run the hooks of a folder of the workspace for commits made by hand; ours run none.
+    def forget(self, name: str) -> None:
+        """Takes a setting away from this repository; one that it has not got is no error.
 
         Raises:
             RepositoryError: There is no repository, or git failed.
-            PathRefused: The folder leaves the workspace.
         """
-        name = "/".join(split_relative(folder))
-        self.set_up("core.hooksPath", name)
+        self.git.run("config", "--local", "--unset-all", name, reading=False, accept=(0, 5))
 
     def log(self, limit: int = 50, *, path: str = "", revision: str = "HEAD") -> list[Commit]:
         """The newest commits, newest first; with ``path`` those that changed it.

@@ -276,6 +276,8 @@ def _topic_files(workspace: Workspace) -> tuple[list[str], list[str]]:
         if not isinstance(error, FileNotFoundError):
             closed.append(Path(error.filename).relative_to(workspace.root).as_posix())
 
+    if not workspace.holds(workspace.topics.name):
+        return [], [workspace.topics.name]
     for folder, folders, names in os.walk(workspace.topics, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         relative = Path(folder).relative_to(workspace.root).as_posix()

@@ -171,27 +171,31 @@ def test_an_import_may_go_on_where_it_ended(root: Path) -> None:
 
 
 def test_doctor_looks_at_the_hooks(root: Path) -> None:
-    assert any(each.text.startswith("hooks: those in .githooks/") for each in examine(root))
-    hook = root / ".githooks" / "pre-commit"
+    assert any(each.text.startswith("hooks: those in .git/hooks/") for each in examine(root))
+    hook = root / ".git" / "hooks" / "pre-commit"
     hook.chmod(0o644)
-    assert [each.cure for each in found(root)] == ["run: chmod +x .githooks/pre-commit"]
+    assert [each.cure for each in found(root)] == ["run: chmod +x .git/hooks/pre-commit"]
     hook.chmod(0o755)
     hook.write_text("#!/bin/sh\nexit 0\n")
     assert [each.text for each in found(root)] == [
-        "hooks: .githooks/pre-commit is not the one that init makes"
+        "hooks: .git/hooks/pre-commit is not the one that init makes"
     ]
     hook.unlink()
-    assert [each.text for each in found(root)] == ["hooks: .githooks/pre-commit is missing"]
+    assert [each.text for each in found(root)] == ["hooks: .git/hooks/pre-commit is missing"]
     renew_hooks(root)
     assert hook.read_bytes() == text_of("pre-commit") and found(root) == []
     git(root, "config", "autopoiesis.python", "/nowhere/python")
     assert "hooks: /nowhere/python, which was to run them, is gone" in found(root)[0].text
     git(root, "config", "core.hooksPath", "elsewhere")
     assert [each.text for each in found(root)] == [
-        "hooks: git runs those in elsewhere, not those in .githooks/"
+        "hooks: git runs those in elsewhere, not those in .git/hooks/"
     ]
     git(root, "config", "--unset", "core.hooksPath")
-    assert [each.text for each in found(root)] == ["hooks: git runs none, not those in .githooks/"]
+    git(root, "config", "--global", "core.hooksPath", "/everywhere")
+    try:
+        assert "hooks: git runs those in /everywhere" in found(root)[0].text
+    finally:
+        git(root, "config", "--global", "--unset", "core.hooksPath")
 
 
 def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: Path) -> None:
@@ -207,14 +211,110 @@ def test_init_bakes_in_its_interpreter_and_takes_a_new_one(apo: Command, root: P
     assert "not a workspace" in apo("init", "--hooks", root / "topics").err
 
 
-def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, tmp_path: Path) -> None:
-    root = tmp_path / "memory"
-    (root / ".githooks").mkdir(parents=True)
-    (root / ".githooks" / "post-commit").write_text("#!/bin/sh\necho taken\n")
+def test_init_takes_no_hook_into_use_that_it_did_not_write(apo: Command, root: Path) -> None:
+    hook = root / ".git" / "hooks" / "post-commit"
+    hook.write_text("#!/bin/sh\necho taken\n")
     ran = apo("init", root)
-    assert ".githooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert ".git/hooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert hook.read_text() == "#!/bin/sh\necho taken\n"
+    hook.unlink()
+    (root / "elsewhere").write_text("#!/bin/sh\necho taken\n")
+    hook.symlink_to(root / "elsewhere")
+    ran = apo("init", "--hooks", root)
+    assert ".git/hooks/post-commit: is not the hook that init makes" in ran.out + ran.err
+    assert (root / "elsewhere").read_text() == "#!/bin/sh\necho taken\n"
+
+
+def shipped(root: Path, tmp_path: Path, name: str) -> tuple[Path, Path]:
+    """A clone of a workspace that ships our hooks and one of its own, and the file that this one makes."""
+    mark = tmp_path / "PWNED"
+    (root / ".githooks").mkdir()
+    for each in (*NAMES, name):
+        (root / ".githooks" / each).write_bytes(text_of(each) if each in NAMES else b"")
+        (root / ".githooks" / each).chmod(0o755)
+    (root / ".githooks" / name).write_text(f"#!/bin/sh\n: > {shlex.quote(str(mark))}\n")
+    git(root, "add", ".githooks")
+    git(root, "commit", "-qm", "hooks", "--no-verify")
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
+    return clone, mark
+
+
+def used(root: Path) -> None:
+    """Commands of git that run the one or the other hook."""
+    (root / "topics" / "more.md").write_text("# More\n")
+    git(root, "add", "topics")
+    git(root, "commit", "-qm", "x")
+    git(root, "checkout", "-q", "-b", "other")
+    git(root, "checkout", "-q", "main")
+    git(root, "pull", "-q", "--no-rebase")
+    git(root, "commit", "-q", "--amend", "--no-edit", "--no-verify")
+
+
+@pytest.mark.parametrize(
+    "name", ["post-checkout", "prepare-commit-msg", "reference-transaction", "pre-commit"]
+)
+@pytest.mark.parametrize("words", [(), ("--hooks",)])
+def test_init_on_a_clone_runs_no_hook_that_came_with_it_and_names_it(
+    apo: Command, root: Path, tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    clone, mark = shipped(root, tmp_path, name)
+    ran = apo("init", *words, clone)
+    assert f".githooks/{name}: was not made by init, so git does not run it" in ran.out + ran.err
+    assert [each.text for each in found(clone)] == [
+        f"hooks: .githooks/{name} was not made by init; git does not run it"
+    ]
+    used(clone)
+    assert not mark.exists()
+    assert git(clone, "config", "core.hooksPath").stdout == ""
+
+
+def test_a_pull_brings_no_hook_into_use(apo: Command, root: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
+    assert apo("init", clone).code == 0
+    (tmp_path / "other").mkdir()
+    _, mark = shipped(root, tmp_path / "other", "post-merge")
+    git(clone, "pull", "-q", "--no-rebase")
+    assert (clone / ".githooks" / "post-merge").exists()
+    used(clone)
+    assert not mark.exists()
+
+
+def test_what_an_earlier_version_armed_in_the_work_tree_is_moved_where_no_pull_reaches(root: Path) -> None:
+    shutil.rmtree(root / ".git" / "hooks")
+    (root / ".githooks").mkdir()
+    for name in NAMES:
+        (root / ".githooks" / name).write_bytes(text_of(name))
+    git(root, "config", "core.hooksPath", ".githooks")
+    assert "which every pull can change" in found(root)[0].text
+    assert renew_hooks(root).problems == [] and found(root) == []
     assert git(root, "config", "core.hooksPath").stdout == ""
-    assert (root / ".githooks" / "post-commit").read_text() == "#!/bin/sh\necho taken\n"
+    assert (root / ".git" / "hooks" / "pre-commit").stat().st_mode & 0o111
+
+
+def test_foreign_hooks_that_an_earlier_version_armed_are_named(root: Path) -> None:
+    (root / ".githooks").mkdir()
+    (root / ".githooks" / "post-merge").write_text("#!/bin/sh\n")
+    git(root, "config", "core.hooksPath", ".githooks")
+    assert [each.text for each in found(root)] == [
+        "hooks: .githooks/post-merge was not made by init; git runs it",
+        "hooks: git runs those in .githooks/, which every pull can change",
+    ]
+    told = renew_hooks(root).problems
+    assert [problem.path for problem in told] == [".githooks/post-merge", ".git/hooks"]
+    assert "git config --unset core.hooksPath" in told[1].cure
+
+
+def test_a_hooks_folder_that_is_a_link_is_neither_followed_nor_written_to(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.rmtree(root / ".git" / "hooks")
+    (root / ".git" / "hooks").symlink_to(outside)
+    (root / ".githooks").symlink_to(outside)
+    told = renew_hooks(root).problems
+    assert [problem.path for problem in told] == [".githooks", *(f".git/hooks/{name}" for name in NAMES)]
+    assert not list(outside.iterdir())
 
 
 def test_init_leaves_a_hooks_folder_that_somebody_has_chosen(apo: Command, root: Path) -> None:
@@ -232,10 +332,10 @@ def test_hooks_of_an_earlier_version_are_replaced(root: Path) -> None:
         f"#!/bin/sh\n{about}\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
         'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
     )
-    (root / ".githooks" / "post-commit").write_text(old)
-    assert [each.text for each in found(root)] == ["hooks: .githooks/post-commit is of an earlier version"]
+    (root / ".git" / "hooks" / "post-commit").write_text(old)
+    assert [each.text for each in found(root)] == ["hooks: .git/hooks/post-commit is of an earlier version"]
     renew_hooks(root)
-    assert all((root / ".githooks" / name).read_bytes() == text_of(name) for name in NAMES)
+    assert all((root / ".git" / "hooks" / name).read_bytes() == text_of(name) for name in NAMES)
 
 
 def test_doctor_sees_that_no_prompt_is_possible(root: Path) -> None:

@@ -90,10 +90,11 @@ def test_the_commit_hook_refuses_a_memory_that_has_grown_too_long(apo: Command, 
 def test_the_hooks_run_for_commits_made_by_hand(apo: Command, tmp_path: Path) -> None:
     root = tmp_path / "memory"
     apo("init", root)
-    assert git(root, "config", "core.hooksPath") == ".githooks"
-    hook = root / ".githooks" / "pre-commit"
+    assert not (root / ".githooks").exists(), "a pull would change them there"
+    hook = root / ".git" / "hooks" / "pre-commit"
     hook.write_text("#!/bin/sh\necho refused by the hook >&2\nexit 1\n")
-    git(root, "add", ".githooks/pre-commit")
+    (root / "topics" / "more.md").write_text("# More\n")
+    git(root, "add", "topics")
     done = subprocess.run(
         ["git", "-C", str(root), "commit", "-m", "x"], capture_output=True, text=True, check=False
     )

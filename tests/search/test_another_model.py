@@ -284,7 +284,7 @@ def test_a_query_that_fails_is_searched_by_words_and_says_so(filled: Workspace, 
 
 
 def test_only_one_process_asks_the_model(many: Workspace, open_index: Open) -> None:
-    with FileLock(many.root / "scratch" / backlog.LOCK_NAME):
+    with FileLock(many.root / backlog.LOCK_NAME):
         embedder = SlowBag()
         index = open_index(many, embedder)
         report = index.refresh()
@@ -301,7 +301,7 @@ def test_the_index_is_free_while_the_model_is_asked(many: Workspace, open_index:
     index = open_index(many, embedder)
     index.refresh()
     assert embedder.asked.wait(10)
-    with FileLock(many.root / "scratch" / LOCK_NAME, timeout=1):
+    with FileLock(many.root / LOCK_NAME, timeout=1):
         pass
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import programs
 from engine.search import fallback
 from engine.search.results import SearchResult
 from engine.store.files import Files
@@ -53,7 +54,7 @@ def search(
 ) -> Search:
     """Searches the files of ``filled``: without ripgrep, with a stand-in, and with the real one if any."""
     if request.param == "scan":
-        monkeypatch.setattr(shutil, "which", lambda name: None)
+        monkeypatch.setattr(programs, "find", lambda name: None)
     elif request.param == "fake":
         put_fake_ripgrep(tmp_path, monkeypatch)
 
@@ -197,7 +198,7 @@ def test_a_ripgrep_that_hangs_is_ended(
 
 
 def test_a_scan_ends_in_time_and_says_so(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(programs, "find", lambda name: None)
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
 

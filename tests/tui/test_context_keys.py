@@ -410,6 +410,19 @@ async def test_e_without_a_terminal_says_so(run: Run, editor: Path) -> None:
         assert "this terminal cannot be handed to an editor" in driven.said
 
 
+@pytest.mark.parametrize("named", ["nano", "./nano", "../home/nano"])
+async def test_e_starts_no_editor_of_the_current_folder(
+    run: Run, editor: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.chdir(editor.parent)
+    monkeypatch.setenv("PATH", f".:{editor.parent / 'nothing'}:")
+    monkeypatch.setenv("EDITOR", named)
+    async with looking(run) as driven:
+        await driven.press("e")
+        assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
+    assert not editor.exists()
+
+
 async def test_e_opens_the_file_at_its_line_and_compiles_anew(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine import programs
 from engine.errors import AutopoiesisError
 from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, read_text
 
@@ -112,10 +113,10 @@ def _compiled_elsewhere(engine: Engine, message: str, session: str) -> Compiled:
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _START],
+            programs.python(_START),
             input=json.dumps(asked).encode("ascii"),
             capture_output=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
+            env=programs.surroundings({"PYTHONHASHSEED": seed}),
             timeout=_DEADLINE_S,
             check=False,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic
 
 from textual.app import SuspendNotSupported
 
+from engine import programs
 from tui.commands import common
 from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap
@@ -146,9 +147,15 @@ class ScreenActions(Generic[Name]):
         if not words:
             screen.say("no editor is set; set $EDITOR", trouble=True)
             return
+        program = programs.find(words[0])
+        if program is None:
+            screen.say(f"{words[0]} cannot be started: it is not on PATH; give its full path", trouble=True)
+            return
         try:
             with screen.app.suspend():
-                code = subprocess.run(words, check=False).returncode
+                code = subprocess.run(
+                    [program, *words[1:]], env=programs.surroundings(), check=False
+                ).returncode
         except SuspendNotSupported:
             screen.say("this terminal cannot be handed to an editor", trouble=True)
             return

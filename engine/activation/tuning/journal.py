@@ -101,7 +101,8 @@ class TuningJournal:
 
     def _backwards(self) -> Iterator[dict[str, Any]]:
         folder = self._files.workspace.root / JOURNAL_FOLDER
-        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        is_there = folder.is_dir() and self._files.workspace.holds(JOURNAL_FOLDER)
+        names = [entry.name for entry in folder.iterdir()] if is_there else []
         for name in sorted(filter(_MONTH.fullmatch, names), reverse=True):
             for line in reversed(self._files.read(f"{JOURNAL_FOLDER}/{name}").splitlines()):
                 try:

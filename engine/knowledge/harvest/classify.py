@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, PathRefused
 from engine.knowledge.harvest.liveness import ended_before
 from engine.knowledge.harvest.parts import PART_BYTES, SUMMARIZE_THRESHOLD_BYTES
 from engine.knowledge.harvest.reading import read_source
@@ -159,6 +159,8 @@ def paths_in(files: Files, folder: str) -> list[str]:
     """The conversations below a folder, by path."""
     root = files.workspace.root
     found: list[str] = []
+    if not files.workspace.holds(folder):
+        return found
     for place, folders, names in os.walk(root / folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
@@ -191,9 +193,11 @@ class _Look:
 
     def at(self, path: str) -> Candidate | None:
         """The conversation at a path; ``None`` where there is none any more."""
-        real = self.files.workspace.root / path
         try:
+            real = self.files.workspace.resolve(path)
             status = real.stat()
+        except PathRefused as error:
+            return Candidate(path, "keep", f"cannot be read: {error}", 0)
         except OSError:
             return None
         size = status.st_size

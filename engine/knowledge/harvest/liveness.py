@@ -7,6 +7,7 @@ in the last heading of a transcript of ours. Everything else is taken to be live
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -74,8 +75,10 @@ def _time(text: str) -> datetime | None:
 def _tail(path: Path) -> bytes:
     """The last kilobytes of a regular file; nothing where it cannot be read."""
     try:
-        with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            return stream.read()
+        with os.fdopen(
+            os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+        ) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - _TAIL_BYTES))
+            return stream.read(_TAIL_BYTES)
     except OSError:
         return b""

@@ -107,7 +107,7 @@ class Settler:
             WriteFailed, ReadOnly, LedgerBroken: It cannot be finished now; its journal stays.
         """
         folder = self._files.workspace.root / JOURNALS
-        if self._files.read_only or not folder.is_dir():
+        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(JOURNALS):
             return []
         done: list[Settled] = []
         with self._files.lock():

@@ -11,21 +11,23 @@ import contextlib
 import json
 import math
 import os
+import stat
 import sys
 import zlib
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import PathRefused
 from engine.search.resident.segment import ARRAYS, Segment
-from engine.store.descriptors import open_file, open_folder
+from engine.store.descriptors import open_file, open_folder, status
 
 NAME = "search.image"
 """Of the file, beside memory.db."""
 FORM = 3
 """How a segment is made and kept; an image of another form is made anew."""
-_BESIDE = ".new"
+_BESIDE = f"{NAME}.new"
 _SUM = 9
 _ALIGNED = 16
 
@@ -49,13 +51,18 @@ class Image:
 
 def exists(folder: Path) -> bool:
     """Whether there is an image, whole or not."""
-    return (folder / NAME).is_file()
+    try:
+        with _opened(folder) as inside:
+            found = status(NAME, inside)
+    except OSError:
+        return False
+    return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def discard(folder: Path) -> None:
     """Removes the image, so that the next writer makes one."""
-    with contextlib.suppress(OSError):
-        (folder / NAME).unlink(missing_ok=True)
+    with contextlib.suppress(OSError), _opened(folder) as inside:
+        os.unlink(NAME, dir_fd=inside)
 
 
 def load(folder: Path) -> Image | None:
@@ -63,7 +70,7 @@ def load(folder: Path) -> Image | None:
     try:
         # Neither a pipe, which never ends, nor what a symlink leads to.
         with (
-            open_folder(folder, ()) as inside,
+            _opened(folder) as inside,
             os.fdopen(open_file(NAME, inside, os.O_RDONLY, NAME), "rb") as stream,
         ):
             data = stream.read()
@@ -97,16 +104,23 @@ def save(folder: Path, image: Image) -> None:
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
-    beside = folder / f"{NAME}{_BESIDE}"
-    try:
-        beside.unlink(missing_ok=True)  # of a writer that was killed
-        with beside.open("xb") as stream:  # never through a symlink
-            stream.write(b"%08x\n" % checksum)
-            stream.writelines(parts)
-        beside.replace(folder / NAME)
-    except OSError:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with contextlib.suppress(OSError), _opened(folder) as inside:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_BESIDE, dir_fd=inside)  # of a writer that was killed
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with os.fdopen(open_file(_BESIDE, inside, flags, _BESIDE), "wb") as stream:
+                stream.write(b"%08x\n" % checksum)
+                stream.writelines(parts)
+            os.rename(_BESIDE, NAME, src_dir_fd=inside, dst_dir_fd=inside)
+        except OSError:
+            os.unlink(_BESIDE, dir_fd=inside)
+            raise
+
+
+def _opened(folder: Path) -> AbstractContextManager[int]:
+    """The open folder, which is not reached through a symlink of its own name."""
+    return open_folder(folder.parent, (folder.name,))
 
 
 def _image_in(data: bytes) -> Image | None:

@@ -1,0 +1,66 @@
+"""What leads out of a workspace, or stands in the place of a cache and is no file: never opened, but told."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.errors import PathRefused
+from engine.store.paths import Workspace, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A symlink, pipe or the like.
+
+    Attributes:
+        path: Workspace-relative, printable.
+        what: What it is and what follows from that, in one clause.
+        cure: What to do about it.
+    """
+
+    path: str
+    what: str
+    cure: str
+
+
+def strays(workspace: Workspace) -> Iterator[Stray]:
+    """Every symlink that leads out of the workspace, and what is no regular file among the caches, by path.
+
+    Only names are looked at, and nothing outside: links are not followed. What lies in the repository's own
+    folder is git's.
+    """
+    for folder, folders, names in os.walk(workspace.root):
+        if folder == str(workspace.root) and ".git" in folders:
+            folders.remove(".git")
+        folders.sort()
+        for name in sorted((*folders, *names)):
+            place = os.path.join(folder, name)  # noqa: PTH118 — plain strings, thousands at once
+            path = os.path.relpath(place, workspace.root)
+            what = _what(workspace, path, place)
+            if what:
+                remove = f"rm {shlex.quote(shown(path))}"
+                yield Stray(shown(path), what, f"see where it leads: ls -l; if it is not yours: {remove}")
+
+
+def _what(workspace: Workspace, path: str, place: str) -> str:
+    try:
+        mode = os.lstat(place).st_mode
+    except OSError:
+        return ""
+    is_index = path.startswith(workspace.database.name)
+    if stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and not is_index):
+        return ""
+    if is_index or path.startswith("scratch/"):
+        kind = "a symlink" if stat.S_ISLNK(mode) else "no regular file"
+        what = "there is no search index: files are searched instead" if is_index else "it is not used"
+        return f"is {kind}, so {what}"
+    if stat.S_ISLNK(mode):
+        try:
+            workspace.resolve(path)
+        except PathRefused as error:
+            return f"is not followed: {error.what}"
+    return ""

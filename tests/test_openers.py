@@ -1,0 +1,236 @@
+"""A whole run opens, changes and starts nothing outside the workspace, the user's folders and the program.
+
+It is watched twice: by an audit hook, which sees what Python does, and, where there is strace, by the record
+of the system, which sees SQLite, git and every child as well, with the paths that links really lead to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")))
+"""What every program on a machine may read."""
+DEVICES = {"/dev/null", "/dev/tty", "/dev/urandom"}
+PLANTED = ("git", "rg", "ps", "sh", "python", "python3", "claude", "json.py", "tui.py", "sitecustomize.py")
+WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC")
+CHANGES = "mkdir|rename|unlink|rmdir|link|symlink|truncate|chmod|fchmodat|chown|lchown|fchownat|utime|mknod"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run: where it took place, and what was seen."""
+
+    place: Path
+    audited: list[tuple[str, str, int]]
+    ended: list[tuple[str, int, str]]
+    traces: list[list[str]]
+
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """What may be written."""
+        return tuple(self.place / name for name in ("memory", "home", "tmp"))
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What may be read."""
+        program = (ROOT, Path(sys.prefix), Path(sys.base_prefix))
+        return (*self.own, *program, *(path.resolve() for path in program), *SYSTEM)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    place = tmp_path_factory.mktemp("openers").resolve()
+    for name in ("home", "tmp", "here", "neighbour", "trace"):
+        (place / name).mkdir()
+    (place / "home" / ".gitconfig").write_text(
+        "[user]\n\tname = Robin Example\n\temail = robin@example.org\n"
+    )
+    for name in PLANTED:
+        mark = f"{place}/neighbour/PWNED"
+        text = f"open({mark!r}, 'w')\n" if name.endswith(".py") else f"#!/bin/sh\n: > {mark}\n"
+        (place / "here" / name).write_text(text)
+        (place / "here" / name).chmod(0o755)
+    report = place / "tmp" / "report.json"
+    line = [sys.executable, "-P", str(ROOT / "tests" / "opening_run.py"), str(place / "memory"), str(report)]
+    if strace := shutil.which("strace"):
+        calls = f"/^(open|creat|exec|chdir|{CHANGES})"
+        line = [
+            strace,
+            "-ff",
+            "-y",
+            "-qq",
+            "-s",
+            "4096",
+            "-e",
+            f"trace={calls},connect,bind",
+            "-o",
+            str(place / "trace" / "of"),
+            *line,
+        ]
+    done = subprocess.run(
+        line,
+        cwd=place / "here",
+        env={
+            "PATH": f".::{os.environ['PATH']}:",
+            "HOME": str(place / "home"),
+            "TMPDIR": str(place / "tmp"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "TZ": "UTC",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(report.read_text())
+    traces = [each.read_text().splitlines() for each in sorted((place / "trace").iterdir())]
+    return Watched(place, [tuple(each) for each in told["seen"]], told["ended"], traces)
+
+
+def is_below(path: str, folders: tuple[Path, ...]) -> bool:
+    if Path(path).name.startswith("__editable__."):
+        return True  # no path, but how setuptools names a package that is worked on, among Python's paths
+    plain = Path(os.path.normpath(path))
+    return any(plain == folder or folder in plain.parents for folder in folders)
+
+
+def test_the_run_did_something(watched: Watched) -> None:
+    assert [each for each in watched.ended if each[1] not in (0, 1)] == []
+    assert (watched.place / "memory" / "memory.db").is_file()
+    assert not (watched.place / "neighbour" / "PWNED").exists()
+
+
+def test_python_opens_nothing_outside(watched: Watched) -> None:
+    wrong = []
+    for event, path, flags in watched.audited:
+        if event in ("start", "speak", "change"):
+            continue
+        if event == "open" and "/" not in path and not path.startswith("__editable__."):
+            # Relative to an open folder, which was seen itself; a link would lead anywhere.
+            wrong += [] if flags & os.O_NOFOLLOW else [(event, path)]
+        elif event == "ctypes.dlopen":
+            wrong += [] if "/" not in path or is_below(path, watched.readable) else [(event, path)]
+        else:
+            is_written = (
+                event == "open" and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and path not in DEVICES
+            )
+            allowed = watched.own if is_written else watched.readable
+            wrong += [] if is_below(path, allowed) else [(event, path)]
+    assert wrong == []
+    assert any(path.startswith(str(watched.place / "memory")) for _, path, _ in watched.audited)
+
+
+def test_python_changes_nothing_outside_and_speaks_to_nobody(watched: Watched) -> None:
+    changed = [path for event, path, _ in watched.audited if event == "change"]
+    assert changed and [path for path in changed if not is_below(path, watched.own)] == []
+    assert [what for event, what, _ in watched.audited if event == "speak"] == []
+
+
+def test_python_starts_programs_by_their_full_path_and_itself_with_a_safe_one(watched: Watched) -> None:
+    started = [json.loads(what) for event, what, _ in watched.audited if event == "start"]
+    assert any(words[0].endswith("/git") for words in started)
+    assert any(words[0] == sys.executable for words in started)
+    for words in started:
+        assert Path(words[0]).is_absolute() and not is_below(words[0], (watched.place,)), words
+        assert words[0] != sys.executable or words[1] in ("-P", "-I"), words
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the system, as strace tells it."""
+
+    name: str
+    arguments: str
+    result: str
+    here: str
+
+    @property
+    def named(self) -> list[str]:
+        """The paths that it names."""
+        found, folder = [], self.here
+        for piece in re.finditer(r'(?:AT_FDCWD|\d+)<(/[^>]*)>|"((?:[^"\\]|\\.)*)"', self.arguments):
+            if piece[1] is not None:
+                folder = piece[1]
+            else:
+                found.append(os.path.join(folder, piece[2]))
+        return found
+
+    @property
+    def opened(self) -> str:
+        """Where it really led; of one that failed, what it named."""
+        led = re.match(r"\d+<(/[^>]*)>", self.result)
+        return led[1].removesuffix(" (deleted)") if led else self.named[0]
+
+    @property
+    def changed(self) -> list[str]:
+        """The paths that it changes; what a symlink says is none of them."""
+        return self.named[-1:] if self.name.startswith("symlink") else self.named
+
+
+@pytest.fixture
+def calls(watched: Watched) -> list[Call]:
+    if not watched.traces:
+        pytest.skip("there is no strace")
+    return list(calls_in(watched))
+
+
+def calls_in(watched: Watched) -> Iterator[Call]:
+    """Every call; where a process stands is told by itself, at the latest when it loads its libraries."""
+    for trace in watched.traces:
+        here = str(watched.place / "here")
+        for line in trace:
+            found = re.fullmatch(r"(\w+)\((.*)\)\s+= (.*)", line)
+            if found is None:
+                continue
+            if stands := re.search(r"AT_FDCWD<(/[^>]*)>", found[2]):
+                here = stands[1]
+            call = Call(found[1], found[2], found[3], here)
+            if call.name == "chdir" and call.result == "0":
+                here = call.named[0]
+            else:
+                yield call
+
+
+OPENING = re.compile(r"open|openat|openat2|creat")
+
+
+def test_the_system_saw_nothing_opened_outside(watched: Watched, calls: list[Call]) -> None:
+    wrong = []
+    for call in calls:
+        if OPENING.fullmatch(call.name):
+            is_written = any(flag in call.arguments for flag in WRITES) and call.opened not in DEVICES
+            if not is_below(call.opened, watched.own if is_written else watched.readable):
+                wrong.append((call.name, call.opened, call.result))
+    assert wrong == []
+    assert any("memory.db-wal" in call.arguments for call in calls), "SQLite is seen too"
+
+
+def test_the_system_saw_nothing_changed_outside(watched: Watched, calls: list[Call]) -> None:
+    changes = [(call.name, path) for call in calls if re.match(CHANGES, call.name) for path in call.changed]
+    assert changes and [each for each in changes if not is_below(each[1], watched.own)] == []
+
+
+def test_the_system_saw_no_program_started_but_ours_and_git(watched: Watched, calls: list[Call]) -> None:
+    started = {call.named[0] for call in calls if call.name == "execve"}
+    assert not [path for path in started if is_below(path, (watched.place,))]
+    names = {Path(path).name for path in started}
+    assert {"git"} < names <= {"git", "rg", "ps", Path(sys.executable).name}
+
+
+def test_the_system_saw_nobody_spoken_to(calls: list[Call]) -> None:
+    spoken = [call.arguments for call in calls if call.name in ("connect", "bind")]
+    # The C library asks a daemon of the machine for names of users.
+    assert [each for each in spoken if "AF_UNIX" not in each or "/run/" not in each] == []
