@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from typing import Literal
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
 from engine.store.commits import commit
+from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
 
@@ -159,19 +161,31 @@ class Repository:
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
-        with contextlib.suppress(OSError):
-            git_lock.clear_stale(self.folder, self.workspace.root)
-        state = self.state(count=False)
-        if not state.can_commit:
-            raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
-        try:
-            return commit(self.git, self.workspace, paths, message, self.revision(), self._guard)
-        except OSError as error:
-            raise RepositoryError(
-                f"the commit failed ({error.strerror or error})",
-                where=str(self.workspace.root),
-                cure="nothing was lost; try again",
-            ) from error
+        with Files(self.workspace).lock():
+            with contextlib.suppress(OSError):  # the state says that the lock is there
+                git_lock.recover(self.folder, self.revision())
+                git_lock.clear_stale(self.folder, self.workspace.root)
+            state = self._awaited()
+            if not state.can_commit:
+                raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
+            try:
+                return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
+            except OSError as error:
+                raise RepositoryError(
+                    f"the commit failed ({error.strerror or error})",
+                    where=str(self.workspace.root),
+                    cure="nothing was lost; try again",
+                ) from error
+
+    def _awaited(self) -> RepositoryState:
+        """The state, once another git that has just taken the lock is done."""
+        until = time.monotonic() + git_lock.PATIENCE_S
+        while True:
+            state = self.state(count=False)
+            age = git_lock.age_s(self.folder) if state.kind == "locked" else None
+            if age is None or age > git_lock.PATIENCE_S or time.monotonic() > until:
+                return state
+            time.sleep(git_lock.POLL_S)
 
     @property
     def has_commits(self) -> bool:
@@ -341,7 +355,7 @@ class Repository:
         if git_folder.REVISION.fullmatch(git_folder.head(folder)):
             return RepositoryState("detached", why="HEAD is on no branch", cure="run: git switch main")
         age = git_lock.age_s(folder)
-        if age is not None:
+        if age is not None and git_lock.left_by_us(folder) is None:
             return RepositoryState(
                 "locked",
                 why=f"another git is at work, or died: .git/index.lock is {int(age)} s old",
