@@ -277,6 +277,7 @@ def assemble_flusher(
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
+    from engine.providers.keys import FLUSH  # noqa: PLC0415 — likewise
     from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
     return Flusher(
@@ -284,7 +285,7 @@ def assemble_flusher(
         conversations,
         log,
         settings,
-        completer_for,
+        lambda wanted: completer_for(wanted, FLUSH),
         commit=commit,
         clock=clock,
         on_problem=on_problem,

@@ -151,9 +151,10 @@ class Knowledge:
 
     def _configured(self, settings: HarvestSettings) -> Extracts:
         from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
-        from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+        from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        completer = completer_for(settings)
+        completer = completer_for(settings, HARVEST)
         if completer is None:
             return Extractor(settings)
         costs = self._costs()

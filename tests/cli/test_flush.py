@@ -27,7 +27,7 @@ def files(root: Path) -> dict[str, bytes]:
 def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> None:
     with (root / "memory-config.yaml").open("a") as config:
         config.write("flush:\n  provider: anthropic\n")
-    monkeypatch.setattr("engine.providers.select.completer_for", lambda settings: provider)
+    monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
 
 
 def test_without_a_provider_turns_are_recorded_and_it_says_so(apo: Command, root: Path) -> None:
