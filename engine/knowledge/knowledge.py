@@ -87,7 +87,9 @@ class Knowledge:
         """What moves conversations to the trash and back."""
         from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
 
-        return Reclaimer(self._files, self.ledger, self.trash, self._repository, self.commit)
+        return Reclaimer(
+            self._files, self.ledger, self.trash, self._repository, self.commit, self._on_problem
+        )
 
     @cached_property
     def harvest(self) -> Harvest:

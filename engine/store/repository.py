@@ -162,9 +162,7 @@ class Repository:
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
         with Files(self.workspace).lock():
-            with contextlib.suppress(OSError):  # the state says that the lock is there
-                git_lock.recover(self.folder, self.revision())
-                git_lock.clear_stale(self.folder, self.workspace.root)
+            self.recover()
             state = self._awaited()
             if not state.can_commit:
                 raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
@@ -176,6 +174,18 @@ class Repository:
                     where=str(self.workspace.root),
                     cure="nothing was lost; try again",
                 ) from error
+
+    def recover(self) -> None:
+        """Finishes what a killed program of ours has left of a commit, and clears the lock of a dead git.
+
+        Raises:
+            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+        """
+        if git_lock.age_s(self.folder) is None:
+            return
+        with Files(self.workspace).lock(), contextlib.suppress(OSError):  # the state says it is there
+            git_lock.recover(self.folder, self.revision())
+            git_lock.clear_stale(self.folder, self.workspace.root)
 
     def _awaited(self) -> RepositoryState:
         """The state, once another git that has just taken the lock is done."""
