@@ -151,11 +151,12 @@ class Configuration:
         self._files.update(CONFIG_FILE, change)
         self._reload()
         changed = done[0]
-        commit = ChangeCommit(why="it was so already")
-        if changed.data != changed.data_before:
-            message = f"config {'unset' if wanted is None else 'set'} {name}"
-            is_wanted = changed.after.git.auto_commit
-            commit = commit_change(self._repository, [CONFIG_FILE], message, wanted=is_wanted)
+        message = f"config {'unset' if wanted is None else 'set'} {name}"
+        is_wanted = changed.after.git.auto_commit
+        # Also where the file says so already: a run before may have been interrupted before its commit.
+        commit = commit_change(self._repository, [CONFIG_FILE], message, wanted=is_wanted)
+        if changed.data == changed.data_before and not commit.revision:
+            commit = ChangeCommit(why="it was so already")
         return SettingChange(
             name,
             value_of(changed.before, name),

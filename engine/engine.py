@@ -228,7 +228,7 @@ class Engine(Parts):
         """
         message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
-        self.refresh_index()
+        self.catch_up_index()
         compiled = self.prompts.compile(text, trace, before, budget=budget)
         if record:
             turn = f"{before.path}#{before.ordinal}" if before.path else ""
@@ -288,6 +288,17 @@ class Engine(Parts):
         if self.files.read_only:
             return None
         return self.index.refresh(progress, paths)
+
+    def catch_up_index(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Brings the index up to date before it is asked. Where that fails only a cache is missing, which is
+        told; what the index cannot answer is searched in the files.
+        """
+        from engine.errors import IndexFailed, ReadOnly  # noqa: PLC0415 — loaded with the index
+
+        try:
+            self.refresh_index(progress)
+        except (IndexFailed, ReadOnly) as error:
+            self.trouble(f"{error}; meanwhile the files themselves are searched")
 
     def seed_index(self, database: Path) -> None:
         """Begins the index, where there is none yet, with a copy of another workspace's."""

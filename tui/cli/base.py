@@ -19,6 +19,7 @@ from engine.errors import AutopoiesisError, WorkspaceError
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.events import EngineEvent
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -45,7 +46,23 @@ class Invocation:
         """
         from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
 
-        return Engine.open(self.workspace)
+        found = Engine.open(self.workspace)
+        found.subscribe(_TroubleTold())
+        return found
+
+
+class _TroubleTold:
+    """Says on standard error what failed without stopping the work, each thing once."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, event: EngineEvent) -> None:
+        from engine.events import Trouble  # noqa: PLC0415 — loaded with the engine
+
+        if isinstance(event, Trouble) and event.text not in self._told:
+            self._told.add(event.text)
+            emit_problems([f"autopoiesis: {event.text}"])
 
 
 def invocation() -> Invocation:
