@@ -173,7 +173,8 @@ class Tuning:
             # Only a change that is taken back in the history too is closed: the next one to take back is the
             # one before, and not this one once more.
             done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
-            self._journal.close(change.id)
+            if not self._is_changed(change.path):
+                self._journal.close(change.id)
         return done
 
     def label(self, index: int, useful: bool | None) -> None:
@@ -268,8 +269,10 @@ class Tuning:
 
     def _is_changed(self, path: str) -> bool:
         """Whether a file differs from the newest commit, where commits are wanted and can be made."""
+        if not self._config().git.auto_commit:
+            return False
         try:
-            return self._config().git.auto_commit and bool(self._repository.changed(path))
+            return self._repository.state(count=False).can_commit and bool(self._repository.changed(path))
         except AutopoiesisError:
             return False
 
