@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError, HarvestRefused
+from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
 from engine.knowledge.apply import apply, is_there
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.harvest.finding import edit_of
@@ -175,7 +175,7 @@ class Reviewing:
         found = [each for each in self.queue.all() if name and each.id.startswith(name)]
         if len(found) != 1 or found[0].verdict != verdict or found[0].text != text:
             return None
-        written = (*self.queue.paths, LEDGER, *(file.path for file in CATEGORY_FILES), *self._digest.paths)
+        written = (*self.queue.paths, LEDGER, *(file.path for file in CATEGORY_FILES), *self._regenerated())
         root = self._files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
         made = self._commit(paths, f"memory: {verdict} from {found[0].origin.name}")
@@ -216,13 +216,19 @@ class Reviewing:
         return Reviewed(waiting, edit.line, edit.path, applied.line)
 
     def _noted(self, waiting: Waiting, line: LedgerLine) -> None:
-        """The ledger proves this line as well; one that cannot be read does not keep it from standing."""
+        """The ledger proves this line as well; one that cannot be read does not keep it from standing.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not noted; the next decision does so.
+        """
         try:
             entry = self._ledger.get(waiting.sha256)
             if entry is not None and line not in entry.lines:
                 counts = dict(entry.items)
                 counts[waiting.item.category] = counts.get(waiting.item.category, 0) + 1
                 self._ledger.change(waiting.sha256, lines=(*entry.lines, line), items=counts)
+        except (WriteFailed, ReadOnly):
+            raise
         except AutopoiesisError as error:
             self._on_problem(f"the ledger does not have an accepted line: {error}")
 
@@ -230,13 +236,17 @@ class Reviewing:
         paths = [*self.queue.paths]
         if done.line:
             paths += [done.path, LEDGER]
-            try:
-                self._digest.regenerate()
-                paths += self._digest.paths  # also one that was made anew before a kill
-            except AutopoiesisError as error:
-                self._on_problem(f"the digest was not made anew: {error}")
+            paths += self._regenerated()
         made = self._commit(paths, message)
         return replace(done, commit=made.revision, uncommitted=made.why)
+
+    def _regenerated(self) -> Sequence[str]:
+        """The files of the digest, made anew where it has to be, now or before a kill."""
+        try:
+            self._digest.regenerate()
+        except AutopoiesisError as error:
+            self._on_problem(f"the digest was not made anew: {error}")
+        return self._digest.paths
 
 
 def _stood_there(waiting: Waiting, known: Known) -> Reviewed:
