@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from engine.events import EngineEvent
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""What writing to a full or broken output answers."""
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -217,6 +220,7 @@ def run(group: click.Group) -> int:
     """
     try:
         result = group.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
@@ -230,6 +234,17 @@ def run(group: click.Group) -> int:
         return 1
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong, and nothing more can be said on this pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NOT_WRITTEN:
+            raise
+        _silence(sys.stdout.fileno())
+        click.echo(f"autopoiesis: the output cannot be written ({error.strerror})", err=True)
+        return 1
     return result if isinstance(result, int) else 0
+
+
+def _silence(descriptor: int) -> None:
+    """Sends what is still to be written there nowhere, so that the interpreter can end in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
