@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
@@ -21,11 +20,7 @@ from engine.store.commits import commit
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
-
-RepositoryKind = Literal[
-    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
-    "bisecting", "conflicts", "locked", "broken",
-]  # fmt: skip
+from engine.store.repository_state import RepositoryKind, RepositoryState, read_status
 
 Guard = Callable[[str, bytes], str]
 """Looks at a file's path and bytes before they are committed; a text refuses it and says why."""
@@ -42,34 +37,6 @@ _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
 _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryState:
-    """What the repository is busy with.
-
-    Attributes:
-        kind: ``ok`` when commits can be made.
-        branch: The branch; empty when there is none.
-        dirty: Files that differ from the newest commit, new ones included.
-        ahead: Commits the upstream branch lacks; 0 without an upstream.
-        behind: Commits of the upstream branch not yet here.
-        why: Why it is not ``ok``, in one clause.
-        cure: What to do about it.
-    """
-
-    kind: RepositoryKind
-    branch: str = ""
-    dirty: int = 0
-    ahead: int = 0
-    behind: int = 0
-    why: str = ""
-    cure: str = ""
-
-    @property
-    def can_commit(self) -> bool:
-        """Whether a commit would be accepted."""
-        return self.kind == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +94,7 @@ class Repository:
         try:
             if count:
                 listing = self.git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
-                dirty, ahead, behind, conflicts = _read_status(listing.output)
+                dirty, ahead, behind, conflicts = read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -396,23 +363,6 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
-
-
-def _read_status(output: bytes) -> tuple[int, int, int, bool]:
-    """Changed files, ahead, behind, and whether there are conflicts."""
-    dirty = ahead = behind = 0
-    conflicts = False
-    entries = iter(output.decode("utf-8", "surrogateescape").split("\0"))
-    for entry in entries:
-        if entry.startswith("# branch.ab "):
-            plus, minus = entry.split()[2:4]
-            ahead, behind = int(plus), -int(minus)
-        elif entry[:2] in ("1 ", "2 ", "u ", "? "):
-            dirty += 1
-            conflicts = conflicts or entry.startswith("u ")
-            if entry.startswith("2 "):
-                next(entries, None)
-    return dirty, ahead, behind, conflicts
 
 
 def _moment(text: str) -> datetime | None:
