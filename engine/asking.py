@@ -13,15 +13,6 @@ from engine.errors import AutopoiesisError
 _GRACE_S = 0.5
 """Seconds that a provider may take to let go."""
 
-_SETTINGS = (
-    ("gate.claude_code_deadline_s", "{group}.deadline_s"),
-    ("wait, or lower gate.concurrency", "wait and try again"),
-    ("gate.provider: local", "{group}.provider: {nobody}"),
-    ("from within a gate question", "from within a question of our own"),
-    ("gate.", "{group}."),
-)
-"""The providers speak of the gate's settings."""
-
 
 class Limits(Protocol):
     """How long an answer may take and be; a group of settings is one."""
@@ -61,7 +52,6 @@ class Question:
         prompt: What it answers.
         limits: The deadline, and the longest answer.
         group: The group of settings that names the provider.
-        nobody: The provider of that group that asks nobody.
     """
 
     def __init__(
@@ -72,14 +62,12 @@ class Question:
         limits: Limits,
         *,
         group: str,
-        nobody: str = "none",
     ) -> None:
         self._completer = completer
         self._system = system
         self._prompt = prompt
         self._limits = limits
         self._group = group
-        self._nobody = nobody
         self._loop = LoopThread()
         self._given_up = False
 
@@ -121,13 +109,8 @@ class Question:
             return Asked(task.result())
         # An error that is not ours may quote what it was given, a key among it: only its name is told.
         if isinstance(error, AutopoiesisError):
-            return Asked(None, self._said(str(error)), error.lasting)
+            return Asked(None, str(error), error.lasting)
         return Asked(None, f"unexpected {type(error).__name__}")
-
-    def _said(self, error: str) -> str:
-        for theirs, ours in _SETTINGS:
-            error = error.replace(theirs, ours.format(group=self._group, nobody=self._nobody))
-        return error
 
     def _late(self) -> str:
         within = f"no answer within {self._limits.deadline_s:g} s"

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from engine.activation.gate_ask import Asker
     from engine.activation.labelled import Labelled
     from engine.config import FlushSettings
+    from engine.context.flush_record import FlushRecord
     from engine.conversations import Conversations
     from engine.costs.costs import Costs
     from engine.flush import Flusher
     from engine.flush_log import FlushLog
+    from engine.knowledge.review import ReviewQueue
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
     from engine.store.change import ChangeCommit
@@ -274,9 +276,17 @@ def assemble_flusher(
     on_problem: Callable[[str], None],
     costs: Callable[[], Costs],
     zone: Callable[[], str],
+    review: Callable[[], ReviewQueue],
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush import Flusher  # noqa: PLC0415 — a trace needs none
+
+    def hold(record: FlushRecord, day: str) -> Sequence[str]:
+        from engine.knowledge.held_notes import put_up  # noqa: PLC0415 — only where something is held
+
+        return put_up(review(), record, day)
+
+    from engine.providers.keys import FLUSH  # noqa: PLC0415 — likewise
     from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
     return Flusher(
@@ -284,10 +294,11 @@ def assemble_flusher(
         conversations,
         log,
         settings,
-        completer_for,
+        lambda wanted: completer_for(wanted, FLUSH),
         commit=commit,
         clock=clock,
         on_problem=on_problem,
+        hold=hold,
         spending=lambda completer: costs().account("flush", completer),
         zone=zone,
     )

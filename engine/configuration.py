@@ -152,21 +152,23 @@ class Configuration:
         _check_name(name)
         wanted = None if value == "" else value
         done: list[_Changed] = []
+        root = self._files.workspace.root
 
         def change(data: bytes | None) -> bytes | None:
             done[:] = [self._changed(data or b"", name, wanted)]
+            # Before the file, so that a kill in between leaves nothing that was set and does not count.
+            trust.renew(root, done[0].before, done[0].after)
             return done[0].data if data is not None or done[0].data else None
 
         self._files.update(CONFIG_FILE, change)
         changed = done[0]
-        root = self._files.workspace.root
-        trust.renew(root, changed.before, changed.after)
         self._reload()
-        commit = ChangeCommit(why="it was so already")
-        if changed.data != changed.data_before:
-            message = f"config {'unset' if wanted is None else 'set'} {name}"
-            is_wanted = changed.after.git.auto_commit
-            commit = commit_change(self._repository, [CONFIG_FILE], message, wanted=is_wanted)
+        message = f"config {'unset' if wanted is None else 'set'} {name}"
+        is_wanted = changed.after.git.auto_commit
+        # Also where the file says so already: a run before may have been interrupted before its commit.
+        commit = commit_change(self._repository, [CONFIG_FILE], message, wanted=is_wanted)
+        if changed.data == changed.data_before and not commit.revision:
+            commit = ChangeCommit(why="it was so already")
         return SettingChange(
             name,
             value_of(changed.before, name),

@@ -228,7 +228,7 @@ class Engine(Parts):
         """
         message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
-        self.freshen_index()
+        self.catch_up_index()
         compiled = self.prompts.compile(text, trace, before, budget=budget)
         if record:
             turn = f"{before.path}#{before.ordinal}" if before.path else ""
@@ -289,17 +289,14 @@ class Engine(Parts):
             return None
         return self.index.refresh(progress, paths)
 
-    def freshen_index(self, progress: Callable[[int, int], None] | None = None) -> str:
-        """Brings the index up to date where that is possible; where it is not, files are searched instead.
-
-        Returns:
-            Why it is not; empty when it is.
+    def catch_up_index(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Brings the index up to date before it is asked. Where that fails only a cache is missing, which is
+        told; what the index cannot answer is searched in the files.
         """
         try:
             self.refresh_index(progress)
         except AutopoiesisError as error:
-            return str(error)
-        return ""
+            self.trouble(f"{error}; meanwhile the files themselves are searched")
 
     def seed_index(self, database: Path) -> None:
         """Begins the index, where there is none yet, with a copy of another workspace's."""

@@ -56,6 +56,8 @@ class Flusher:
         commit: Commits files that were written, with a message.
         clock: Now, UTC.
         on_problem: Told of a journal that cannot be read.
+        hold: Puts the held notes of a flush before a person, again where it has before; gives the files to
+            commit with it.
         spending: Who keeps the accounts of a provider.
         zone: The time zone whose days count: a journal is about one of them.
     """
@@ -71,6 +73,7 @@ class Flusher:
         commit: Callable[[Sequence[str], str], ChangeCommit],
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
+        hold: Callable[[FlushRecord, str], Sequence[str]] = lambda _record, _day: (),
         spending: Callable[[Completer], Spending | None] = lambda _completer: None,
         zone: Callable[[], str] = lambda: "",
     ) -> None:
@@ -83,6 +86,7 @@ class Flusher:
         self._completer = completer
         self._clock = clock
         self._on_problem = on_problem
+        self._hold = hold
         self._spending = spending
         self._guard = threading.Lock()
         self._under_way: set[Question] = set()
@@ -268,7 +272,7 @@ class Flusher:
             stale = self._if_stale(part, record)
             if stale is not None:
                 return self._kept(stale)
-            if not lines:
+            if not lines and not held:
                 return self._kept(record)
             journal = f"{JOURNALS}/{record.id}.json"
             tree = {"record": asdict(record), "lines": [asdict(line) for line in lines], "day": day}
@@ -297,7 +301,8 @@ class Flusher:
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
     def _settle(self, journal: str, record: FlushRecord, lines: Sequence[NoteLine], day: str) -> FlushRecord:
-        """Adds the lines, commits their files, records the flush and drops its journal; may be repeated.
+        """Adds the lines, puts up what is held, commits, records the flush and drops its journal; may be
+        repeated.
 
         The lock is held.
         """
@@ -314,8 +319,9 @@ class Flusher:
         places = {line.id: line_of(self._files, line) for line in lines}
         items = tuple(replace(note, line=places[note.id]) for note in written)
         record = replace(record, status="flushed" if items else "nothing", items=items, held=tuple(held))
-        if items:
-            done = self._commit(list(dict.fromkeys(note.path for note in items)), _message(record))
+        paths = [*dict.fromkeys(note.path for note in items), *(self._hold(record, day) if held else ())]
+        if paths:
+            done = self._commit(paths, _message(record))
             record = replace(record, commit=done.revision, uncommitted=done.why)
         for known in self.log.records(record.path):
             if known.id == record.id and known.status in ("flushed", "nothing"):

@@ -359,4 +359,5 @@ class Parts:
             on_problem=self.trouble,
             costs=lambda: self.costs,
             zone=lambda: self.config.days.time_zone,
+            review=lambda: self.knowledge.review.queue,
         )

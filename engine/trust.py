@@ -32,6 +32,9 @@ FILE = "trust.json"
 VARIABLE = "AUTOPOIESIS_TRUST"
 """Environment variable; ``all`` trusts every workspace, as in a container that holds only one's own."""
 
+_KEPT = 8
+"""Trusted states of one workspace that are kept: before and after changes made through the program."""
+
 State = Literal["nothing", "trusted", "new", "changed", "declined"]
 """Nothing acts; all that acts is trusted; it was never asked about; something else was trusted; declined."""
 
@@ -136,12 +139,12 @@ def standing(root: Path, config: Config) -> Standing:
     elif found:
         known = _known(_load(settings_folder() / FILE), root)
         digest = _digest(config)
-        if known.get("trusted") == digest:
+        if digest in _digests(known, "trusted"):
             state = "trusted"
-        elif known.get("declined") == digest:
+        elif digest in _digests(known, "declined"):
             state = "declined"
         else:
-            state = "changed" if known.get("trusted") else "new"
+            state = "changed" if _digests(known, "trusted") else "new"
     return Standing(root, state, found)
 
 
@@ -158,15 +161,15 @@ def trust(root: Path, config: Config) -> None:
         WriteFailed: It cannot be kept.
     """
     digest = _digest(config)
-    _change(lambda workspaces: workspaces.__setitem__(_name(root), {"trusted": digest}))
+    _change(lambda workspaces: workspaces.__setitem__(_name(root), {"trusted": [digest]}))
 
 
 def decline(root: Path, config: Config) -> None:
     """Keeps that these settings are not to act, so that nobody asks again. Raises as ``trust``."""
     digest = _digest(config)
 
-    def change(workspaces: dict[str, dict[str, str]]) -> None:
-        workspaces[_name(root)] = {**workspaces.get(_name(root), {}), "declined": digest}
+    def change(workspaces: dict[str, Any]) -> None:
+        workspaces[_name(root)] = {**_known(workspaces, root), "declined": [digest]}
 
     _change(change)
 
@@ -179,12 +182,19 @@ def revoke(root: Path) -> bool:
 
 
 def renew(root: Path, before: Config, after: Config) -> None:
-    """Lets a change act that the person made through the program, where everything before it did too.
+    """Lets a change act that the person is making through the program, where everything before it did too.
 
-    Raises as ``trust``.
+    What stands in the file until then counts on. Raises as ``trust``.
     """
-    if _digest(before) != _digest(after) and standing(root, before).counts:
-        trust(root, after)
+    old, new = _digest(before), _digest(after)
+    if old == new or not standing(root, before).counts:
+        return
+
+    def change(workspaces: dict[str, Any]) -> None:
+        known = [each for each in _digests(_known(workspaces, root), "trusted") if each not in (old, new)]
+        workspaces[_name(root)] = {"trusted": [*known, old, new][-_KEPT:]}
+
+    _change(change)
 
 
 def _marked(config: Config) -> Iterator[tuple[str, Acting, object]]:
@@ -214,6 +224,11 @@ def _name(root: Path) -> str:
     return os.path.realpath(root)
 
 
+def _digests(known: Mapping[str, Any], name: str) -> list[str]:
+    found = known.get(name)
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
 def _known(workspaces: Mapping[str, Any], root: Path) -> Mapping[str, Any]:
     found = workspaces.get(_name(root))
     return found if isinstance(found, dict) else {}
@@ -229,7 +244,7 @@ def _load(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _change(change: Callable[[dict[str, dict[str, str]]], object]) -> None:
+def _change(change: Callable[[dict[str, Any]], object]) -> None:
     path = settings_folder() / FILE
     try:
         with _alone(path.with_suffix(".lock")):

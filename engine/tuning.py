@@ -142,11 +142,15 @@ class Tuning:
         cuts = _checked(cuts)
         settings = self._config().watchers
         wanted = own_cuts(known, settings, cuts)
+        message = f"tune {shown(topic)}"
         if wanted == OwnCuts.of(known):
+            made = self._uncommitted(known, wanted)
+            if made is not None:
+                return self._done(known, wanted, message, before=made.before)
             raise TopicError(f"has these cuts already: {_said(today(known, settings))}", where=known.path)
         with self._guard, self._files.lock():
             self._write(known, wanted)
-        return self._done(known, wanted, f"tune {shown(topic)}")
+        return self._done(known, wanted, message)
 
     def undo(self) -> Applied:
         """Takes the last change back that ``apply`` made, whenever that was.
@@ -165,9 +169,13 @@ class Tuning:
             topic = self._library.get(change.topic)
             if topic is None or topic.path != change.path:
                 raise TopicError("is gone, so its cuts cannot be taken back", where=change.path)
-            self._files.update(change.path, lambda data: self._restored(change, topic, data))
-            self._journal.close(change.id)
-        return self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
+            self._files.update(change.path, lambda data: self._begun(change, topic, data))
+            # Only a change that is taken back in the history too is closed: the next one to take back is the
+            # one before, and not this one once more.
+            done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
+            if not self._is_changed(change.path):
+                self._journal.close(change.id)
+        return done
 
     def label(self, index: int, useful: bool | None) -> None:
         """Labels a decision of the table as a person, in the log and in the table.
@@ -224,6 +232,13 @@ class Tuning:
                         self._journal.close(name)
             raise
 
+    def _begun(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
+        """As ``_restored``, after the journal says that it is about to be done."""
+        restored = self._restored(change, topic, data)
+        if restored != data:
+            self._journal.begin(change.id)
+        return restored
+
     def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
         """A topic's file with its cuts of before a change."""
         if data is None:
@@ -231,6 +246,8 @@ class Tuning:
         now = cuts_in(data, change.path)
         if now != change.after:
             if now == change.before:
+                if self._journal.is_begun(change.id) and self._is_changed(change.path):
+                    return data  # by a run that was interrupted before its commit
                 self._journal.close(change.id)
                 raise TopicError("its last change of cuts was taken back already", where=change.path)
             names = _said(today(now.on(topic), self._config().watchers))
@@ -242,6 +259,22 @@ class Tuning:
         if digest_of(data) == change.digest:
             return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
         return with_cuts(data, topic, change.before)
+
+    def _uncommitted(self, topic: Topic, cuts: OwnCuts) -> Change | None:
+        """The last change where it gave a topic these cuts and was interrupted before its commit."""
+        change = self._journal.last()
+        if change is None or (change.path, change.after, change.digest) != (topic.path, cuts, topic.digest):
+            return None
+        return change if self._is_changed(topic.path) else None
+
+    def _is_changed(self, path: str) -> bool:
+        """Whether a file differs from the newest commit, where commits are wanted and can be made."""
+        if not self._config().git.auto_commit:
+            return False
+        try:
+            return self._repository.state(count=False).can_commit and bool(self._repository.changed(path))
+        except AutopoiesisError:
+            return False
 
     def _done(self, topic: Topic, own: OwnCuts, message: str, before: OwnCuts | None = None) -> Applied:
         """Reads the topic again, commits its file, and says what was done."""

@@ -100,7 +100,7 @@ class Sending:
         on_step("said")
         trace = engine.trace_turn(key, record=True, ask=True)
         on_step("traced")
-        engine.refresh_index()
+        engine.catch_up_index()
         compiled = engine.compile_of(key)
         if trace is None or compiled is None:
             raise TranscriptError("the message was changed while it was read", where=path, cure="try again")

@@ -90,12 +90,8 @@ class _CacheApi:
         return _answer({"discussions": [self._tree(state) for state in states]})
 
     async def one(self, request: Request) -> Response:
-        name = request.path_params["discussion"]
-        states = await run_in_threadpool(self._engine.caches.all)
-        found = next((state for state in states if state.discussion_id == name), None)
-        if found is None:
-            return refused(404, "no such discussion has been sent", "see GET /api/cache")
-        return _answer(self._tree(found))
+        found = await self._found(request)
+        return _unknown() if found is None else _answer(self._tree(found))
 
     async def invalidate(self, request: Request) -> Response:
         return await self._change(request, lambda name: self._ending.invalidate(name, BY_HAND))
@@ -107,11 +103,28 @@ class _CacheApi:
         return await self._change(request, self._ending.enable)
 
     async def _change(self, request: Request, change: Callable[[str], DiscussionCacheState]) -> Response:
+        if await self._found(request) is None:
+            return _unknown()
         state = await run_in_threadpool(change, request.path_params["discussion"])
         return _answer(self._tree(state))
 
+    async def _found(self, request: Request) -> DiscussionCacheState | None:
+        """The state of the discussion that is named; ``None`` where none was sent under this name.
+
+        Raises:
+            TranscriptError: It is no session's id.
+        """
+        name = request.path_params["discussion"]
+        await run_in_threadpool(self._engine.caches.get, name)
+        states = await run_in_threadpool(self._engine.caches.all)
+        return next((state for state in states if state.discussion_id == name), None)
+
     def _tree(self, state: DiscussionCacheState) -> dict[str, Any]:
         return tree_of(state, self._engine.clock())
+
+
+def _unknown() -> Response:
+    return refused(404, "no such discussion has been sent", "see GET /api/cache")
 
 
 def _answer(tree: object) -> Response:
@@ -146,11 +159,14 @@ class HookServer:
     def __init__(self, engine: Served, token: str, *, host: str = HOST, port: int = PORT) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
+        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — likewise
+
         self._socket = _listening(host, port)
         self.port: int = self._socket.getsockname()[1]
         self._server: uvicorn.Server = uvicorn.Server(
             uvicorn.Config(
                 application(engine, token=token, port=self.port),
+                http=TimelyProtocol,
                 log_level="warning",
                 access_log=False,
                 server_header=False,

@@ -306,6 +306,8 @@ class EntryArchive:
     def _finish(self) -> tuple[str, ...]:
         pairs = self._pairs()
         if not pairs:
+            if self._committing():
+                self._repository().recover()
             return ()
         news = [new for _, new in pairs]
         self._record_missing(news)

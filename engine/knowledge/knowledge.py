@@ -87,7 +87,9 @@ class Knowledge:
         """What moves conversations to the trash and back."""
         from engine.knowledge.harvest.reclaim import Reclaimer  # noqa: PLC0415 — only where one goes
 
-        return Reclaimer(self._files, self.ledger, self.trash, self._repository, self.commit)
+        return Reclaimer(
+            self._files, self.ledger, self.trash, self._repository, self.commit, self._on_problem
+        )
 
     @cached_property
     def harvest(self) -> Harvest:
@@ -151,9 +153,10 @@ class Knowledge:
 
     def _configured(self, settings: HarvestSettings) -> Extracts:
         from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
-        from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
+        from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
+        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        completer = completer_for(settings)
+        completer = completer_for(settings, HARVEST)
         if completer is None:
             return Extractor(settings)
         costs = self._costs()

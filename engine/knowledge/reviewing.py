@@ -1,27 +1,56 @@
-"""A person's decision on what waits: accepted, edited or turned down (design 6.4)."""
+"""A person's decision on what waits: accepted, edited or turned down (design 6.4).
+
+Under the workspace's lock, in this order: journal, lines, ledger, verdict, digest, commit; last the journal
+goes. Every step may be repeated, so a journal that a kill has left is worked through from its beginning.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError, HarvestRefused
-from engine.knowledge.apply import apply
+from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
+from engine.knowledge.apply import apply, is_there
+from engine.knowledge.category_files import CATEGORY_FILES
+from engine.knowledge.harvest.finding import edit_of
 from engine.knowledge.item import ITEM_CHARACTERS
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
+from engine.knowledge.review import VERDICTS
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
     from engine.knowledge.edit import Edit, Known
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue, Waiting
+    from engine.knowledge.review import ReviewQueue, Verdict, Waiting
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
+JOURNALS = "scratch/review"
+"""Where a decision that is being written down leaves its journal."""
+
 Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What a journal holds.
+
+    Attributes:
+        id: The item that waits.
+        verdict: What was decided.
+        text: What is accepted in its place; empty for its own text.
+        edits: The lines.
+    """
+
+    id: str
+    verdict: Verdict
+    text: str = ""
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +63,7 @@ class Reviewed:
         path: Where that stands, or where the same stood already.
         number: On which line, from 1; 0 for none.
         known: It stood there already.
+        settled: It was decided so already, before.
         commit: The commit's object name; empty where none was made.
         uncommitted: Why none was made.
     """
@@ -43,6 +73,7 @@ class Reviewed:
     path: str = ""
     number: int = 0
     known: bool = False
+    settled: bool = False
     commit: str = ""
     uncommitted: str = ""
 
@@ -87,18 +118,15 @@ class Reviewing:
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
+            line = _line(text) if text else ""
+            finished = self._finished(name, "accepted", line)
+            if finished is not None:
+                return finished
             waiting = self.queue.get(name)
-            item = waiting.item
-            if text:
-                item = replace(item, text=_line(text))
+            item = replace(waiting.item, text=line) if line else waiting.item
             decided = plan((item,), waiting.origin, self._files, held=lambda _item: "")
-            done = Reviewed(waiting)
-            for edit in decided.edits:
-                done = self._written(waiting, edit)
-            for known in decided.known:
-                done = _stood_there(waiting, known)
-            self.queue.settle(waiting.id, "accepted", item.text if text else "")
-            return self._committed(done, f"memory: accepted from {waiting.origin.name}: {item.text[:60]}")
+            known = _stood_there(waiting, decided.known[0]) if decided.known else None
+            return self._decided(_Decision(waiting.id, "accepted", line, decided.edits), waiting, known)
 
     def reject(self, name: str) -> Reviewed:
         """Turns an item down; it never comes back.
@@ -108,9 +136,79 @@ class Reviewing:
             WriteFailed, ReadOnly: It still waits.
         """
         with self._files.lock():
+            finished = self._finished(name, "rejected")
+            if finished is not None:
+                return finished
             waiting = self.queue.get(name)
-            self.queue.settle(waiting.id, "rejected")
-            return self._committed(Reviewed(waiting), f"memory: turned down from {waiting.origin.name}")
+            return self._decided(_Decision(waiting.id, "rejected"), waiting)
+
+    def recover(self) -> tuple[Reviewed, ...]:
+        """Finishes decisions that were interrupted while they were written down.
+
+        Raises:
+            DocumentError, WriteFailed: One cannot be finished now; its journal stays.
+        """
+        folder = self._files.workspace.root / JOURNALS
+        if self._files.read_only or not folder.is_dir():
+            return ()
+        done: list[Reviewed] = []
+        with self._files.lock():
+            items = {each.id: each for each in self.queue.all()}
+            for path in sorted(folder.glob("*.json")):
+                name = f"{JOURNALS}/{path.name}"
+                decision = _decision_in(self._files.read(name))
+                waiting = None if decision is None else items.get(decision.id)
+                if decision is None or waiting is None:
+                    self._on_problem(f"{name}: cannot be read; what it was about still waits")
+                    self._files.remove(name)
+                    continue
+                done.append(self._settled(name, decision, waiting))
+        return tuple(done)
+
+    def _finished(self, name: str, verdict: Verdict, text: str = "") -> Reviewed | None:
+        """A decision that was made already, by a run that was interrupted or before; what of it is in no
+        commit yet is committed. ``None`` where there is none.
+        """
+        for each in self.recover():
+            if name and each.waiting.id.startswith(name) and each.waiting.verdict == verdict:
+                return each
+        found = [each for each in self.queue.all() if name and each.id.startswith(name)]
+        if len(found) != 1 or found[0].verdict != verdict or found[0].text != text:
+            return None
+        written = (*self.queue.paths, LEDGER, *(file.path for file in CATEGORY_FILES), *self._regenerated())
+        root = self._files.workspace.root
+        paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
+        made = self._commit(paths, f"memory: {verdict} from {found[0].origin.name}")
+        return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
+
+    def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
+        journal = f"{JOURNALS}/{decision.id}.json"
+        self._files.replace(journal, json.dumps(asdict(decision)).encode("utf-8", "surrogatepass"))
+        try:
+            return self._settled(journal, decision, waiting, known)
+        except AutopoiesisError:
+            # What did not reach the disk still waits; what did is finished by the next decision.
+            if not any(is_there(self._files, edit) for edit in decision.edits):
+                with contextlib.suppress(AutopoiesisError, FileNotFoundError):
+                    self._files.remove(journal)
+            raise
+
+    def _settled(
+        self, journal: str, decision: _Decision, waiting: Waiting, known: Reviewed | None = None
+    ) -> Reviewed:
+        """Writes a decision down and drops its journal; may be repeated. The lock is held."""
+        done = known or Reviewed(waiting)
+        for edit in decision.edits:
+            done = self._written(waiting, edit)
+        if not waiting.verdict:
+            self.queue.settle(waiting.id, decision.verdict, decision.text)
+        name, said = waiting.origin.name, decision.text or waiting.item.text
+        message = f"memory: turned down from {name}"
+        if decision.verdict == "accepted":
+            message = f"memory: accepted from {name}: {said[:60]}"
+        done = self._committed(done, message)
+        self._files.remove(journal)
+        return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
     def _written(self, waiting: Waiting, edit: Edit) -> Reviewed:
         applied = apply(self._files, edit)
@@ -118,13 +216,19 @@ class Reviewing:
         return Reviewed(waiting, edit.line, edit.path, applied.line)
 
     def _noted(self, waiting: Waiting, line: LedgerLine) -> None:
-        """The ledger proves this line as well; one that cannot be read does not keep it from standing."""
+        """The ledger proves this line as well; one that cannot be read does not keep it from standing.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not noted; the next decision does so.
+        """
         try:
             entry = self._ledger.get(waiting.sha256)
             if entry is not None and line not in entry.lines:
                 counts = dict(entry.items)
                 counts[waiting.item.category] = counts.get(waiting.item.category, 0) + 1
                 self._ledger.change(waiting.sha256, lines=(*entry.lines, line), items=counts)
+        except (WriteFailed, ReadOnly):
+            raise
         except AutopoiesisError as error:
             self._on_problem(f"the ledger does not have an accepted line: {error}")
 
@@ -132,13 +236,17 @@ class Reviewing:
         paths = [*self.queue.paths]
         if done.line:
             paths += [done.path, LEDGER]
-            try:
-                if self._digest.regenerate():
-                    paths += self._digest.paths
-            except AutopoiesisError as error:
-                self._on_problem(f"the digest was not made anew: {error}")
+            paths += self._regenerated()
         made = self._commit(paths, message)
         return replace(done, commit=made.revision, uncommitted=made.why)
+
+    def _regenerated(self) -> Sequence[str]:
+        """The files of the digest, made anew where it has to be, now or before a kill."""
+        try:
+            self._digest.regenerate()
+        except AutopoiesisError as error:
+            self._on_problem(f"the digest was not made anew: {error}")
+        return self._digest.paths
 
 
 def _stood_there(waiting: Waiting, known: Known) -> Reviewed:
@@ -159,3 +267,16 @@ def _line(text: str) -> str:
             f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", cure="shorten it, or make two of it"
         )
     return line
+
+
+def _decision_in(data: bytes) -> _Decision | None:
+    """The decision in a journal; ``None`` where it holds none."""
+    try:
+        tree = json.loads(data)
+        edits = tuple(edit_of(each) for each in tree["edits"])
+        name, verdict, text = tree["id"], tree["verdict"], tree["text"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(name, str) or not isinstance(text, str) or verdict not in VERDICTS:
+        return None
+    return _Decision(name, verdict, text, edits)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from engine.providers.keys import Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,10 @@ class CompletionProvider(Protocol):
         name: As the settings call it.
         model: The model asked.
         address: The server asked; empty for the provider's own.
+        purpose: What it is asked for, whose settings its errors name.
     """
+
+    purpose: Purpose
 
     @property
     def name(self) -> str: ...

@@ -24,6 +24,7 @@ from engine.providers.claude_process import (
 from engine.providers.keys import GATE
 
 DEFAULT_MODEL = "haiku"
+_GATE_DEADLINE = "gate.claude_code_deadline_s"
 OUTPUT_LIMIT = 1024 * 1024
 """Bytes of output read; a reply has a few thousand."""
 
@@ -40,6 +41,7 @@ class ClaudeCode:
 
     name = WHERE
     address = ""
+    purpose = GATE
 
     def __init__(self, model: str = "") -> None:
         self.model = model or DEFAULT_MODEL
@@ -51,13 +53,14 @@ class ClaudeCode:
         self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
     ) -> Completion:
         """As ``CompletionProvider.complete``."""
+        purpose = self.purpose
         if os.environ.get(WITHIN_VARIABLE):
-            raise GateError(
-                "asked from within a gate question",
-                where=setting_of(GATE),
-                cure="nothing to do: the question itself needs no gate",
+            raise purpose.error(
+                "asked from within a question of our own",
+                where=setting_of(purpose),
+                cure="nothing to do: the question itself needs no other",
             )
-        command = command_for(GATE)
+        command = command_for(purpose)
         argv = (
             *(command, *FLAGS, "--output-format", "json"),
             *("--model", self.model, "--system-prompt", system),
@@ -71,7 +74,7 @@ class ClaudeCode:
                     argv,
                     prompt,
                     output.take,
-                    model_setting=GATE.model,
+                    model_setting=purpose.model,
                     variables={"MAX_THINKING_TOKENS": "0"},
                 )
         except (TimeoutError, _TooMuch):
@@ -83,12 +86,13 @@ class ClaudeCode:
                 f"wrote more than {OUTPUT_LIMIT >> 20} MiB", where=WHERE, cure="check what claude is"
             )
         if trouble:
-            raise cannot_start(command, trouble, GATE)
+            raise cannot_start(command, trouble, purpose)
         if ended is None:
-            raise GateError(
+            deadline = _GATE_DEADLINE if purpose is GATE else purpose.deadline
+            raise purpose.error(
                 f"no answer within {timeout:.3g} s",
                 where=self.name,
-                cure="raise gate.claude_code_deadline_s, or try again later",
+                cure=f"raise {deadline}, or try again later",
             )
         status, errors = ended
         return _read(status, bytes(output.all), errors, model=self.model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from engine.errors import AutopoiesisError, EmbeddingFailed, GateError, SendFailed
@@ -66,6 +66,22 @@ SEARCH = Purpose(
     less="",
     without="search.embedding: local",
 )
+FLUSH = replace(
+    GATE,
+    model="flush.model",
+    address="flush.base_url",
+    deadline="flush.deadline_s",
+    less="",
+    without="flush.provider: none",
+)
+HARVEST = replace(
+    GATE,
+    model="harvest.model",
+    address="harvest.base_url",
+    deadline="harvest.deadline_s",
+    less="",
+    without="harvest.provider: markers",
+)
 CHAT = Purpose(
     error=SendFailed,
     key_variable=CHAT_KEY_VARIABLE,
@@ -74,7 +90,7 @@ CHAT = Purpose(
     deadline="chat.deadline_s",
     less="",
     without="chat.provider: local",
-    shorter="lower compiler.token_budget or chat.max_tokens",
+    shorter="lower context_compiler.token_budget or chat.max_tokens",
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from engine.providers.keys import GATE, Purpose
+
 if TYPE_CHECKING:
     from engine.providers.base import CompletionProvider
     from engine.providers.chat import ChatProvider
@@ -23,11 +25,22 @@ class ServiceSettings(Protocol):
     def base_url(self) -> str: ...
 
 
-def completer_for(settings: ServiceSettings) -> CompletionProvider | None:
+def completer_for(settings: ServiceSettings, purpose: Purpose = GATE) -> CompletionProvider | None:
     """The service that settings mean; ``None`` when what they name needs none.
 
     Nothing is connected and no key is read yet: a missing key shows when the first question is asked.
+
+    Args:
+        settings: Those of the gate, of the flush or of the harvest.
+        purpose: What it is asked for, whose settings its errors name.
     """
+    found = _completer(settings)
+    if found is not None:
+        found.purpose = purpose
+    return found
+
+
+def _completer(settings: ServiceSettings) -> CompletionProvider | None:
     match settings.provider:
         case "anthropic":
             from engine.providers.anthropic import Anthropic  # noqa: PLC0415 — only the one that is configured

@@ -19,10 +19,12 @@ class ChangeCommit:
     Attributes:
         revision: The commit's object name; empty where none was made.
         why: Why none was made.
+        failed: It was wanted, and git could not make it.
     """
 
     revision: str = ""
     why: str = ""
+    failed: bool = False
 
 
 def commit_change(
@@ -41,5 +43,5 @@ def commit_change(
     try:
         found = repository().commit(paths, message)
     except AutopoiesisError as error:
-        return ChangeCommit(why=str(error))
+        return ChangeCommit(why=str(error), failed=True)
     return ChangeCommit(found) if found else ChangeCommit(why="nothing new to commit")

@@ -2,15 +2,18 @@
 
 ``git add`` and ``git commit`` would run hooks and filters, convert line ends, and take along what somebody
 else has staged. So the commit is put together from its parts: blobs, a tree on top of the newest commit, the
-commit, the index entries of the named files, and last the branch, moved only if nobody else moved it.
+commit; then, under the lock of git's index, the branch, moved only if nobody else moved it, and the index
+entries of the named files. Where another program has moved the branch it is all done again on top of that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import PathRefused, RepositoryError
-from engine.store import descriptors, git_folder
+from engine.store import descriptors, git_folder, git_lock
 from engine.store.faults import reach
-from engine.store.files import READ_LIMIT, Files
+from engine.store.files import READ_LIMIT
 from engine.store.git import Git
 from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
 
@@ -28,6 +31,7 @@ _ABSENT_MODE = "0"
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _VERBATIM = ("raw/", "conversations/")
 _ARGUMENT_BYTES = 64 * 1024
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +48,97 @@ def commit(
     workspace: Workspace,
     paths: Sequence[str],
     message: str,
-    parent: str | None,
+    newest: Callable[[], str | None],
     guard: Callable[[str, bytes], str] | None,
 ) -> str | None:
-    """See ``Repository.commit``; ``parent`` is the newest commit, ``None`` for the first one."""
+    """See ``Repository.commit``; ``newest`` gives the newest commit, ``None`` before the first one.
+
+    The caller holds the workspace's lock.
+    """
     names = list(dict.fromkeys("/".join(split_relative(path)) for path in paths))
     text = message.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
     if not text:
         raise RepositoryError("a commit needs a message", where=str(workspace.root))
     if not names:
         return None
-    with Files(workspace).lock():
-        contents = {name: _read(workspace, name) for name in names}
-        for name in _ignored(git, names):
-            del contents[name]
-        entries = _entries(git, contents, guard, len(parent) if parent else _name_length(git))
+    contents = {name: _read(workspace, name) for name in names}
+    for name in _ignored(git, names):
+        del contents[name]
+    parent = newest()
+    entries = _entries(git, contents, guard, len(parent) if parent else _name_length(git))
+    for _ in range(_ATTEMPTS):
+        parent = newest()
         base = git.run("rev-parse", f"{parent}^{{tree}}").text if parent else None
         tree = _tree(git, workspace, entries, base)
         if tree == base or (base is None and all(entry.mode == _ABSENT_MODE for entry in entries)):
+            if parent and not _is_staged(git, entries, parent):
+                _stage(git, workspace, entries, parent)
             return None
         reach("commit:object")
         parents = ("-p", parent) if parent else ()
         revision = git.run(
-            "commit-tree",
-            tree,
-            *parents,
-            "-F",
-            "-",
-            stdin=f"{text}\n".encode(),
-            reading=False,
+            "commit-tree", tree, *parents, "-F", "-", stdin=f"{text}\n".encode(), reading=False
         ).text
-        # Index before branch: a stale index would undo this commit with the next one made by hand.
-        reach("commit:index")
-        _update_index(git, entries)
+        refusal = _put_in_place(git, workspace, entries, revision, parent, text.partition("\n")[0])
+        if not refusal:
+            _sync_branch(workspace)
+            return revision
+    raise RepositoryError(
+        f"the branch was not moved: {refusal}",
+        where=str(git.root),
+        cure="another program commits again and again; try again when it is done",
+    )
+
+
+def _put_in_place(
+    git: Git, workspace: Workspace, entries: list[_Entry], revision: str, parent: str | None, subject: str
+) -> str:
+    """Moves the branch to a commit, then the index entries of its files.
+
+    A branch before the index could leave a stale index, which undoes this commit with the next one made by
+    hand: so the new index lies ready before the branch is moved, and a kill in between is finished later.
+
+    Returns:
+        Why the branch was not moved, because another program has moved it; empty when it was.
+    """
+    folder = git_folder.repository_folder(workspace.root)
+    with git_lock.held(folder, revision) as index:
+        _prepare_index(git, folder, index, entries)
         reach("commit:reference")
-        _move_branch(git, revision, parent, text.partition("\n")[0])
-        _sync_branch(workspace)
-        git.run("update-index", "-q", "--refresh", reading=False, accept=(0, 1))
-        return revision
+        refusal = _move_branch(git, revision, parent, subject)
+        if not refusal:
+            try:
+                reach("commit:index")
+            finally:
+                git_lock.finish(folder, revision)
+        return refusal
+
+
+def _prepare_index(git: Git, folder: Path, index: Path, entries: list[_Entry]) -> None:
+    """The index as it is, with the entries put in, where it stands in nobody's way."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copyfile(folder / "index", index)
+    environment = {"GIT_INDEX_FILE": str(index)}
+    _update_index(git, entries, environment)
+    git.run("update-index", "-q", "--refresh", environment=environment, reading=False, accept=(0, 1))
+
+
+def _is_staged(git: Git, entries: list[_Entry], parent: str) -> bool:
+    """Whether the index says of these files what the newest commit says."""
+    return not any(
+        git.run(
+            "diff-index", "--cached", "--quiet", parent, paths=[entry.path for entry in group], accept=(0, 1)
+        ).code
+        for group in _groups(entries)
+    )
+
+
+def _stage(git: Git, workspace: Workspace, entries: list[_Entry], parent: str) -> None:
+    """Has the index say what the newest commit says: it was left behind when a commit was cut short."""
+    folder = git_folder.repository_folder(workspace.root)
+    with git_lock.held(folder, parent) as index:
+        _prepare_index(git, folder, index, entries)
+        git_lock.finish(folder, parent)
 
 
 def _ignored(git: Git, names: list[str]) -> list[str]:
@@ -222,16 +279,11 @@ def _update_index(git: Git, entries: list[_Entry], environment: dict[str, str] |
     )
 
 
-def _move_branch(git: Git, revision: str, parent: str | None, subject: str) -> None:
+def _move_branch(git: Git, revision: str, parent: str | None, subject: str) -> str:
     reason = f"commit: {subject}" if parent else f"commit (initial): {subject}"
     old = parent or "0" * len(revision)
     answer = git.run("update-ref", "-m", reason, "HEAD", revision, old, reading=False, accept=(0, 1, 128))
-    if answer.code:
-        raise RepositoryError(
-            f"the branch was not moved: {answer.message}",
-            where=str(git.root),
-            cure="another program may have committed at the same moment; try again",
-        )
+    return (answer.message or "git gave no reason") if answer.code else ""
 
 
 def _sync_branch(workspace: Workspace) -> None:

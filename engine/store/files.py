@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import stat
 import threading
 import time
@@ -138,7 +139,8 @@ class Files:
         """Read, change and replace a file as one step no other engine can come between.
 
         A program that does not know our lock may save the file meanwhile: that is looked for right before
-        the rename, and what it saved is read and changed instead.
+        the rename, and what it saved is read and changed instead. A file is deleted only if it is the one
+        that was read, whenever another was put in its place.
 
         Args:
             relative: Workspace-relative path.
@@ -159,14 +161,16 @@ class Files:
                     seen = os.fstat(descriptor)
                     old = descriptors.read_all(descriptor, READ_LIMIT, relative)
                 new = change(old)
-                if new is None:
-                    if old is not None:
-                        self.remove(relative)
+                if seen is None and new is None:
                     return None
-                if new == old:
+                if new is not None and new == old:
                     return new
                 with self._folder(self._parts(relative)) as (folder, name):
-                    if self._replace_in(folder, name, new, relative, partial(_is_unchanged, seen)):
+                    if new is None:
+                        assert seen is not None
+                        if self._remove_in(folder, name, seen):
+                            return None
+                    elif self._replace_in(folder, name, new, relative, partial(_is_unchanged, seen)):
                         return new
             raise _replaced_again(relative)
 
@@ -279,6 +283,27 @@ class Files:
         reach("replace:folder-fsync")
         os.fsync(folder)
         return True
+
+    @staticmethod
+    def _remove_in(folder: int, name: str, seen: os.stat_result) -> bool:
+        """Delete the file that was seen; ``False`` when another one stands there, which stays."""
+        reach("remove:unlink")
+        if not _is_unchanged(seen, descriptors.status(name, folder)):
+            return False
+        # Out of the way first: what another program puts in place from now on has the name to itself.
+        aside = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+        try:
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        except FileNotFoundError:
+            return False
+        is_seen = _is_unchanged(seen, descriptors.status(aside, folder))
+        if not is_seen and descriptors.status(name, folder) is None:
+            os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.unlink(aside, dir_fd=folder)
+        reach("remove:folder-fsync")
+        os.fsync(folder)
+        return is_seen
 
     @staticmethod
     def _create_in(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:

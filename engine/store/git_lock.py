@@ -1,15 +1,31 @@
-"""The lock file a git leaves behind when it dies, and when it is safe to take it away (G1)."""
+"""The lock of git's index: ours for as long as a commit is put in place, and what a dead git leaves (G1).
+
+A commit moves the branch first and puts the index in place second, as git does, both under ``index.lock``.
+Our lock names the commit, and the index that belongs to it lies ready beside it: whatever a kill leaves of
+the two steps is finished, or taken back, by the next commit.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine import programs
+from engine.store.git_folder import REVISION
+from engine.store.paths import INDEX_PREFIX
 
 LOCK = "index.lock"
 STALE_S = 600.0
+PATIENCE_S = 0.5
+"""Seconds that another git is waited for: many take the lock for a moment, to look at files anew."""
+POLL_S = 0.01
+_OURS = "autopoiesis "
+_MOST_BYTES = 200
 
 
 def age_s(folder: Path) -> float | None:
@@ -18,6 +34,111 @@ def age_s(folder: Path) -> float | None:
         return max(0.0, time.time() - (folder / LOCK).lstat().st_mtime)
     except OSError:
         return None
+
+
+@contextlib.contextmanager
+def held(folder: Path, revision: str) -> Iterator[Path]:
+    """Holds the lock while a commit is put in place; other programs cannot change the index meanwhile.
+
+    The caller holds the workspace's lock.
+
+    Args:
+        folder: The repository's own folder.
+        revision: The commit.
+
+    Yields:
+        Where to prepare the index that belongs to the commit, until ``finish`` puts it in place.
+
+    Raises:
+        FileExistsError: Another program has held the lock for ``PATIENCE_S``.
+        OSError: It cannot be taken.
+    """
+    index = folder / f"{INDEX_PREFIX}{revision}"
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            _take(folder, f"{_OURS}{revision}\n".encode())
+            break
+        except FileExistsError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(POLL_S)
+    try:
+        yield index
+    finally:
+        (folder / LOCK).unlink(missing_ok=True)
+        for leftover in folder.glob(f"{index.name}*"):
+            leftover.unlink(missing_ok=True)
+
+
+def _take(folder: Path, text: bytes) -> None:
+    """Makes the lock, complete from the first moment it can be seen where the disk knows hard links."""
+    draft = folder / f"{INDEX_PREFIX}{secrets.token_hex(6)}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        os.write(descriptor, text)
+        try:
+            os.link(draft, folder / LOCK, follow_symlinks=False)
+        except FileExistsError:
+            raise
+        except OSError:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            lock = os.open(folder / LOCK, flags, 0o666)
+            try:
+                os.write(lock, text)
+            finally:
+                os.close(lock)
+    finally:
+        os.close(descriptor)
+        draft.unlink(missing_ok=True)
+
+
+def finish(folder: Path, revision: str) -> None:
+    """Puts the prepared index of a commit in place.
+
+    Raises:
+        OSError: It was not put there.
+    """
+    (folder / f"{INDEX_PREFIX}{revision}").replace(folder / "index")
+
+
+def left_by_us(folder: Path) -> str | None:
+    """The commit that a lock of ours names; ``None`` where there is no lock, or it is not ours."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    revision = text.removeprefix(_OURS).strip()
+    return revision if text.startswith(_OURS) and REVISION.fullmatch(revision) else None
+
+
+def recover(folder: Path, newest: str | None) -> None:
+    """Finishes, or takes back, what a process of ours that was killed has left of a commit.
+
+    The caller holds the workspace's lock, so the process is gone.
+
+    Args:
+        folder: The repository's own folder.
+        newest: The newest commit of the branch.
+
+    Raises:
+        OSError: It cannot be done.
+    """
+    revision = left_by_us(folder)
+    if revision is None:
+        return
+    if revision == newest:
+        with contextlib.suppress(FileNotFoundError):
+            finish(folder, revision)
+    (folder / LOCK).unlink(missing_ok=True)
+    for leftover in folder.glob(f"{INDEX_PREFIX}{revision}*"):
+        leftover.unlink(missing_ok=True)
 
 
 def clear_stale(folder: Path, root: Path) -> bool:

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
 from engine.store.commits import commit
+from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
-
-RepositoryKind = Literal[
-    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
-    "bisecting", "conflicts", "locked", "broken",
-]  # fmt: skip
+from engine.store.repository_state import RepositoryKind, RepositoryState, read_status
 
 Guard = Callable[[str, bytes], str]
 """Looks at a file's path and bytes before they are committed; a text refuses it and says why."""
@@ -40,34 +37,6 @@ _IDENTITY_CURE = (
     'run: git config --global user.name "Your Name" and git config --global user.email you@example.org'
 )
 _LOG_FORMAT = "%H%n%cI%n%an%n%s%n%b"
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryState:
-    """What the repository is busy with.
-
-    Attributes:
-        kind: ``ok`` when commits can be made.
-        branch: The branch; empty when there is none.
-        dirty: Files that differ from the newest commit, new ones included.
-        ahead: Commits the upstream branch lacks; 0 without an upstream.
-        behind: Commits of the upstream branch not yet here.
-        why: Why it is not ``ok``, in one clause.
-        cure: What to do about it.
-    """
-
-    kind: RepositoryKind
-    branch: str = ""
-    dirty: int = 0
-    ahead: int = 0
-    behind: int = 0
-    why: str = ""
-    cure: str = ""
-
-    @property
-    def can_commit(self) -> bool:
-        """Whether a commit would be accepted."""
-        return self.kind == "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +94,7 @@ class Repository:
         try:
             if count:
                 listing = self.git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
-                dirty, ahead, behind, conflicts = _read_status(listing.output)
+                dirty, ahead, behind, conflicts = read_status(listing.output)
             elif blocked is None:
                 conflicts = bool(self.git.run("ls-files", "-z", "--unmerged").output)
             blocked = blocked or (None if conflicts else self._without_identity())
@@ -159,19 +128,41 @@ class Repository:
             PathRefused: A path leaves the workspace.
             WriteFailed, ReadOnly: The workspace's lock cannot be taken.
         """
-        with contextlib.suppress(OSError):
+        with Files(self.workspace).lock():
+            self.recover()
+            state = self._awaited()
+            if not state.can_commit:
+                raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
+            try:
+                return commit(self.git, self.workspace, paths, message, self.revision, self._guard)
+            except OSError as error:
+                raise RepositoryError(
+                    f"the commit failed ({error.strerror or error})",
+                    where=str(self.workspace.root),
+                    cure="nothing was lost; try again",
+                ) from error
+
+    def recover(self) -> None:
+        """Finishes what a killed program of ours has left of a commit, and clears the lock of a dead git.
+
+        Raises:
+            WriteFailed, ReadOnly: The workspace's lock cannot be taken.
+        """
+        if git_lock.age_s(self.folder) is None:
+            return
+        with Files(self.workspace).lock(), contextlib.suppress(OSError):  # the state says it is there
+            git_lock.recover(self.folder, self.revision())
             git_lock.clear_stale(self.folder, self.workspace.root)
-        state = self.state(count=False)
-        if not state.can_commit:
-            raise RepositoryError(state.why, where=str(self.workspace.root), cure=state.cure)
-        try:
-            return commit(self.git, self.workspace, paths, message, self.revision(), self._guard)
-        except OSError as error:
-            raise RepositoryError(
-                f"the commit failed ({error.strerror or error})",
-                where=str(self.workspace.root),
-                cure="nothing was lost; try again",
-            ) from error
+
+    def _awaited(self) -> RepositoryState:
+        """The state, once another git that has just taken the lock is done."""
+        until = time.monotonic() + git_lock.PATIENCE_S
+        while True:
+            state = self.state(count=False)
+            age = git_lock.age_s(self.folder) if state.kind == "locked" else None
+            if age is None or age > git_lock.PATIENCE_S or time.monotonic() > until:
+                return state
+            time.sleep(git_lock.POLL_S)
 
     @property
     def has_commits(self) -> bool:
@@ -339,7 +330,7 @@ class Repository:
         if git_folder.REVISION.fullmatch(git_folder.head(folder)):
             return RepositoryState("detached", why="HEAD is on no branch", cure="run: git switch main")
         age = git_lock.age_s(folder)
-        if age is not None:
+        if age is not None and git_lock.left_by_us(folder) is None:
             return RepositoryState(
                 "locked",
                 why=f"another git is at work, or died: .git/index.lock is {int(age)} s old",
@@ -370,23 +361,6 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no revision {shown(revision)}", where=str(self.workspace.root))
         return found
-
-
-def _read_status(output: bytes) -> tuple[int, int, int, bool]:
-    """Changed files, ahead, behind, and whether there are conflicts."""
-    dirty = ahead = behind = 0
-    conflicts = False
-    entries = iter(output.decode("utf-8", "surrogateescape").split("\0"))
-    for entry in entries:
-        if entry.startswith("# branch.ab "):
-            plus, minus = entry.split()[2:4]
-            ahead, behind = int(plus), -int(minus)
-        elif entry[:2] in ("1 ", "2 ", "u ", "? "):
-            dirty += 1
-            conflicts = conflicts or entry.startswith("u ")
-            if entry.startswith("2 "):
-                next(entries, None)
-    return dirty, ahead, behind, conflicts
 
 
 def _moment(text: str) -> datetime | None:

@@ -27,7 +27,7 @@ def files(root: Path) -> dict[str, bytes]:
 def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> None:
     with (root / "memory-config.yaml").open("a") as config:
         config.write("flush:\n  provider: anthropic\n")
-    monkeypatch.setattr("engine.providers.select.completer_for", lambda settings: provider)
+    monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
 
 
 def test_without_a_provider_turns_are_recorded_and_it_says_so(apo: Command, root: Path) -> None:
@@ -161,3 +161,18 @@ def test_a_wrong_setting_is_named_with_its_line(apo: Command, root: Path, text: 
     (root / "memory-config.yaml").write_text(text)
     ran = apo("-C", root, "session", "flush", SESSION)
     assert ran.code == 1 and named in ran.err and "memory-config.yaml:2" in ran.err
+
+
+def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
+    apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking(root, monkeypatch, Provider(reply(NOTES[3])))
+    assert apo("-C", root, "session", "flush", SESSION).code == 0
+    (waiting,) = apo("-C", root, "review", "list", "--json").json
+    assert waiting["item"]["text"] == NOTES[3]["text"]
+    assert "looks like an instruction" in waiting["why"] and "meant for journal" in waiting["why"]
+    assert waiting["source"].startswith("raw/conversations/")
+    assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
+    assert len(apo("-C", root, "review", "list", "--json").json) == 1, "it is put up once"
+    assert apo("-C", root, "review", "accept", waiting["id"]).code == 0
+    assert NOTES[3]["text"] in (root / "knowledge/facts.md").read_text()

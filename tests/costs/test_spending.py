@@ -43,7 +43,7 @@ gate:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """A gate's model that always says yes, and takes 200 tokens in and 1 out."""
     found = Model(Said("YES", model="gpt-6-luna-2026-09-22"), model="gpt-6-luna")
-    monkeypatch.setattr("engine.providers.select.completer_for", lambda _settings: found)
+    monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: found)
     return found
 
 

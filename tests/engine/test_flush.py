@@ -119,7 +119,11 @@ def test_an_interrupted_commit_is_made_by_whoever_finishes_the_flush(tmp_path: P
     assert desk.log.records(desk.conversation.path) == ()
     later = Desk(tmp_path, committing=True)
     (record,) = later.flusher.recover()
-    assert record == only(later) and record.commit == later.repository.log(1)[0].revision
+    assert record == only(later)
+    # The branch is moved before the index: a kill between the two comes when the commit is made.
+    is_made = point == "commit:index"
+    assert record.commit == ("" if is_made else later.repository.log(1)[0].revision)
+    assert later.repository.changed(JOURNAL) == later.repository.changed(MEMORY) == []
     assert sorted(later.repository.files("HEAD")) == [JOURNAL, MEMORY]
     assert later.flusher.recover() == [], "its journal is dropped"
 
@@ -267,24 +271,14 @@ def test_a_reply_that_was_cut_off_is_a_failure(tmp_path: Path) -> None:
     ("error", "said"),
     [
         (
-            GateError(
-                "there is no key", where="X_KEY", cure="set X_KEY, or gate.provider: local to need none"
-            ),
-            "X_KEY: there is no key; set X_KEY, or flush.provider: none to need none",
-        ),
-        (
-            GateError("too many requests (429)", where="anthropic", cure="wait, or lower gate.concurrency"),
-            "anthropic: too many requests (429); wait and try again",
-        ),
-        (
-            GateError("was not found (404)", where="openai", cure="set gate.model to a model it has"),
-            "openai: was not found (404); set flush.model to a model it has",
+            GateError("failed (500): investigate. See gate.example.com", where="openai", cure="try again"),
+            "openai: failed (500): investigate. See gate.example.com; try again",
         ),
         (ValueError("sk-secret-key"), "unexpected ValueError"),
         (RecursionError("sk-secret-key"), "unexpected RecursionError"),
     ],
 )
-def test_a_failing_provider_is_recorded_in_the_words_of_the_flush(
+def test_what_a_failing_provider_says_is_recorded_word_for_word(
     tmp_path: Path, error: Exception, said: str
 ) -> None:
     provider = Provider(error)

@@ -92,7 +92,7 @@ def follow(root: Path) -> Iterator[Followed]:
 
 def asking(root: Path, monkeypatch: pytest.MonkeyPatch, provider: Provider) -> Followed:
     (root / "memory-config.yaml").write_text(ASKING)
-    monkeypatch.setattr("engine.providers.select.completer_for", lambda settings: provider)
+    monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: provider)
     return Followed(root)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +80,14 @@ def test_another_way_to_ask_is_405(client: httpx2.Client, method: str, path: str
     assert client.request(method, path).status_code == 405
 
 
+@pytest.mark.parametrize("change", ["invalidate", "disable", "enable"])
+def test_a_discussion_that_was_never_sent_is_404_and_not_recorded(client: httpx2.Client, change: str) -> None:
+    answer = client.post(f"/api/cache/nope/{change}")
+    assert answer.status_code == 404 and answer.json()["error"] == "no such discussion has been sent"
+    listed = client.get("/api/cache").json()["discussions"]
+    assert "nope" not in [each["discussion_id"] for each in listed]
+
+
 def test_what_is_no_session_is_400(client: httpx2.Client) -> None:
     answer = client.post("/api/cache/..%2e%2ex/disable")
     assert answer.status_code in (400, 404)
@@ -135,6 +145,44 @@ def test_a_request_that_never_ends_holds_up_nobody(client: httpx2.Client, server
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
         slow.sendall(b"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: x\r\nContent-Le")
         assert client.get("/api/cache").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET /api/cache HTTP/1.1\r\nHost: x\r\nAutho",
+        f"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: {{}}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{".encode(),
+    ],
+    ids=["nothing", "half a header", "half a body"],
+)
+def test_connections_that_never_finish_a_request_are_closed_and_let_others_in(
+    client: httpx2.Client, server: HookServer, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 0.3)
+    begun = begun.replace(b"{}", f"127.0.0.1:{server.port}".encode())
+    held = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(80)]
+    try:
+        for each in held:
+            each.sendall(begun)
+        for each in held:
+            with contextlib.suppress(ConnectionResetError):
+                while each.recv(4096):
+                    pass
+        assert client.get("/api/cache").status_code == 200
+    finally:
+        for each in held:
+            each.close()
+
+
+def test_a_connection_may_be_idle_between_whole_requests(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 0.05)
+    for _ in range(3):
+        assert client.get("/api/cache").status_code == 200
+        time.sleep(0.1)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -34,14 +34,21 @@ def fact(number: int) -> Item:
     return Item("facts", f"Gauge {gauge} {matter} {number} units.", voice="person")
 
 
-def main(root: Path, first: int, last: int) -> None:
-    """Harvests the conversations of some numbers."""
+def main(root: Path, first: int, last: int, reclaim: bool) -> None:
+    """Harvests the conversations of some numbers, and tells what became of each; ``reclaim`` moves all there
+    are to the trash, and tells what was said instead.
+    """
     items = {f"talk-{number:04}": [fact(number)] for number in range(first, last)}
     desk = Desk(root, Scripted(items), git=False)
     paths = tuple(f"conversations/{name}.md" for name in items)
+    if reclaim:
+        report = desk.harvest(desk.wish())
+        said = [text for each in report.results for text in (each.error, each.kept, each.uncommitted) if text]
+        print(json.dumps([*said, *desk.problems]))
+        return
     report = desk.harvest(Wish(paths, reclaim=False))
     print(json.dumps([each.outcome for each in report.results]))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), "reclaim" in sys.argv)

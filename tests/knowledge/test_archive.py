@@ -240,7 +240,6 @@ def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str,
     left = [problem for problem in space.desk.problems() if "not committed" in problem.what]
     assert len(left) == (has_moved and not is_committed)
 
-    (space.root / ".git/index.lock").unlink(missing_ok=True)
     if way == "archive":
         space.desk.archive(["incidents"], apply=True, consent=True)
     else:

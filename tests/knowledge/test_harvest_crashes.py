@@ -80,6 +80,37 @@ def test_two_processes_harvest_many_each(tmp_path: Path, each: int) -> None:
     assert {entry.total for entry in entries.values()} == {1}
 
 
+@pytest.mark.parametrize(
+    ("racers", "each"), [(3, 5), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen")]
+)
+def test_processes_that_reclaim_the_same_conversations_commit_every_deletion_and_say_nothing(
+    tmp_path: Path, racers: int, each: int
+) -> None:
+    desk = Desk(tmp_path, Scripted({}))
+    for number in range(each):
+        desk.put(f"talk-{number:04}.md", said(fact(number)))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.knowledge.harvest_racer", str(tmp_path), "0", str(each), "reclaim"],
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(racers)
+    ]
+    told = [racer.communicate(timeout=110) for racer in running]
+    assert told == [("[]\n", "")] * racers
+    assert len(desk.lines()) == len(set(desk.lines())) == each
+    assert len(desk.knowledge.trash.all()) == each
+    status = subprocess.run(
+        ["git", "status", "--porcelain", "--", ".", ":!scratch", ":!memory-config.yaml"],
+        cwd=tmp_path, capture_output=True, check=True,
+    )  # fmt: skip
+    assert status.stdout == b""
+
+
 def test_processes_that_harvest_the_same_conversations_write_each_line_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({}), git=False)
     for number in range(20):

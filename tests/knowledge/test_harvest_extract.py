@@ -181,12 +181,9 @@ def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> Non
     ("error", "said"),
     [
         (
-            GateError(
-                "answered 429, rate limited", where="anthropic", cure="wait, or lower gate.concurrency"
-            ),
-            "anthropic: answered 429, rate limited; wait and try again",
+            GateError("answered 500: investigate. See gate.example.com", where="anthropic"),
+            "anthropic: answered 500: investigate. See gate.example.com",
         ),
-        (GateError("no key", cure="set gate.provider: local"), "no key; set harvest.provider: markers"),
         (ValueError(f"bad header {KEY}"), "unexpected ValueError"),
     ],
 )

@@ -208,7 +208,7 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
     chat.answers(json_response(chat.error(message), status))
     with pytest.raises(SendFailed, match="some-model does not take so much") as caught:
         await ask(chat.chat())
-    assert caught.value.cure == "lower compiler.token_budget or chat.max_tokens"
+    assert caught.value.cure == "lower context_compiler.token_budget or chat.max_tokens"
     assert len(chat.bodies) == 1
 
 

@@ -228,7 +228,7 @@ async def test_a_question_within_a_question_is_not_put(
 ) -> None:
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
-    with pytest.raises(GateError, match="asked from within a gate question"):
+    with pytest.raises(GateError, match="asked from within a question of our own"):
         await complete(ClaudeCode())
     assert not (log / "started").exists()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -20,8 +21,11 @@ from tui import safe
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.events import EngineEvent
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""What writing to a full or broken output answers."""
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -48,7 +52,22 @@ class Invocation:
 
         opened = Engine.open(self.workspace)
         emit_problems(opened.counting.ignored)
+        opened.subscribe(_TroubleTold())
         return opened
+
+
+class _TroubleTold:
+    """Says on standard error what failed without stopping the work, each thing once."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, event: EngineEvent) -> None:
+        from engine.events import Trouble  # noqa: PLC0415 — loaded with the engine
+
+        if isinstance(event, Trouble) and event.text not in self._told:
+            self._told.add(event.text)
+            emit_problems([f"autopoiesis: {event.text}"])
 
 
 def invocation() -> Invocation:
@@ -178,7 +197,8 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
 
 def emit_problems(problems: Iterable[object]) -> None:
     """Prints problems on standard error, one line each, and none twice in a command."""
-    told: set[str] = click.get_current_context().find_root().meta.setdefault("autopoiesis.told", set())
+    context = click.get_current_context(silent=True)  # none in a thread of the engine's
+    told: set[str] = context.find_root().meta.setdefault("autopoiesis.told", set()) if context else set()
     for line in dict.fromkeys(visible(str(problem)) for problem in problems):
         if line not in told:
             told.add(line)
@@ -198,6 +218,7 @@ def run(group: click.Group) -> int:
     """
     try:
         result = group.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
@@ -211,6 +232,17 @@ def run(group: click.Group) -> int:
         return 1
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong, and nothing more can be said on this pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NOT_WRITTEN:
+            raise
+        _silence(sys.stdout.fileno())
+        click.echo(f"autopoiesis: the output cannot be written ({error.strerror})", err=True)
+        return 1
     return result if isinstance(result, int) else 0
+
+
+def _silence(descriptor: int) -> None:
+    """Sends what is still to be written there nowhere, so that the interpreter can end in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

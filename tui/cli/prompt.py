@@ -131,7 +131,7 @@ def _said(
         raise click.UsageError(f"--session goes with --message {LAST}: any other names its own conversation.")
     message = find_message(engine, name, session)
     earlier = message_before(engine, message) if with_before else None
-    engine.freshen_index()
+    engine.catch_up_index()
     after = engine.compile_of(message.key, budget=budget)
     before = engine.compile_before(message.key, budget=budget) if earlier is not None else None
     if after is None or (earlier is not None and before is None):

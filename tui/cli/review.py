@@ -133,12 +133,18 @@ def _meant(engine: Engine, names: tuple[str, ...], group: str | None) -> tuple[s
 
     if bool(names) == (group is not None):
         raise click.UsageError("name items by their ids, or a group with --group")
+    if group is not None:
+        engine.knowledge.review.recover()
     waiting = engine.knowledge.review.queue.waiting()
     return names or tuple(each.id for each in waiting if group_of(each.why) == group)
 
 
 def _emit(done: Reviewed) -> None:
-    if done.known:
+    if done.settled:
+        emit(f"{done.waiting.id} was accepted already")
+        if done.commit:
+            emit(kept(done.commit, ""))
+    elif done.known:
         emit(f"stood there already: {done.path}:{done.number}")
     else:
         emit(f"{done.path}:{done.number}  {done.line}")

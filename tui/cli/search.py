@@ -47,9 +47,7 @@ def search(query: tuple[str, ...], category: str | None, limit: int, explain: bo
     """Find QUERY in everything remembered; every character of it is meant literally."""
     with invocation().engine() as engine:
         with progress("indexing") as report:
-            why = engine.freshen_index(report)
-        if why:
-            emit_problems([f"warning: the files are searched without the index: {why}"])
+            engine.catch_up_index(report)
         results = engine.search(" ".join(query), category=category, limit=limit)
         if engine.index.without_vectors:
             emit_problems([f"warning: search went by words alone: {engine.index.without_vectors}"])

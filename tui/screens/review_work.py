@@ -147,6 +147,8 @@ def _told(done: Reviewed, verb: Verb) -> str:
     after = committed(done.commit, done.uncommitted)
     if verb == "reject":
         return f"rejected: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
+    if done.settled:
+        return f"accepted already: {first_line(text_of(done.waiting))[:NAMED]} · {after}"
     place = f"{done.path}:{done.number}" if done.number else done.path
     return f"stood there already: {place} · {after}" if done.known else f"accepted: {place} · {after}"
 

@@ -83,6 +83,18 @@ class TuningJournal:
         """
         self._append({"closed": change_id})
 
+    def begin(self, change_id: str) -> None:
+        """Records that a change is about to be taken back.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._append({"undoing": change_id})
+
+    def is_begun(self, change_id: str) -> bool:
+        """Whether a change was about to be taken back."""
+        return any(record.get("undoing") == change_id for record in self._backwards())
+
     def last(self) -> Change | None:
         """The newest change that stands. Lines that cannot be read are passed over."""
         closed: set[str] = set()

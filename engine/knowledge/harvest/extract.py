@@ -321,7 +321,7 @@ class Extractor:
             if self._stopped:
                 raise _Failed(_STOPPED)
             limits = _Longer(limit, self._settings.deadline_s) if limit else self._settings
-            question = Question(completer, SYSTEM, prompt, limits, group="harvest", nobody=MARKERS)
+            question = Question(completer, SYSTEM, prompt, limits, group="harvest")
             self._under_way = question
         try:
             answer = question.answer()

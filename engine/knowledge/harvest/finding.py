@@ -56,14 +56,19 @@ def decoded(data: bytes) -> Finding | None:
             sha256=tree["sha256"],
             path=tree["path"],
             entry=entry_of(tree["entry"]),
-            edits=tuple(_edit(each) for each in tree["edits"]),
+            edits=tuple(edit_of(each) for each in tree["edits"]),
             waiting=cast("tuple[Waiting, ...]", tuple(waiting)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _edit(tree: Mapping[str, Any]) -> Edit:
+def edit_of(tree: Mapping[str, Any]) -> Edit:
+    """An edit as a journal holds it.
+
+    Raises:
+        ValueError, TypeError: It holds none.
+    """
     edit = Edit(**tree)
     if edit.category not in CATEGORIES or edit.kind not in get_args(EditKind):
         raise ValueError(f"{edit.kind} of {edit.category}")

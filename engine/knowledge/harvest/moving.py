@@ -49,10 +49,10 @@ class Mover:
                 why = why or self._reclaimer.why_not(each.path, each.entry, wish.consent)
             except AutopoiesisError as error:
                 why = str(error)
-            if why:
-                yield replace(each, kept=why)
-            else:
+            if not why:
                 may_go.append(each)
+            elif not self._is_taken(each.path):
+                yield replace(each, kept=why)
         try:
             refuse_too_many(self._files, len(may_go), wish, self._most)
         except HarvestRefused as error:
@@ -68,8 +68,17 @@ class Mover:
                 gone.append(each.path)
                 yield replace(each, reclaimed=True, entry=self._ledger.get(sha256))
             except (OSError, AutopoiesisError) as error:
-                yield replace(each, kept=str(error))
+                if not self._is_taken(each.path):
+                    yield replace(each, kept=str(error))
         self._reclaimer.commit_gone(gone)
+
+    def _is_taken(self, path: str) -> bool:
+        """Whether another program has moved a conversation to the trash since it was looked at."""
+        # The process that moves one holds the lock until the ledger says so too.
+        with self._files.lock():
+            if self._files.workspace.root.joinpath(path).exists():
+                return False
+            return any(entry.path == path and entry.deleted for entry in self._ledger.entries().values())
 
     def _note_given_up(self, sha256: str, result: Result) -> None:
         known = self._ledger.get(sha256)

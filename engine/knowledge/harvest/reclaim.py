@@ -7,7 +7,7 @@ What is not proof by itself, a summary or an empty harvest, needs a person's wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,7 @@ class Reclaimer:
         trash: Where conversations go.
         repository: The history.
         commit: Commits files, with a message.
+        on_problem: Told of what stops nothing.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class Reclaimer:
         trash: Trash,
         repository: Repository,
         commit: Commit,
+        on_problem: Callable[[str], None],
     ) -> None:
         self._files = files
         self._ledger = ledger
         self._trash = trash
         self._repository = repository
         self._commit = commit
+        self._on_problem = on_problem
         self._known: tuple[str, dict[str, bytes | None]] = ("", {})
 
     def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
@@ -115,7 +118,11 @@ class Reclaimer:
             what = paths[0] if len(paths) == 1 else f"{len(paths)} conversations"
             are = "is" if len(paths) == 1 else "are"
             kept = "its" if len(paths) == 1 else "their"
-            self._commit([*paths, LEDGER], f"memory: {what} {are} in the trash, {kept} knowledge is kept")
+            made = self._commit(
+                [*paths, LEDGER], f"memory: {what} {are} in the trash, {kept} knowledge is kept"
+            )
+            if made.failed:
+                self._on_problem(f"{what} {are} in the trash, which is not committed: {made.why}")
 
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted, and puts back what was changed while it was moved; gives the paths

@@ -194,6 +194,8 @@ class Harvest:
                     stopped = str(error)
                     break
                 result = Result(each.path, each.size, "failed", error=str(error))
+            except FileNotFoundError:
+                result = self._gone(each)
             results[each.path] = result
             on_result(result)
         if wish.reclaim and not wish.transcripts:
@@ -278,6 +280,14 @@ class Harvest:
             refused=extraction.refused,
             stays=not candidate.reclaimable,
         )
+
+    def _gone(self, candidate: Candidate) -> Result:
+        """One that is not there any more: another program has harvested it and moved it to the trash."""
+        with self._files.lock():  # held by the process that moves one until the ledger says so too
+            known = self._ledger.get(candidate.sha256)
+        if known is not None and known.deleted:
+            return Result(candidate.path, candidate.size, _outcome(known), known, stays=True)
+        return Result(candidate.path, candidate.size, "changed", error="it was taken away meanwhile")
 
     def _asked_about(self, source: SourceText, settings: HarvestSettings) -> Extraction:
         extractor = self._extractor(settings)

@@ -1,0 +1,49 @@
+"""A connection that has to say what it wants in time (robustness H1).
+
+The server answers so many connections at once. One that sends half a request and then nothing would keep its
+place for ever, and a few dozen of them would keep everybody out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S = 5.0
+"""Seconds from the first moment of a connection, or the first byte of a further request, to its end."""
+
+
+class TimelyProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request is not complete in time."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins to wait for the request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a part of a request in, and waits on while it is not whole."""
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if not self.transport.is_closing():
+            self.transport.abort()

@@ -1,0 +1,56 @@
+"""What a repository is busy with, and what git says of its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RepositoryKind = Literal[
+    "ok", "none", "no-git", "no-identity", "detached", "merging", "rebasing", "picking", "reverting",
+    "bisecting", "conflicts", "locked", "broken",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryState:
+    """What the repository is busy with.
+
+    Attributes:
+        kind: ``ok`` when commits can be made.
+        branch: The branch; empty when there is none.
+        dirty: Files that differ from the newest commit, new ones included.
+        ahead: Commits the upstream branch lacks; 0 without an upstream.
+        behind: Commits of the upstream branch not yet here.
+        why: Why it is not ``ok``, in one clause.
+        cure: What to do about it.
+    """
+
+    kind: RepositoryKind
+    branch: str = ""
+    dirty: int = 0
+    ahead: int = 0
+    behind: int = 0
+    why: str = ""
+    cure: str = ""
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether a commit would be accepted."""
+        return self.kind == "ok"
+
+
+def read_status(output: bytes) -> tuple[int, int, int, bool]:
+    """Changed files, ahead, behind, and whether there are conflicts."""
+    dirty = ahead = behind = 0
+    conflicts = False
+    entries = iter(output.decode("utf-8", "surrogateescape").split("\0"))
+    for entry in entries:
+        if entry.startswith("# branch.ab "):
+            plus, minus = entry.split()[2:4]
+            ahead, behind = int(plus), -int(minus)
+        elif entry[:2] in ("1 ", "2 ", "u ", "? "):
+            dirty += 1
+            conflicts = conflicts or entry.startswith("u ")
+            if entry.startswith("2 "):
+                next(entries, None)
+    return dirty, ahead, behind, conflicts

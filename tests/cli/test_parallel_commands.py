@@ -1,0 +1,74 @@
+"""Commands of every kind that write at the same moment: what they acknowledge is committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.initialise import initialise
+from tests.cli.test_command_crashes import IDENTITY
+
+ROOT = Path(__file__).parents[2]
+TOPIC = "---\ntype: topic\ndescription: Number {0}.\nactivation: gated\ntriggers:\n  - type: keywords\n" \
+    "    words: [word{0}]\n---\n\n# {0}\n"  # fmt: skip
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True).stdout.decode()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("many", "until"), [(4, 1), pytest.param(16, 60, marks=pytest.mark.thorough, id="sixteen for a minute")]
+)
+def test_what_parallel_commands_acknowledge_is_committed(
+    tmp_path: Path, many: int, until: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    root = tmp_path / "w"
+    initialise(root)
+    for number in range(many):
+        (root / f"topics/w{number:02}.md").write_text(TOPIC.format(number))
+    git(root, "add", "topics")
+    git(root, "commit", "-qm", "topics")
+    end = str(until if until < 10 else time.time() + until)
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.cli.writer", str(root), str(number), end],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(many)
+    ]
+    done = [each.communicate(timeout=400) for each in running]
+    assert [(each.returncode, errors) for each, (_, errors) in zip(running, done, strict=True)] == [
+        (0, "")
+    ] * many
+    answers = [json.loads(line) for lines, _ in done for line in lines.splitlines()]
+    odd = [each for each in answers if each[0] or each[2]]
+    assert odd == []
+    said = [line for _, out, _ in answers for line in out.splitlines()]
+    refused = [line for line in said if "not committed" in line and not line.endswith("it was so already)")]
+    # Another import may have committed the transcript of this one a moment before.
+    assert [line for line in refused if "nothing new to commit" not in line] == []
+    revisions = {found[1] for line in said if (found := re.search(r"committed as ([0-9a-f]{8})", line))}
+    known = {revision[:8] for revision in git(root, "rev-list", "HEAD").split()}
+    assert revisions and revisions <= known
+    looked_at = (".", ":!scratch", ":!logs/tuning")
+    assert git(root, "status", "--porcelain", "--untracked-files=all", "--", *looked_at) == ""
+    if many > 4:
+        print(
+            f"\n{len(answers):,} commands of {many} processes in {until:g} s, {len(revisions)} commits"
+            " acknowledged: all in the history, index clean, no stray message"
+        )
