@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.context.quoting import bare
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from engine.config import Config
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
-from engine.providers.redaction import secret_lines
+from engine.redaction.detect import secret_lines
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace

@@ -21,7 +21,7 @@ from engine.providers.base import Connections, count_of
 from engine.providers.embedding_requests import RequestLoop, Rest
 from engine.providers.keys import SEARCH, key_for, shown_address
 from engine.providers.network import CLIENT_TIMEOUT_S, refusal
-from engine.providers.redaction import redacted
+from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     import numpy
