@@ -61,6 +61,15 @@ def redact(text: str) -> tuple[str, int]:
     return "".join((*parts, text[at:])), len(spans)
 
 
+def without_secrets(value: Any) -> Any:
+    """JSON without what looks like a secret in any of its texts; its names stay."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {name: without_secrets(each) for name, each in value.items()}
+    return [without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def secrets_in(text: str) -> tuple[Secret, ...]:
     """All places that look like a secret, in order."""
     found: list[Secret] = []
