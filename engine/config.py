@@ -383,6 +383,15 @@ class GitSettings(Settings):
 
 
 @dataclass(frozen=True)
+class CaptureSettings(Settings):
+    """How sessions are written down."""
+
+    redact: bool = True
+    """Write ``[secret]`` in the place of what looks like a key or password. Off keeps what was said, in files
+    that are then left out of commits."""
+
+
+@dataclass(frozen=True)
 class ImportSettings(Settings):
     """Where other agents keep their sessions."""
 
@@ -426,5 +435,6 @@ class Config(Settings):
     cache: CacheSettings = CacheSettings()
     costs: CostSettings = CostSettings()
     git: GitSettings = GitSettings()
+    capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
     days: DaySettings = DaySettings()
