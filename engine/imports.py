@@ -178,10 +178,18 @@ def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> It
                         dry_run=dry_run,
                         clock=now,
                         find=known.transcripts.get,
+                        redact=engine.config.capture.redact,
                     ),
                 )
             else:
-                results = import_chats(source.path, engine.files, known, dry_run=dry_run, clock=now)
+                results = import_chats(
+                    source.path,
+                    engine.files,
+                    known,
+                    dry_run=dry_run,
+                    clock=now,
+                    redact=engine.config.capture.redact,
+                )
             for result in results:
                 if result.target:
                     known.transcripts.setdefault(result.session_id, result.target)
