@@ -418,6 +418,15 @@ class GitSettings(Settings):
 
 
 @dataclass(frozen=True)
+class CaptureSettings(Settings):
+    """How sessions are written down."""
+
+    redact: bool = acting(True, "writes keys and passwords that you type into transcripts")
+    """Write ``[secret]`` in the place of what looks like a key or password. Off keeps what was said, in files
+    that are then left out of commits."""
+
+
+@dataclass(frozen=True)
 class ImportSettings(Settings):
     """Where other agents keep their sessions."""
 
@@ -463,5 +472,6 @@ class Config(Settings):
     cache: CacheSettings = CacheSettings()
     costs: CostSettings = CostSettings()
     git: GitSettings = GitSettings()
+    capture: CaptureSettings = CaptureSettings()
     imports: ImportSettings = ImportSettings()
     days: DaySettings = DaySettings()

@@ -67,6 +67,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         return (
             *_documents(workspace, files, paths),
             *_staged_presets(files, repository, paths),
+            *_staged_secrets(compared, paths),
             *_raw(files, repository, compared),
         )
     return (
@@ -115,6 +116,12 @@ def _config(files: Files) -> Iterator[Finding]:
         )
         named = ", ".join(act.name for act in found.acts)
         yield Finding("ok", f"trusted {why}: {named}", "what it does: autopoiesis trust --show")
+    if not config.capture.redact:
+        yield Finding(
+            "warning",
+            "capture.redact is off: transcripts keep keys and passwords that are typed",
+            "set capture.redact: true; for what stands already: autopoiesis secrets scan",
+        )
     provider = config.gate.provider
     key = KEYS.get(provider)
     if key and not os.environ.get(key) and not config.gate.base_url:
@@ -262,6 +269,17 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
     if count and not problems:
         many = "1 preset" if count == 1 else f"{count} presets"
         yield Finding("ok", f"{many}: every file and line that they list is there")
+
+
+def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
+    """What looks like a secret in what the commit would hold."""
+    from engine.redaction.commits import CURE, secrets_of  # noqa: PLC0415 — as above
+
+    for path in paths:
+        for secret in secrets_of(compared.show(path) or b""):
+            yield Finding(
+                "error", f"{shown(path)}:{secret.line}: holds what looks like a {secret.kind}", CURE
+            )
 
 
 def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from engine.context.history import sizes
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.flush_notes import NoteLine, NoteRefused, add, line_for, line_of, projects
 from engine.flush_secrets import without_secrets
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
 from engine.zone import local_day

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from engine.context.quoting import bare
-from engine.providers.redaction import redact
-from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
+from engine.redaction.detect import redact
+from engine.transcripts.secrets import clean_turn
+from engine.transcripts.turn import Turn
 
 
 def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, Turn]], int]:
@@ -30,16 +30,5 @@ def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, 
         found += count
         return said
 
-    def cleaned(block: Block) -> Block:
-        match block:
-            case Text(text):
-                return Text(clean(text))
-            case ToolCall(name, summary, result):
-                return ToolCall(clean(name), clean(summary), clean(result))
-            case Attachment(path):
-                return Attachment(clean(path))
-            case KnowledgeChange(action, path, summary):
-                return KnowledgeChange(clean(action), clean(path), clean(summary))
-
-    shown = [(number, replace(turn, blocks=tuple(map(cleaned, bare(turn).blocks)))) for number, turn in turns]
+    shown = [(number, clean_turn(bare(turn), clean)) for number, turn in turns]
     return shown, found

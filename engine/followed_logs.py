@@ -139,7 +139,13 @@ class FollowedLogs:
 
         is_past = self._behind.pop(path, None) is not None
         with contextlib.suppress(ImportFailed):
-            result = import_file(kind, path, self._engine.workspace, self._engine.files)
+            result = import_file(
+                kind,
+                path,
+                self._engine.workspace,
+                self._engine.files,
+                redact=self._engine.config.capture.redact,
+            )
             if is_past and _is_written(result):
                 self._has_written = True
                 self._past(result.target)

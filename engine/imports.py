@@ -11,7 +11,7 @@ from typing import Protocol
 
 from engine.config import Config
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
-from engine.providers.redaction import secret_lines
+from engine.redaction.detect import secret_lines
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
@@ -178,10 +178,18 @@ def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> It
                         dry_run=dry_run,
                         clock=now,
                         find=known.transcripts.get,
+                        redact=engine.config.capture.redact,
                     ),
                 )
             else:
-                results = import_chats(source.path, engine.files, known, dry_run=dry_run, clock=now)
+                results = import_chats(
+                    source.path,
+                    engine.files,
+                    known,
+                    dry_run=dry_run,
+                    clock=now,
+                    redact=engine.config.capture.redact,
+                )
             for result in results:
                 if result.target:
                     known.transcripts.setdefault(result.session_id, result.target)

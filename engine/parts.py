@@ -162,14 +162,15 @@ class Parts:
         """Writes sessions down."""
         from engine.transcripts.capture import ConversationCapture  # noqa: PLC0415 — only where one is written
 
-        return ConversationCapture(self.files, clock=self.clock)
+        return ConversationCapture(self.files, clock=self.clock, redact=self.config.capture.redact)
 
     @part
     def repository(self) -> Repository:
         """The workspace's git repository, if it is one."""
+        from engine.redaction.commits import refuse_secrets  # noqa: PLC0415 — only where something is committed
         from engine.store.repository import Repository  # noqa: PLC0415 — brings subprocess
 
-        return Repository(self.workspace)
+        return Repository(self.workspace, guard=refuse_secrets)
 
     @part
     def decision_log(self) -> DecisionLog:

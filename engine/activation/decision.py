@@ -7,6 +7,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from engine.redaction.detect import masked, without_secrets
+
 if TYPE_CHECKING:
     from engine.activation.signals import Signals
     from engine.activation.trace import Message, TopicTrace, Trace
@@ -145,7 +147,7 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
         "session": message.session_id,
         "direction": message.direction,
         "hash": message_hash,
-        "message": message.text[:MESSAGE_LIMIT],
+        "message": masked(message.text)[:MESSAGE_LIMIT],  # the hits below are places in it
         "topic": row.topic,
         "priority": row.priority,
         "activation": row.activation,
@@ -175,8 +177,8 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
 
 
 def line_of(record: object) -> bytes:
-    """A record, or a part of one, as a line of UTF-8; lone surrogates, which it cannot hold, become ``?``."""
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    """A record, or a part of one, as a line of UTF-8 without secrets; lone surrogates become ``?``."""
+    text = json.dumps(without_secrets(record), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
 

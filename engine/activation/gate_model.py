@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from engine.activation.completion import Completed, Completer, Spending
 from engine.activation.gate import GateQuestion
 from engine.activation.trace import GateOutcome
+from engine.redaction.detect import redacted
 
 PROMPT_VERSION = 1
 """Part of the identity of remembered answers: other words may get other answers."""
@@ -152,8 +153,11 @@ def prompt_of(question: GateQuestion) -> str:
 
 
 def excerpt(text: str, limit: int = MESSAGE_LIMIT) -> str:
-    """A text in at most ``limit`` characters: two thirds from its start, the rest from its end."""
-    text = text.strip()
+    """A text in at most ``limit`` characters: two thirds from its start, the rest from its end.
+
+    Secrets are taken out first: of one that is cut in two, the half would not look like one.
+    """
+    text = redacted(text).strip()
     if len(text) <= limit:
         return text
     gap = "\n[…]\n"

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.providers.chat import ChatRequest, Ttl
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import Completion, count_of
 from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, Service, refusal
+from engine.providers.outgoing import guarded
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -45,13 +46,14 @@ class AnthropicService(Service["AsyncAnthropic"]):
     address_variable = "ANTHROPIC_BASE_URL"
 
     def _connect(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic  # noqa: PLC0415 — more than a second
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 — more than a second
 
         return AsyncAnthropic(
             api_key=self._key(),
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know
             timeout=CLIENT_TIMEOUT_S,
+            http_client=guarded(DefaultAsyncHttpxClient()),
         )
 
     def _errors(self) -> tuple[type[Exception], ...]:

@@ -23,6 +23,7 @@ from engine import programs
 from engine.errors import AutopoiesisError
 from engine.providers.attempts import quoted
 from engine.providers.keys import OWN_KEY_VARIABLES, PURPOSE_KEY_VARIABLES, Purpose
+from engine.providers.outgoing import sendable
 
 COMMAND = "claude"
 WHERE = "claude-code"
@@ -110,12 +111,12 @@ async def run(
     # A folder of its own: what a project says to its agents is no part of the question.
     with tempfile.TemporaryDirectory(prefix="autopoiesis-claude-", ignore_cleanup_errors=True) as folder:
         for name, text in (files or {}).items():
-            (Path(folder) / name).write_bytes(text.encode("utf-8", "replace"))
-        process = await _started(argv, folder, environment, model_setting)
+            (Path(folder) / name).write_bytes(sendable(text).encode())
+        process = await _started([*map(sendable, argv)], folder, environment, model_setting)
         errors = _errors_of(process)
         assert process.stdin and process.stdout
         try:
-            process.stdin.write(prompt.encode("utf-8", "replace"))
+            process.stdin.write(sendable(prompt).encode())
             process.stdin.close()
             while more := await process.stdout.read(_PIECE):
                 take(more)

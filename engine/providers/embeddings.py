@@ -21,7 +21,8 @@ from engine.providers.base import Connections, count_of
 from engine.providers.embedding_requests import RequestLoop, Rest
 from engine.providers.keys import SEARCH, key_for, shown_address
 from engine.providers.network import CLIENT_TIMEOUT_S, refusal
-from engine.providers.redaction import redacted
+from engine.providers.outgoing import guarded
+from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     import numpy
@@ -208,13 +209,14 @@ class OpenAIEmbedder:
         raise failure
 
     def _connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI  # noqa: PLC0415 — half a second
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415 — half a second
 
         return AsyncOpenAI(
             api_key=key_for(_KEY_VARIABLE, self.address, _ADDRESS_VARIABLE, SEARCH),
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know
             timeout=CLIENT_TIMEOUT_S,
+            http_client=guarded(DefaultAsyncHttpxClient()),
         )
 
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:

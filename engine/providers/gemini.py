@@ -27,6 +27,7 @@ from engine.providers.network import (
     transport_errors,
     transport_failure,
 )
+from engine.providers.outgoing import guarded
 
 if TYPE_CHECKING:
     import httpx2
@@ -68,7 +69,7 @@ class Client:
         from httpx2 import AsyncClient  # noqa: PLC0415 — 70 ms
 
         headers = {} if key == NO_KEY else {"x-goog-api-key": key}
-        self._http = AsyncClient(headers=headers, timeout=CLIENT_TIMEOUT_S, follow_redirects=False)
+        self._http = guarded(AsyncClient(headers=headers, timeout=CLIENT_TIMEOUT_S, follow_redirects=False))
         root = address.rstrip("/")
         self._root = root if _VERSIONED.search(root) else f"{root}/v1beta"
 

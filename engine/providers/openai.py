@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import Completion, count_of
 from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, Service, refusal
+from engine.providers.outgoing import guarded
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -49,13 +50,14 @@ class OpenAIService(Service["AsyncOpenAI"]):
     address_variable = "OPENAI_BASE_URL"
 
     def _connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI  # noqa: PLC0415 — half a second
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415 — half a second
 
         return AsyncOpenAI(
             api_key=self._key(),
             base_url=self.address or None,
             max_retries=0,  # retries share one deadline, which the client does not know
             timeout=CLIENT_TIMEOUT_S,
+            http_client=guarded(DefaultAsyncHttpxClient()),
         )
 
     def _errors(self) -> tuple[type[Exception], ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 
 from engine.errors import TranscriptError
+from engine.redaction.detect import PLACEHOLDER, redacted
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.header import locate
@@ -80,14 +81,22 @@ class ConversationCapture:
         files: The workspace's write path.
         clock: Gives the time in UTC.
         folder: Where transcripts go, workspace-relative.
+        redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
+            that has ended then says in how many places.
     """
 
     def __init__(
-        self, files: Files, *, clock: Callable[[], datetime] = utc_now, folder: str = FOLDER
+        self,
+        files: Files,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        folder: str = FOLDER,
+        redact: bool = True,
     ) -> None:
         self._files = files
         self._clock = clock
         self._folder = folder
+        self._clean: Callable[[str], str] = redacted if redact else str
         self._paths: dict[str, str] = {}
 
     def start(
@@ -116,7 +125,7 @@ class ConversationCapture:
             WriteFailed, ReadOnly: As ``Files.create``.
         """
         _check_id(session_id)
-        topic = one_line(strip_injected(title), _TITLE_LIMIT)
+        topic = one_line(self._clean(strip_injected(title)), _TITLE_LIMIT)
         at = (started or self._clock()).astimezone(UTC)
         header: dict[str, object] = {"session_id": session_id, "started": _iso(at)}
         header |= {
@@ -182,8 +191,8 @@ class ConversationCapture:
             raise TranscriptError(
                 f"a turn cannot be of kind {one_line(kind, 40)}", cure="use letters, digits, '.', '_' and '-'"
             )
-        text = strip_injected(content.replace("\r\n", "\n"))
-        blocks: tuple[Block, ...] = tuple(Attachment(one_line(path)) for path in attachments)
+        text = self._clean(strip_injected(content.replace("\r\n", "\n")))
+        blocks: tuple[Block, ...] = tuple(Attachment(one_line(self._clean(path))) for path in attachments)
         if text.strip():
             blocks = (Text(text), *blocks)
         if not blocks:
@@ -222,8 +231,8 @@ class ConversationCapture:
         now = (at or self._clock()).astimezone(UTC)
         call = ToolCall(
             one_line(tool, _NAME_LIMIT),
-            one_line(strip_injected(args_summary)),
-            one_line(strip_injected(result_summary)),
+            one_line(self._clean(strip_injected(args_summary))),
+            one_line(self._clean(strip_injected(result_summary))),
         )
         turn = Turn("agent", f"{now:%H:%M}", (call,))
         return self._append(session_id, turn, now, key, _same_speaker)
@@ -257,7 +266,9 @@ class ConversationCapture:
         """
         now = (at or self._clock()).astimezone(UTC)
         change = KnowledgeChange(
-            one_line(action, _NAME_LIMIT), one_line(path, 1000), one_line(strip_injected(summary))
+            one_line(action, _NAME_LIMIT),
+            one_line(self._clean(path), 1000),
+            one_line(self._clean(strip_injected(summary))),
         )
         turn = Turn("agent", f"{now:%H:%M}", (change,), MEMORY)
         return self._append(session_id, turn, now, key, _same_speaker)
@@ -301,6 +312,9 @@ class ConversationCapture:
             if tokens_out:
                 fields["tokens_out"] = tokens_out
             fields |= changes_field(knowledge_changes, session.data)
+            taken_out = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
+            if taken_out:
+                fields["redacted"] = taken_out
             if session.header.get("ended"):
                 if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)

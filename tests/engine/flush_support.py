@@ -108,7 +108,7 @@ class Desk:
         (root / "memory-config.yaml").touch()
         self.files = Files(Workspace.open(root))
         self.conversations = Conversations(self.files.workspace, self.files)
-        self.capture = ConversationCapture(self.files, clock=lambda: AT)
+        self.capture = ConversationCapture(self.files, clock=lambda: AT, redact=False)
         self.log = FlushLog(self.files, lambda: AT)
         self.provider = provider
         self.problems: list[str] = []

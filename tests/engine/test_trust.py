@@ -69,7 +69,6 @@ LOCAL = frozenset(
         "costs.warn_at",
         "git.auto_commit",
         "days.time_zone",
-        "capture",
     ]
 )
 """Settings, and groups of them, by which nothing leaves the machine, comes in, runs or is paid for."""

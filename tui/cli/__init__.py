@@ -41,6 +41,7 @@ COMMANDS = {
     "digest": "tui.cli.digest:digest",
     "notes": "tui.cli.notes:notes",
     "session": "tui.cli.sessions:session",
+    "secrets": "tui.cli.secrets:secrets",
     "import": "tui.cli.importing:import_sessions",
     "watch": "tui.cli.watch:watch",
     "serve": "tui.cli.serve:serve",

@@ -30,7 +30,7 @@ from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of,
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.ledger import MARKERS
-from engine.providers.redaction import redacted
+from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
     from engine.activation.completion import Completed, Completer, Spending

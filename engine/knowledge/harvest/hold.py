@@ -22,7 +22,7 @@ from engine.context.voices import (
     words_of,
 )
 from engine.knowledge.item import Item, Voice
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.reading import SourceText

@@ -28,7 +28,7 @@ from engine.knowledge.harvest.reply import item_of, once
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY, Group
 from engine.knowledge.signs import COMMON, stem
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.context.replies import BadReply, quoted, why_no_line, without_thoughts
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Category, Item, Voice, normalised
-from engine.providers.redaction import redacted
+from engine.redaction.detect import redacted
 
 REPLY_CHARACTERS = 512 * 1024
 """Characters of a reply that are read at all."""

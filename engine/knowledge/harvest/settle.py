@@ -21,7 +21,7 @@ from engine.knowledge.item import CATEGORIES, Item, Origin, counted
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import Waiting
-from engine.providers.redaction import redact
+from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest

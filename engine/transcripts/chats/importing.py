@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import DocumentError, ImportFailed
+from engine.redaction.detect import redacted
 from engine.store.documents import edit_header
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
@@ -34,6 +35,7 @@ from engine.transcripts.importers.state import (
 )
 from engine.transcripts.importers.text import Measured
 from engine.transcripts.places import session_path
+from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Transcript
 
 UNTOLD = "could not tell who speaks; the file stays as it is"
@@ -72,6 +74,7 @@ def import_chats(
     *,
     dry_run: bool = False,
     clock: Callable[[], float],
+    redact: bool = True,
 ) -> Iterator[ImportResult]:
     """Import the conversations of one file, one result each; what is there already stays, byte for byte.
 
@@ -81,6 +84,7 @@ def import_chats(
         known: What was imported; sessions that are new are to be added to it.
         dry_run: Write nothing.
         clock: Seconds since the epoch.
+        redact: Write ``[secret]`` in the place of what looks like a key or password.
 
     Raises:
         ImportFailed: The file cannot be read.
@@ -108,7 +112,7 @@ def import_chats(
             # So that a longer file does not change the transcripts of those in it that are the same.
             digest = hashlib.sha256(repr(chat.turns).encode("utf-8", "surrogatepass")).hexdigest()
             file = replace(file, taken=Taken(taken.read, digest[:16]))
-        yield _import(file, chat, files, known.transcripts.get, dry_run)
+        yield _import(file, chat, files, known.transcripts.get, dry_run, redact=redact)
 
 
 def session_id_of(chat: Chat) -> str:
@@ -121,9 +125,18 @@ def session_id_of(chat: Chat) -> str:
 
 
 def _import(
-    file: _File, chat: Chat, files: Files, find: Callable[[str], str | None], dry_run: bool
+    file: _File,
+    chat: Chat,
+    files: Files,
+    find: Callable[[str], str | None],
+    dry_run: bool,
+    *,
+    redact: bool,
 ) -> ImportResult:
     session_id = session_id_of(chat)
+    if redact:
+        turns = tuple(map(clean_turn, chat.turns))
+        chat = replace(chat, turns=turns, title=redacted(chat.title))
     for _ in range(_ATTEMPTS):
         target = find(session_id)
         try:
@@ -137,7 +150,7 @@ def _import(
                 return _result(file, chat, path, session_id, count, count, "new")
             continue
         old = earlier.whole()
-        result, data = _next(file, chat, session_id, earlier, old)
+        result, data = _next(file, chat, session_id, earlier, old, redact=redact)
         if dry_run or data == old:
             return result
         if _put(files, earlier.path, old, data):
@@ -178,7 +191,7 @@ def _first(file: _File, chat: Chat, session_id: str) -> tuple[str, bytes]:
 
 
 def _next(
-    file: _File, chat: Chat, session_id: str, earlier: Earlier, old: bytes
+    file: _File, chat: Chat, session_id: str, earlier: Earlier, old: bytes, *, redact: bool
 ) -> tuple[ImportResult, bytes]:
     """What becomes of a transcript that is there: nothing is taken away, and what it lacks is put in."""
     header, path = earlier.header, earlier.path
@@ -196,7 +209,7 @@ def _next(
     started = moment(header.get("started"))
     wanted = with_days(chat.turns, chat.started)
     is_retold = header.get("channel") != chat.format
-    added = missing(present, wanted, started, retold=is_retold)
+    added = missing(present, wanted, started, retold=is_retold, redact=redact)
     data = inserted(old, added, started)
     body = data[len(earlier.head) :]
     state = replace(state, turns=total + len(added), text=Measured([body]).fingerprint)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import DocumentError
+from engine.redaction.detect import redacted
 from engine.store.documents import edit_header
 from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
@@ -92,7 +93,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         clock: Seconds since the epoch.
         spool: Room for the turns; ``None`` for a draft that will not be written.
     """
-    turns = NewText(Measured(), spool)
+    turns = NewText(Measured(), spool, redact=log.redact)
     reading = log.read(Checkpoint(), turns.add)
     reader = reading.reader
     if not session_id or reader.first is None or not reader.total:
@@ -100,7 +101,8 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         return Draft("skipped", why, None, odd=reader.odd)
     started = reader.first
     asked = reader.question.strip().partition("\n")[0].lstrip("#>*•- ")
-    topic = one_line(reader.topic or asked, _TITLE_LIMIT)
+    named = reader.topic or asked
+    topic = one_line(redacted(named) if log.redact else named, _TITLE_LIMIT)
     title = f"\n{render(Transcript('', '', '', '', topic or 'Session', {}, ()))}".encode()
     kept = len(title) + turns.measured.size
     turns.add_all(reader.unfinished)
@@ -151,15 +153,15 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     final, old = earlier.measured(state.kept)
     status: Status = "grown"
     if old.fingerprint != state.text:
-        text = NewText(old, spool)
+        text = NewText(old, spool, redact=log.redact)
         fresh, reader = _add_read(log, text, _after(state, header))
         why = "the transcript was edited; what is new was added at the end"
         if text.measured.is_same(old):
             return same
     else:
         # The usual case: the last turn is written anew, and what came after it is added.
-        text = NewText(final, spool)
-        unseen = Unseen(parse(earlier.after(state.kept), "").turns)
+        text = NewText(final, spool, redact=log.redact)
+        unseen = Unseen(parse(earlier.after(state.kept), "").turns, redact=log.redact)
         fresh, reader = _add_read(log, text, state.checkpoint, unseen.see)
         if unseen:
             # The log has lost something, or says it in another way: what was written stays.
@@ -220,7 +222,7 @@ def _merged(
     started = moment(header.get("started"))
     present = parse(old, "").turns
     wanted = [turn for turn in union.turns if not only_said or turn.role == "user" or turn.kind == "plan"]
-    added = missing(present, wanted, started, retold=is_retold or only_said)
+    added = missing(present, wanted, started, retold=is_retold or only_said, redact=log.redact)
     data = inserted(old, added, started)
     body = data[len(earlier.head) :]
     changes = _learned(log, union.reader, header, clock)
@@ -334,7 +336,8 @@ def _learned(
     known = {"model": reader.model, "channel": log.kind, "cwd": one_line(reader.cwd, _PATH_LIMIT)}
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
     if reader.topic and (reader.renamed or not header.get("topic")):
-        fields["topic"] = one_line(reader.topic, _TITLE_LIMIT)
+        named = redacted(reader.topic) if log.redact else reader.topic
+        fields["topic"] = one_line(named, _TITLE_LIMIT)
     if reader.tokens_in or reader.tokens_out:
         fields |= {"tokens_in": reader.tokens_in, "tokens_out": reader.tokens_out}
     return fields

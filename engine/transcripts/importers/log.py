@@ -45,11 +45,13 @@ class SessionLog:
         kind: Whose it is.
         path: Where it is.
         stream: The open file, unbuffered.
+        redact: Whether what looks like a secret is taken out of what is written of it.
     """
 
     kind: Kind
     path: Path
     stream: BinaryIO
+    redact: bool = False
 
     def session_id(self) -> str:
         """The session's id: from the log's name, which the agent makes from it, or else from its lines."""

@@ -16,6 +16,7 @@ from datetime import datetime
 from engine.transcripts.days import day_to_write, following, moment
 from engine.transcripts.format import parse, render_turn
 from engine.transcripts.importers.queued import delivers
+from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
 _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
@@ -56,7 +57,12 @@ def with_days(turns: Sequence[Turn], started: datetime | None) -> tuple[Turn, ..
 
 
 def missing(
-    present: Sequence[Turn], wanted: Sequence[Turn], started: datetime | None, *, retold: bool = False
+    present: Sequence[Turn],
+    wanted: Sequence[Turn],
+    started: datetime | None,
+    *,
+    retold: bool = False,
+    redact: bool = False,
 ) -> list[Addition]:
     """What of some turns is not in a transcript.
 
@@ -70,7 +76,10 @@ def missing(
         retold: Whether the other source tells the session in another form, so that times and tool calls
             differ: then a turn of the person is there when its words are, and what the agent does is added
             only where the person's words before it are missing.
+        redact: Compare and give turns without secrets: one that was written before is there without them too.
     """
+    if redact:
+        present, wanted = [*map(clean_turn, present)], [*map(clean_turn, wanted)]
     rests = _retold(present, wanted) if retold else _compared(present, wanted)
     times, others = dated(present, started), dated(wanted, None)
     found: list[Addition] = []
@@ -192,9 +201,13 @@ class Unseen:
 
     Args:
         turns: The turns at the end that are to be written anew.
+        redact: Compare them without secrets.
     """
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[Turn], *, redact: bool = False) -> None:
+        self._redact = redact
+        if redact:
+            turns = [*map(clean_turn, turns)]
         self._left = deque((turn.role, block) for turn in turns for block in turn.blocks)
 
     def __bool__(self) -> bool:
@@ -202,7 +215,7 @@ class Unseen:
 
     def see(self, turn: Turn) -> None:
         """Take note of a turn as it is read now."""
-        for block in turn.blocks:
+        for block in (clean_turn(turn) if self._redact else turn).blocks:
             is_whole = False
             while self._left and not is_whole and self._left[0][0] == turn.role:
                 earlier = self._left[0][1]

@@ -127,6 +127,7 @@ def import_file(
     dry_run: bool = False,
     clock: Callable[[], float] = time.time,
     find: Callable[[str], str | None] | None = None,
+    redact: bool = True,
 ) -> ImportResult:
     """Import one session log into its transcript; what is there already stays as it is, byte for byte.
 
@@ -138,6 +139,7 @@ def import_file(
         dry_run: Write nothing.
         clock: Seconds since the epoch; a session silent for ``IDLE_S`` is given its end.
         find: Gives the transcript of a session id; looked for in the workspace by default.
+        redact: Write ``[secret]`` in the place of what looks like a key or password.
 
     Raises:
         ImportFailed: The log cannot be read, or another program wrote it.
@@ -150,7 +152,7 @@ def import_file(
     look_up = find or search
     with opened(source) as stream:
         _check_kind(kind, kind_of(stream), source)
-        log = SessionLog(kind, source, stream)
+        log = SessionLog(kind, source, stream, redact)
         session_id = log.session_id()
         for _ in range(_ATTEMPTS):
             target = look_up(session_id) if session_id else None

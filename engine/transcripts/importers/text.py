@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.store.spool import Spool
 from engine.transcripts.format import render_turn
+from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Turn
 
 
@@ -57,22 +58,24 @@ class NewText:
     Args:
         kept: The beginning of the earlier text that stays.
         spool: Where what is added goes; ``None`` where nothing will be written, and measuring is enough.
+        redact: Take out of turns what looks like a secret.
 
     Attributes:
         kept: Bytes of the earlier text that stay.
         measured: The whole, what is added included.
     """
 
-    def __init__(self, kept: Measured, spool: Spool | None) -> None:
+    def __init__(self, kept: Measured, spool: Spool | None, *, redact: bool = False) -> None:
         self.kept = kept.size
         self.measured = kept.copy()
         self._spool = spool
+        self._redact = redact
 
     def add(self, turn: Turn | None) -> None:
         """Go on with a turn, if there is one."""
         if turn is None:
             return
-        piece = f"\n{render_turn(turn)}".encode()
+        piece = f"\n{render_turn(clean_turn(turn) if self._redact else turn)}".encode()
         if not self.measured.ends_line:
             piece = b"\n" + piece
         self.measured.take(piece)

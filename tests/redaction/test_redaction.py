@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.providers.redaction import PLACEHOLDER, redact, redacted, secret_lines
+from engine.redaction.detect import PLACEHOLDER, redact, redacted, secret_lines
 
 _A = "aZ3" * 20
 

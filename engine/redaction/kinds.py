@@ -1,0 +1,194 @@
+"""Kinds of secrets that are known by their own shape: each begins with letters that nothing else begins with.
+
+A detector of the shape of other kinds, such as passwords, has only what stands around them: see ``named``.
+No list of another project is a dependency: the well-kept ones are either programs of another language or, as
+detect-secrets, bring an HTTP client, look at every line once for every rule, and lack the keys of language
+models, which are what is typed most into an agent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MOST = 4096
+"""Characters that are looked at behind an anchor, so that no text takes long; what goes on is taken along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of secret.
+
+    Attributes:
+        name: As it is told to a person.
+        anchor: What it begins with, in lower case; where it is looked for.
+        pattern: Matches it from the anchor's first letter on. Group ``value`` is the secret where not all of
+            the match is.
+        before: What must stand before the anchor and belongs to the secret; without it nothing that belongs
+            to a word may stand there.
+    """
+
+    name: str
+    anchor: str
+    pattern: re.Pattern[str]
+    before: re.Pattern[str] | None = None
+
+
+_DASHED = r"[\w-]"
+_TOKENS = r"""
+Anthropic key            | sk-ant-                          | [\w-]{16,}
+OpenAI key               | sk-proj- sk-svcacct- sk-admin- sk-None- | [\w-]{16,}
+OpenRouter key           | sk-or-                           | [\w-]{16,}
+Langfuse key             | sk-lf-                           | [\w-]{16,}
+OpenAI key               | sk-                              | [A-Za-z0-9]{20,}
+Google API key           | AIza                             | [\w-]{30,}
+Google OAuth token       | ya29.                            | [\w.-]{20,}
+Google OAuth secret      | GOCSPX-                          | [\w-]{20,}
+Google refresh token     | 1//0                             | [\w-]{30,}
+Hugging Face token       | hf_ api_org_                     | [A-Za-z0-9]{30,}
+Groq key                 | gsk_                             | [A-Za-z0-9]{40,}
+Perplexity key           | pplx-                            | [A-Za-z0-9]{32,}
+xAI key                  | xai-                             | [A-Za-z0-9]{40,}
+Replicate token          | r8_                              | [A-Za-z0-9]{30,}
+NVIDIA key               | nvapi-                           | [\w-]{40,}
+Together key             | tgp_v1_                          | [\w-]{30,}
+Cerebras key             | csk-                             | [a-z0-9]{30,}
+Fireworks key            | fw_                              | [A-Za-z0-9]{22,}
+LangSmith key            | lsv2_pt_ lsv2_sk_                | [0-9a-f]{16,}(?:_[0-9a-f]+)?
+Pinecone key             | pcsk_                            | \w{30,}
+Tavily key               | tvly-                            | [\w-]{20,}
+Jina key                 | jina_                            | [\w-]{30,}
+GitHub token             | ghp_ gho_ ghu_ ghs_ ghr_         | [A-Za-z0-9_]{30,}
+GitHub token             | github_pat_                      | \w{22,}
+GitLab token             | gloas- glcbt- glffct- glwt- glrtr- | [\w.-]{18,}
+GitLab token             | glpat- glrt- gldt- glptt- glft- glsoat- glimt- glagent- | [\w.-]{18,}
+AWS access key           | AKIA ASIA ABIA ACCA              | [0-9A-Z]{16}(?![0-9A-Za-z])
+Amazon Bedrock key       | ABSKQmVkcm9ja0 bedrock-api-key-  | [A-Za-z0-9+/=]{30,}
+Slack token              | xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp- | [\w.%-]{10,}
+Stripe key               | sk_live_ sk_test_ rk_live_ rk_test_ | [A-Za-z0-9]{16,}
+Webhook secret           | whsec_                           | [A-Za-z0-9+/=]{20,}
+npm token                | npm_                             | [A-Za-z0-9]{30,}
+PyPI token               | pypi-                            | [\w-]{30,}
+RubyGems key             | rubygems_                        | [0-9a-f]{40,}
+crates.io token          | cio                              | [A-Za-z0-9]{32}(?![A-Za-z0-9])
+NuGet key                | oy2                              | [a-z0-9]{43}(?![A-Za-z0-9])
+Clojars token            | CLOJARS_                         | [a-z0-9]{40,}
+Docker token             | dckr_pat_ dckr_oat_              | [\w-]{20,}
+DigitalOcean token       | dop_v1_ doo_v1_ dor_v1_          | [0-9a-f]{40,}
+SendGrid key             | SG.                              | [\w-]{16,64}\.[\w-]{30,}
+Twilio key               | SK                               | [0-9a-f]{32}(?![0-9A-Za-z])
+Mailgun key              | key-                             | [0-9a-f]{32}(?![0-9A-Za-z])
+Brevo key                | xkeysib- xsmtpsib-               | [A-Za-z0-9-]{40,}
+Resend key               | re_                              | [A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}
+MailerSend token         | mlsn.                            | [0-9a-f]{40,}
+Shopify token            | shpat_ shpca_ shppa_ shpss_ shpua_ | [0-9a-fA-F]{30,}
+Vault token              | hvs. hvb. hvr.                   | [\w-]{20,}
+Doppler token            | dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. | [\w.-]{30,}
+Infisical token          | st.                              | [0-9a-f-]{20,40}\.[0-9a-f]{20,}\.[0-9a-f]{20,}
+1Password token          | ops_eyJ                          | [\w=-]{40,}
+1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,5}[A-Z0-9]{5}
+Linear key               | lin_api_ lin_oauth_              | [A-Za-z0-9]{30,}
+Notion token             | ntn_                             | [A-Za-z0-9]{40,}
+Notion token             | secret_                          | [A-Za-z0-9]{43}(?![A-Za-z0-9])
+Airtable token           | pat                              | [A-Za-z0-9]{14}\.[0-9a-f]{60,}
+Atlassian token          | ATATT3xFfGF0 ATCTT3xFfGF0        | [\w=-]{40,}
+Bitbucket password       | ATBB                             | [A-Za-z0-9]{28,}
+Figma token              | figd_ figo_ figor_               | [\w-]{30,}
+Postman key              | PMAK-                            | [0-9a-f]{24}-[0-9a-f]{30,}
+New Relic key            | NRAK- NRJS- NRII- NRAA-          | [\w-]{19,}
+Grafana token            | glsa_ glc_                       | [\w+/=-]{30,}
+Honeycomb key            | hcaik_ hcaic_ hcamk_             | [a-z0-9]{40,}
+Dynatrace token          | dt0c01. dt0s01. dt0s16.          | [A-Z0-9]{20,}\.[A-Z0-9]{40,}
+Sentry token             | sntrys_ sntryu_                  | [\w+/=-]{40,}
+PostHog key              | phx_                             | [A-Za-z0-9]{30,}
+LaunchDarkly key         | sdk- mob-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+Square token             | sq0atp- sq0csp- sq0idp-          | [\w-]{22,}
+Braintree token          | access_token$production$ access_token$sandbox$ | [0-9a-z]{16}\$[0-9a-f]{32}
+Plaid token              | access-production- access-development- access-sandbox- | [0-9a-f]{8}-[0-9a-f-]{27}
+Razorpay key             | rzp_live_ rzp_test_              | [A-Za-z0-9]{14,}
+Flutterwave key          | FLWSECK- FLWSECK_TEST-           | [\w-]{12,}
+EasyPost key             | EZAK EZTK                        | [A-Za-z0-9]{54}
+Shippo token             | shippo_live_ shippo_test_        | [0-9a-f]{40}
+Facebook token           | EAAC EAAB EAAG EAAJ              | [A-Za-z0-9]{60,}
+Twitter bearer token     | AAAAAAAAAAAAAAAAAAAA             | [A-Za-z0-9%]{40,}
+Dropbox token            | sl.                              | (?:u\.)?[\w-]{100,}
+HubSpot token            | pat-na1- pat-na2- pat-eu1-       | [0-9a-f]{8}-[0-9a-f-]{27}
+Typeform token           | tfp_                             | [\w.-]{40,}
+Contentful token         | CFPAT-                           | [\w-]{40,}
+Mapbox secret token      | sk.eyJ                           | [\w-]{30,}\.[\w-]{16,}
+Cloudflare origin key    | v1.0-                            | [0-9a-f]{24}-[0-9a-f]{100,}
+Netlify token            | nfp_ nfc_ nfo_ nfu_              | [A-Za-z0-9]{36,}
+Heroku key               | HRKU-                            | [\w-]{30,}
+Fly.io token             | fo1_ fm1r_ fm1a_ fm2_            | [\w+/=,-]{40,}
+Render key               | rnd_                             | [A-Za-z0-9]{28,}
+Supabase key             | sbp_ sb_secret_                  | [\w-]{30,}
+PlanetScale token        | pscale_tkn_ pscale_pw_ pscale_oauth_ | [\w.-]{30,}
+Databricks token         | dapi                             | [0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])
+Pulumi token             | pul-                             | [0-9a-f]{40}(?![0-9A-Za-z])
+Prefect key              | pnu_                             | [A-Za-z0-9]{36}
+SonarQube token          | sqp_ squ_ sqa_                   | [0-9a-f]{40}
+CircleCI token           | CCIPAT_ CCIPRJ_                  | \w{20,}
+Buildkite token          | bkua_ bkct_                      | [0-9a-z-]{30,}
+Artifactory key          | AKCp                             | [A-Za-z0-9]{60,}
+Artifactory token        | cmVmdGtu                         | [A-Za-z0-9]{50,}
+Alibaba key              | LTAI                             | [A-Za-z0-9]{16,24}(?![0-9A-Za-z])
+Tencent key              | AKID                             | [A-Za-z0-9]{32}(?![0-9A-Za-z])
+Yandex key               | AQVN                             | [\w-]{35,38}(?![\w-])
+Yandex token             | t1.9euel                         | [\w-]{20,}(?:\.[\w-]{60,})?
+ReadMe key               | rdme_                            | [a-z0-9]{60,}
+Adafruit key             | aio_                             | [A-Za-z0-9]{28}(?![0-9A-Za-z])
+Duffel token             | duffel_live_ duffel_test_        | [\w=-]{40,}
+Scalingo token           | tk-us-                           | [\w-]{40,}
+Frame.io token           | fio-u-                           | [\w=-]{60,}
+Defined Networking token | dnkey-                           | [\w=-]{26}-[\w=-]{50,}
+age key                  | AGE-SECRET-KEY-1                 | [0-9A-Z]{50,}
+"""
+"""Name, what it begins with, and what follows that."""
+
+_SHAPES: tuple[tuple[str, str, str, str], ...] = (
+    # Three parts, of which the first two are JSON objects in base64; five where it is encrypted.
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*", ""),
+    ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{MOST}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{MOST}}}){{3}}", ""),
+    (
+        "private key",
+        "-----begin ",
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
+        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----"
+        r"|[^\n\"`<]{0,4000}(?:\n[^\n\"`]{1,200}){0,80})",
+        "",
+    ),
+    (
+        "private key",
+        "putty-user-key-file-",
+        r"PuTTY-User-Key-File-\d: (?:[^\n]{0,200}\n){4,400}?Private-MAC: [0-9a-f]{40,}",
+        "",
+    ),
+    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?P<value>[a-z]{5,12}/[\w/+-]{20,200})", ""),
+    ("Discord webhook", "/api/webhooks/", r"/api/webhooks/(?P<value>\d{15,20}/[\w-]{40,100})", ".$"),
+    ("Teams webhook", ".webhook.office.com/", r"\.webhook\.office\.com/(?P<value>[\w@/-]{40,300})", ".$"),
+    ("Azure access signature", "sig=", r"[Ss]ig=(?P<value>[A-Za-z0-9%+/]{30,100}(?:%3[Dd]|=){1,2})", ""),
+    ("Terraform token", ".atlasv1.", rf"\.atlasv1\.{_DASHED}{{50,80}}", r"[A-Za-z0-9]{14}$"),
+    ("Azure client secret", "q~", r"Q~[\w.~-]{31,34}(?![\w~])", r"[\w.~]{3}\d$"),
+    ("Mailchimp key", "-us", r"-us\d{1,2}(?![\w-])", r"(?<![0-9a-f])[0-9a-f]{32}$"),
+    ("Telegram bot token", ":aa", r":AA[\w-]{32,34}(?![\w-])", r"(?<!\d)\d{8,10}$"),
+)  # fmt: skip
+
+
+def _tokens() -> list[Kind]:
+    kinds: list[Kind] = []
+    for line in _TOKENS.strip().splitlines():
+        name, anchors, rest = (part.strip() for part in line.split("|", 2))
+        for anchor in anchors.split():
+            pattern = re.compile(rf"{re.escape(anchor)}(?:{rest})")
+            kinds.append(Kind(name, anchor.lower(), pattern))
+    return kinds
+
+
+KINDS: tuple[Kind, ...] = (
+    *_tokens(),
+    *(
+        Kind(name, anchor, re.compile(pattern), re.compile(before) if before else None)
+        for name, anchor, pattern, before in _SHAPES
+    ),
+)

@@ -1,0 +1,141 @@
+"""Whether what stands behind a naming word is a secret, or a placeholder, a reference, a type or a word."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+_STOP = frozenset(
+    """
+    str string text bytes bool boolean int integer float number none null nil true false undefined
+    void any object array list dict optional required mandatory needed unknown empty missing invalid
+    valid wrong correct incorrect right expired expires safe weak strong short long same different
+    set unset reset changed stored hashed encrypted plain plaintext hidden visible masked redacted
+    removed rotated revoked protected private public secret secrets password passwords passwd
+    passphrase pwd token tokens key keys credential credentials value values input output field name
+    user username login email here there below above gone lost found out in on off not never always
+    only also good bad fine important yes no this that these those what which the a an your my our
+    their its it is was be are you we they default example sample test dummy fake placeholder
+    changeme change-me change_me todo tbd fixme ask prompt disabled enabled auto automatic manual
+    custom basic bearer digest oauth oauth2 jwt saml ldap file env environment vault keyring
+    keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
+    available accepted rejected refused denied checked verified confirmed asked used unused typed
+    entered self args kwargs params config settings options request response payload data body
+    header headers result session cookie bytearray secretstr
+    """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
+)
+_PLACEHOLDER = re.compile(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
+_FILLER = re.compile(r"(?:x{3,}|\*{3,}|\.{3}|…|•{2,}|_{3,}|-{4,}|#{3,}|\?{3,}|0{6,}$)", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
+    r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
+    r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!\w+|&\w+$|data:)"
+)
+_CONSTANT = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
+_CODE = re.compile(r"[A-Za-z_][\w.]*[\[(]|[!=<>]=[^=\s]|&&|\|\||\.\.|[A-Za-z_]\w*\|")
+_NUMBERED_WORDS = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}")
+_NAMES_ITSELF = re.compile(
+    r"(?i:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth)"
+)
+_JOINED = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
+_CAMEL = re.compile(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
+_SYMBOL = re.compile(r"[^\w\s.-]")
+_RUN = re.compile(r"[\w+/=~.-]{16,}")
+_HEX = re.compile(r"[0-9a-fA-F-]+")
+
+
+def bits(text: str) -> float:
+    """Shannon's entropy in bits for each character."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if text else 0.0
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether it stands for a value, points to one, or is a word of a language or of prose."""
+    return (
+        value.lower() in _STOP
+        or _PLACEHOLDER.fullmatch(value) is not None
+        or _FILLER.search(value) is not None
+        or len(set(value)) <= 2
+        or _SPOKEN.fullmatch(value) is not None
+        or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
+        or _CONSTANT.fullmatch(value) is not None
+        or "${" in value
+        or "{{" in value
+        or "[secret]" in value
+    )
+
+
+def _is_encoded(value: str) -> bool:
+    """Whether what begins like a path is base64."""
+    return value.startswith("/") and ("+" in value or value.endswith("="))
+
+
+def is_reference(value: str) -> bool:
+    """Whether it is the name of something in a program, or calls or compares something."""
+    if _CODE.search(value):
+        return True
+    if not _DOTTED.fullmatch(value):
+        return False
+    return not any(
+        len(part) >= 16 and not part.islower() and _CAMEL.fullmatch(part) is None and bits(part) >= 3.3
+        for part in re.split(r"\.|::|->", value)
+    )
+
+
+def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool:
+    """Whether something called a password is one.
+
+    Args:
+        value: Without quotes.
+        quoted: It stood in quotes.
+        assigned: It stands behind ``NAME=``, as in the environment or on a command line.
+        ends: Nothing more of a sentence follows it.
+    """
+    if len(value) < 4 or is_placeholder(value):
+        return False
+    if not quoted and is_reference(value):
+        return False
+    if any(letter.isdigit() for letter in value) or _SYMBOL.search(value):
+        return value.isdigit() or not (_DATE.fullmatch(value) and not value.isdigit())
+    if _JOINED.fullmatch(value) or (not assigned and _is_type(value)):
+        return _NAMES_ITSELF.search(value) is None and (quoted or assigned or (ends and "-" in value))
+    if quoted:
+        return " " not in value
+    return assigned or (ends and not value.lower().endswith(("ed", "ing")))
+
+
+def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
+    """Whether something called a key, a token or a secret is one; arguments as for ``is_password``."""
+    if len(value) < 8 or " " in value or is_placeholder(value) or _DATE.fullmatch(value):
+        return False
+    if not quoted and is_reference(value):
+        return False
+    if any(letter.isdigit() for letter in value):
+        return _NUMBERED_WORDS.fullmatch(value) is None and (quoted or not _is_type(value))
+    if _JOINED.fullmatch(value):
+        return assigned and _NAMES_ITSELF.search(value) is None
+    mixed = value.lower() != value and value.upper() != value and not _CAMEL.fullmatch(value)
+    return (mixed and len(value) >= 16 and bits(value) >= 3.2) or (assigned and "." not in value)
+
+
+def _is_type(value: str) -> bool:
+    """Whether it reads like the name of a class: two words at least, each with a capital."""
+    return _CAMEL.fullmatch(value) is not None and sum(map(str.isupper, value)) >= 2
+
+
+def is_random(value: str) -> bool:
+    """Whether a run of letters and digits is none that people or programs give names from."""
+    if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
+        return False
+    if "/" in value or _DOTTED.fullmatch(value) or _NUMBERED_WORDS.fullmatch(value):
+        return False
+    kinds = sum(any(test(letter) for letter in value) for test in (str.isdigit, str.islower, str.isupper))
+    return kinds == 3 and bits(value) >= 3.5

@@ -1,0 +1,30 @@
+"""Turns without what looks like a key or a password."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.redaction.detect import redacted
+from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
+
+
+def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
+    """A turn in which every field of every block went through ``clean``.
+
+    Each is looked at whole: in a line that is cut to its first characters, half of a key would no longer look
+    like one.
+    """
+
+    def cleaned(block: Block) -> Block:
+        match block:
+            case Text(text):
+                return Text(clean(text))
+            case ToolCall(name, summary, result):
+                return ToolCall(clean(name), clean(summary), clean(result))
+            case Attachment(path):
+                return Attachment(clean(path))
+            case KnowledgeChange(action, path, summary):
+                return KnowledgeChange(clean(action), clean(path), clean(summary))
+
+    return replace(turn, blocks=tuple(map(cleaned, turn.blocks)))

@@ -1,0 +1,138 @@
+"""A typed key leaves in no request, whatever it is asked for and whichever service is asked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+import engine
+from engine.activation.gate_model import excerpt
+from engine.providers.anthropic import Anthropic
+from engine.providers.chat import ChatProvider, ChatRequest
+from engine.providers.chat_anthropic import AnthropicChat
+from engine.providers.chat_gemini import GeminiChat
+from engine.providers.chat_openai import OpenAIChat
+from engine.providers.claude_process import run
+from engine.providers.embeddings import OpenAIEmbedder
+from engine.providers.gemini import Gemini
+from engine.providers.openai import OpenAI
+from engine.providers.outgoing import sendable
+from engine.redaction.detect import PLACEHOLDER
+
+TYPED = "gh" + "p_" + "Q7wE4rT9yU2iO5pA8sD1fG6hJ3kL0zX4cV7b"
+SAID = f'for "ä" use the token {TYPED} and say hello'
+
+
+@pytest.fixture
+def bodies(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the server was sent; it refuses everything."""
+    sent: list[str] = []
+
+    def take(request: Request) -> Response:
+        assert int(request.headers["Content-Length"]) == len(request.get_data())
+        sent.append(request.url + request.get_data().decode())
+        return Response('{"error": {"message": "no"}}', status=400, content_type="application/json")
+
+    httpserver.expect_request("").respond_with_handler(take)
+    for path in _PATHS:
+        httpserver.expect_request(path).respond_with_handler(take)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, "test-key-of-no-service")
+    return sent
+
+
+_PATHS = (
+    *("/v1/messages", "/v1/messages/count_tokens", "/v1/chat/completions", "/v1/embeddings"),
+    *(f"/v1beta/models/m:{method}" for method in ("generateContent", "streamGenerateContent", "countTokens")),
+    "/v1beta/cachedContents",
+)
+
+
+def is_clean(bodies: list[str]) -> bool:
+    """Whether something was sent, and no key with it."""
+    return bool(bodies) and all(TYPED not in body and PLACEHOLDER in body for body in bodies)
+
+
+@pytest.mark.parametrize("service", [Anthropic, OpenAI, Gemini])
+async def test_no_completion_holds_a_key(
+    service: type[Anthropic] | type[OpenAI] | type[Gemini], httpserver: HTTPServer, bodies: list[str]
+) -> None:
+    root = httpserver.url_for("").rstrip("/")
+    provider = service("m", f"{root}/v1" if service is OpenAI else root)
+    with pytest.raises(Exception, match="no"):
+        await provider.complete(SAID, SAID, max_tokens=1, temperature=0.0, timeout=10)
+    await provider.aclose()
+    assert is_clean(bodies) and "hello" in bodies[0]
+
+
+@pytest.mark.parametrize("service", [AnthropicChat, OpenAIChat, GeminiChat])
+async def test_no_chat_no_count_and_no_cache_holds_a_key(
+    service: type[AnthropicChat] | type[OpenAIChat] | type[GeminiChat],
+    httpserver: HTTPServer,
+    bodies: list[str],
+) -> None:
+    root = httpserver.url_for("").rstrip("/")
+    provider: ChatProvider = service("m", f"{root}/v1" if service is OpenAIChat else root)
+    request = ChatRequest((f"{SAID}\n",), SAID, 10)
+    with pytest.raises(Exception, match="no"):
+        await provider.chat(request, timeout=10)
+    if service is not OpenAIChat:
+        with pytest.raises(Exception, match="no"):
+            await provider.count(request, timeout=10)
+    if isinstance(provider, GeminiChat):
+        with pytest.raises(Exception, match="no"):
+            await provider.create_cache(SAID, 300, timeout=10)
+    await provider.aclose()
+    assert is_clean(bodies)
+
+
+def test_no_request_for_vectors_holds_a_key(httpserver: HTTPServer, bodies: list[str]) -> None:
+    embedder = OpenAIEmbedder("m", 8, httpserver.url_for("/v1"), deadline_s=10)
+    asked: list[Callable[[], object]] = [lambda: embedder.embed([SAID]), lambda: embedder.embed_query(SAID)]
+    for ask in asked:
+        with pytest.raises(Exception, match="no"):
+            ask()
+    embedder.close()
+    assert is_clean(bodies)
+
+
+async def test_the_command_is_told_no_key(tmp_path: Path) -> None:
+    script = tmp_path / "tell"
+    script.write_text('#!/bin/sh\necho "$1"; cat; cat prefix.txt\n')
+    script.chmod(0o755)
+    heard: list[bytes] = []
+    await run([str(script), SAID], SAID, heard.append, model_setting="m", files={"prefix.txt": SAID})
+    said = b"".join(heard).decode()
+    assert said.count(PLACEHOLDER) == 3 and TYPED not in said
+
+
+def test_a_text_without_secrets_leaves_as_it_is() -> None:
+    assert sendable('{"a": "ä \\n b"}') == '{"a": "ä \\n b"}'
+    assert sendable("a\ud800b") == "a?b"
+
+
+def test_every_http_client_is_guarded() -> None:
+    made = guarded = 0
+    for path in (Path(engine.__file__).parent).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id in ("AsyncClient", "DefaultAsyncHttpxClient", "Client", "DefaultHttpxClient"):
+                made += path.name != "gemini.py" or node.func.id != "Client"
+            elif node.func.id == "guarded":
+                guarded += 1
+            elif node.func.id in ("AsyncOpenAI", "AsyncAnthropic"):
+                assert any(keyword.arg == "http_client" for keyword in node.keywords), path
+    assert made == guarded >= 4
+
+
+@pytest.mark.parametrize("before", range(300, 340, 3))
+def test_the_gate_reads_no_half_of_a_key(before: int) -> None:
+    message = "a" * before + f" {TYPED} " + "b" * 2_000
+    shown = excerpt(message)
+    assert not any(TYPED[at : at + 6] in shown for at in range(0, len(TYPED) - 6))

@@ -1,0 +1,70 @@
+"""A session that is imported is written down without the keys that were typed in it, once and not twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.imports import Source, import_sessions
+from engine.redaction.detect import PLACEHOLDER
+from tests.redaction.test_kept_nowhere import KEY, everything_below, root
+
+__all__ = ["root"]
+
+SESSION = "0b3f6a52-6c1e-4f7e-9a55-0d5b7f6f2c11"
+
+
+def line(role: str, text: str, number: int) -> str:
+    message = {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]}
+    return json.dumps(
+        {
+            "type": role,
+            "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "sessionId": SESSION,
+            "timestamp": f"2026-02-16T10:{number:02}:00.000Z",
+            "cwd": "/work",
+            "message": message,
+        }
+    )
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_session_log_is_imported_without_typed_keys_and_grows(
+    root: Path, tmp_path: Path, before: bool
+) -> None:
+    log = tmp_path / f"{SESSION}.jsonl"
+    lines = [line("user", f"Use {KEY} please", 1), line("assistant", f"I use {KEY}.", 2)]
+    log.write_text("\n".join(lines) + "\n")
+    if not before:  # an earlier version wrote it down as it was said
+        (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
+        with Engine.open(root) as engine:
+            import_sessions(engine, [Source(log)])
+        assert KEY in everything_below(root / "raw")
+        (root / "memory-config.yaml").write_text("capture:\n  redact: true\n")
+    else:
+        with Engine.open(root) as engine:
+            run = import_sessions(engine, [Source(log)])
+        assert KEY not in everything_below(root) and run.committed and not run.held
+    log.write_text(
+        "\n".join([*lines, line("user", f"And again {KEY}", 3), line("assistant", "Done.", 4)]) + "\n"
+    )
+    with Engine.open(root) as engine:
+        import_sessions(engine, [Source(log)])
+        again = import_sessions(engine, [Source(log)]).results[0]
+    assert again.status == "unchanged"
+    text = everything_below(root / "raw")
+    assert text.count("— user") == 2 and f"And again {PLACEHOLDER}" in text
+    if before:
+        assert KEY not in everything_below(root)
+
+
+def test_a_chat_of_another_program_is_imported_without_typed_keys(root: Path, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.md"
+    chat.write_text(f"## User\n\nUse {KEY} please\n\n## Assistant\n\nI use {KEY}.\n")
+    with Engine.open(root) as engine:
+        (result,) = import_sessions(engine, [Source(chat)]).results
+    assert result.status == "new", result
+    assert KEY not in everything_below(root) and PLACEHOLDER in everything_below(root / "raw")

@@ -1,0 +1,159 @@
+"""A typed key stands in no transcript, log, commit, and what stands already is found without being shown."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.activation.decision import line_of
+from engine.doctor import examine
+from engine.engine import Engine
+from engine.errors import RepositoryError
+from engine.redaction.detect import PLACEHOLDER, masked
+from engine.secret_scan import Passed, Standing, scan_files, scan_history
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from tests.cli.conftest import Command, apo
+
+__all__ = ["apo"]
+
+KEY = "gh" + "p_" + "Q7wE4rT9yU2iO5pA8sD1fG6hJ3kL0zX4cV7b"
+OTHER = "xo" + "xb-123456789012-abcdefghijklmnop"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A workspace with a repository of its own."""
+    for variable in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{variable}_NAME", "Ann")
+        monkeypatch.setenv(f"GIT_{variable}_EMAIL", "ann@example.org")
+    place = tmp_path / "memory"
+    (place / "knowledge").mkdir(parents=True)
+    (place / "memory-config.yaml").write_text("git:\n  auto_commit: true\n")
+    with Engine.open(place) as engine:
+        engine.repository.init()
+    yield place
+
+
+def git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def everything_below(root: Path) -> str:
+    return "\n".join(
+        (Path(folder) / name).read_bytes().decode("utf-8", "replace")
+        for folder, _, names in os.walk(root)
+        for name in names
+    )
+
+
+def speak(capture: ConversationCapture) -> str:
+    capture.start("s1", title=f"deploy with {KEY}", started=datetime(2026, 2, 16, tzinfo=UTC))
+    capture.message("s1", "user", f"Use {KEY} for the deploy", attachments=[f"a/{KEY}.png"])
+    capture.tool_call("s1", "Bash", f"deploy --token {KEY}", f"sent {KEY}")
+    capture.knowledge_change("s1", "updated", "knowledge/facts.md", f"noted {KEY}")
+    return capture.end("s1")
+
+
+def test_a_captured_transcript_says_that_something_was_taken_out(root: Path) -> None:
+    with Engine.open(root) as engine:
+        path = speak(engine.capture)
+        assert engine.capture.end("s1") == path
+    text = (root / path).read_text()
+    assert KEY not in everything_below(root) and KEY not in path
+    assert f"Use {PLACEHOLDER} for the deploy" in text
+    body = text.split("\n---\n", 1)[1]
+    assert f"redacted: {body.count(PLACEHOLDER)}\n" in text
+
+
+def test_with_the_setting_off_it_keeps_what_was_said_and_is_not_committed(root: Path) -> None:
+    (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
+    with Engine.open(root) as engine:
+        engine.capture.start("s1")
+        engine.capture.message("s1", "user", f"Use {KEY}")
+        path = engine.capture.end("s1")
+        assert KEY in (root / path).read_text()
+        with pytest.raises(RepositoryError, match="looks like a GitHub token") as refused:
+            engine.repository.commit([path], "conversation: s1")
+    assert KEY not in str(refused.value)
+    assert any("capture.redact is off" in finding.text for finding in examine(root))
+
+
+def test_no_commit_of_the_program_holds_a_secret(root: Path) -> None:
+    (root / "knowledge/facts.md").write_text(f"- fine\n- the token is {KEY}\n")
+    with Engine.open(root) as engine:
+        with pytest.raises(RepositoryError, match="line 2") as refused:
+            engine.repository.commit(["knowledge/facts.md"], "memory: facts")
+        assert KEY not in str(refused.value)
+        (root / "knowledge/facts.md").write_text("- fine\n")
+        assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
+
+
+def test_a_line_of_a_log_holds_no_secret_and_its_places_stay() -> None:
+    text = f"use {KEY} now"
+    assert KEY.encode() not in line_of({"a": [text, {"b": text}], "c": 1})
+    assert len(masked(text)) == len(text) and masked(text).index("now") == text.index("now")
+
+
+def test_the_decision_log_holds_no_typed_key(root: Path) -> None:
+    (root / "topics").mkdir()
+    (root / "topics/deploy.md").write_text(
+        "---\ntype: topic\nname: deploy\ndescription: Deploys.\ntriggers:\n  - pattern: deploy\n---\nDo it.\n"
+    )
+    with Engine.open(root) as engine:
+        trace = engine.pipeline.process(f"please deploy with {KEY}")
+        assert trace.rows
+        engine.decision_log.record(trace, {})
+        if not engine.decision_log.last(1):
+            engine.decision_log.ensure(trace, trace.rows[0].topic)
+        assert engine.decision_log.last(1)
+    assert KEY not in everything_below(root)
+
+
+def test_the_check_before_a_commit_names_what_is_staged_and_never_its_value(root: Path) -> None:
+    (root / "notes.txt").write_text(f"one\n{KEY}\n")
+    git(root, "add", "notes.txt")
+    (root / "notes.txt").write_text("clean on disk\n")
+    found = [finding for finding in examine(root, staged=True) if finding.level == "error"]
+    assert len(found) == 1 and "notes.txt:2" in found[0].text and "GitHub token" in found[0].text
+    assert KEY not in f"{found[0].text}{found[0].cure}"
+
+
+def test_the_scan_finds_files_and_history_without_showing_a_value(root: Path, apo: Command) -> None:
+    (root / "old.md").write_text(f"{OTHER}\n")
+    git(root, "add", "old.md")
+    git(root, "commit", "-q", "-m", "old")
+    revision = git(root, "rev-parse", "--short", "HEAD").strip()
+    git(root, "rm", "-q", "old.md")
+    git(root, "commit", "-q", "-m", "gone")
+    clean = apo("-C", root, "secrets", "scan")
+    assert clean.code == 0 and "no secrets" in clean.out
+    (root / "knowledge/facts.md").write_text(f"fine\n{KEY}\n")
+    ran = apo("-C", root, "secrets", "scan", "--history")
+    assert ran.code == 1 and KEY not in ran.out and OTHER not in ran.out
+    assert "knowledge/facts.md:2" in ran.out and "GitHub token" in ran.out
+    assert "old.md:1" in ran.out and "Slack token" in ran.out and "revoke" in ran.out
+    told = apo("-C", root, "secrets", "scan", "--history", "--json").json["found"]
+    assert {each["revision"] for each in told} >= {""} and len(told) == 2
+    assert all(each["revision"] == "" or len(each["revision"]) >= len(revision) for each in told)
+
+
+def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text(KEY)
+    (root / "link.md").symlink_to(tmp_path / "outside")
+    (root / "image.bin").write_bytes(b"\0" + KEY.encode())
+    (root / "scratch").mkdir(exist_ok=True)
+    (root / "scratch/cache").write_text(KEY)
+    files = Files(Workspace.open(root))
+    assert list(scan_files(files)) == []
+    (root / "a.md").write_text(f"x\n{KEY}\n")
+    assert list(scan_files(files)) == [Standing("a.md", 2, "GitHub token")]
+    with Engine.open(root) as engine:
+        assert not any(isinstance(each, Passed) for each in scan_history(engine.repository))
