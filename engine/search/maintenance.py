@@ -111,9 +111,6 @@ class Maintenance:
     ) -> IndexReport:
         started = time.monotonic()
         with self._exclusive():
-            if self._path.exists() and not self._path.is_file():
-                cure = "move it away; the index is made anew from the files"
-                raise IndexFailed("is no regular file", where=self._path.name, cure=cure)
             reason = rebuild
             if rebuild:
                 database.remove(self._path)

@@ -198,6 +198,7 @@ def test_a_log_adds_only_what_its_history_lacks(apo: Command, sample: Path, tmp_
 def test_what_looks_like_a_secret_stays_out_of_the_commit(apo: Command, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text(CHAT)
     secret = "sk-ant-api03-" + "aZ3" * 20
+    apo("-C", sample, "config", "set", "capture.redact", "false")
     (tmp_path / "bad.md").write_text(CHAT.replace("p1", f"use {secret}"))
     ran = apo("-C", sample, "import", tmp_path / "good.md", tmp_path / "bad.md")
     (held,) = git(sample, "status", "--short", "--untracked-files=all").splitlines()
@@ -215,6 +216,7 @@ def test_a_name_that_looks_like_a_secret_stays_out_of_the_commit(
     apo: Command, sample: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "chat.md").write_text(CHAT.replace("p1", "sk-ant-api03-" + "az3" * 7))
+    apo("-C", sample, "config", "set", "capture.redact", "false")
     apo("-C", sample, "import", tmp_path / "chat.md")
     (held,) = git(sample, "status", "--short", "--untracked-files=all").splitlines()
     path = sample / held.split()[1]
