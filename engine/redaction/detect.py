@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from engine.redaction.kinds import KINDS, Kind
+from engine.redaction.kinds import KINDS, Kind, compiled
 from engine.redaction.named import NAMED, Named
 
 PLACEHOLDER = "[secret]"
@@ -139,19 +139,20 @@ def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
-    if kind.before is None:
+    if not kind.before:
         if not _begins_word(text, start, kind.anchor):
             return None
         first = start
     else:
-        before = kind.before.search(text[max(0, start - _BEFORE) : start])
+        before = compiled(kind.before).search(text[max(0, start - _BEFORE) : start])
         if before is None:
             return None
         first = start - len(before[0])
-    match = kind.pattern.match(text, start)
+    pattern = compiled(kind.pattern)
+    match = pattern.match(text, start)
     if match is None or _FILLER.search(match[0]):
         return None
-    return match.span("value") if "value" in kind.pattern.groupindex else (first, match.end())
+    return match.span("value") if "value" in pattern.groupindex else (first, match.end())
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:

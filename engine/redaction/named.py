@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.redaction.kinds import compiled
 from engine.redaction.values import is_key, is_password, is_placeholder, is_random, is_reference
 
 Span = tuple[int, int, int]
@@ -179,10 +180,9 @@ def _judged(
 
 def _by(pattern: str, judge: Callable[[str], bool], *, flags: int = re.IGNORECASE) -> Finder:
     """A finder for a value that a pattern finds, from the anchor's first letter on."""
-    compiled = re.compile(pattern, flags)
 
     def find(text: str, start: int, _end: int) -> Span | None:
-        match = compiled.match(text, start)
+        match = compiled(pattern, flags).match(text, start)
         if match is None or not judge(match["value"]):
             return None
         return match.start("value"), match.start("value"), match.end("value")
