@@ -19,13 +19,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engine.context.flush import FlushPlan, Part, digest, plan
-from engine.context.flush_hold import voices, why_held
 from engine.context.flush_prompt import SYSTEM, BadReply, prompt_of, read_reply
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
 from engine.context.history import sizes
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.flush_notes import NoteLine, NoteRefused, add, line_for, line_of, projects
 from engine.flush_secrets import without_secrets
+from engine.provenance.hold import SECRET, Doubt, doubt_of
+from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
 from engine.store.paths import slugify, valid_session_id
 from engine.transcripts.turn import Turn
@@ -168,7 +169,7 @@ class Flusher:
                 continue
             if spending is not None:
                 spending.spent(answer.completed, (), conversation.session_id)
-            yield self._noted(conversation, part, turns, record, answer.completed)
+            yield self._noted(conversation, part, record, answer.completed)
 
     def recover(self) -> list[FlushRecord]:
         """Finishes the flushes that were interrupted while they were written down.
@@ -233,11 +234,10 @@ class Flusher:
         self,
         conversation: Conversation,
         part: Part,
-        shown: Sequence[tuple[int, Turn]],
         record: FlushRecord,
         completed: Completed,
     ) -> FlushRecord:
-        """Writes down what a reply says about turns as they were shown."""
+        """Writes down what a reply says about a part."""
         record = replace(
             record,
             model=completed.model or record.model,
@@ -250,18 +250,20 @@ class Flusher:
         except BadReply as error:
             return self._kept(replace(record, error=str(error)))
         known = set(projects(self._files.workspace))
-        said = voices(turn for _, turn in shown)
+        # What was read before these turns stands behind what is said in them.
+        said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
         day = _day_of(conversation, part, self._zone())
         lines: list[NoteLine] = []
         held: list[HeldNote] = []
         for note in notes:
             project = note.to.partition(":")[2]
             text, secrets = redact(note.text)
-            why = "holds what looks like a secret" if secrets else why_held(note, said)
-            if not why and project and project not in known:
-                why = f"there is no project {project}"
-            if why:
-                held.append(HeldNote(note.to, text, why))
+            doubt = Doubt(SECRET) if secrets else None
+            doubt = doubt or doubt_of(note.text, said, is_tool=note.source == "tool", needs_ground=False)
+            if doubt is None and project and project not in known:
+                doubt = Doubt(f"there is no project {project}")
+            if doubt is not None:
+                held.append(HeldNote(note.to, text, doubt.why, doubt.read))
                 continue
             name = _source_name(conversation.session_id, conversation.path)
             lines.append(

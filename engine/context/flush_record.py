@@ -37,11 +37,13 @@ class HeldNote:
         to: Where the model wanted it.
         text: What it says.
         reason: Why it waits for a person.
+        read: What the agent had read from outside, where that is why.
     """
 
     to: str
     text: str
     reason: str
+    read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,12 @@ def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
                 for item in tree.get("items", ())
             ),
             held=tuple(
-                HeldNote(_text(item["to"]), _text(item["text"]), _text(item["reason"]))
+                HeldNote(
+                    _text(item["to"]),
+                    _text(item["text"]),
+                    _text(item["reason"]),
+                    tuple(map(_text, item.get("read", ()))),
+                )
                 for item in tree.get("held", ())
             ),
             in_part=tuple(map(_number, tree.get("in_part", ()))),

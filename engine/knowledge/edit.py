@@ -66,11 +66,13 @@ class Held:
         id: ``item_id`` of the item.
         item: The item.
         why: Why it may not be written by itself, one clause.
+        read: What the agent had read from outside, where that is why.
     """
 
     id: str
     item: Item
     why: str
+    read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

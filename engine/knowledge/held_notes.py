@@ -33,12 +33,16 @@ def put_up(queue: ReviewQueue, record: FlushRecord, day: str) -> Sequence[str]:
     """
     origin = Origin(record.session or PurePosixPath(record.path).stem, day)
     items = [
-        (Item("facts", note.text[:ITEM_CHARACTERS], voice="agent"), f"{note.reason} (meant for {note.to})")
+        (
+            Item("facts", note.text[:ITEM_CHARACTERS], voice="agent"),
+            f"{note.reason} (meant for {note.to})",
+            note.read,
+        )
         for note in record.held
     ]
     queue.put(
         waiting_for(
-            [Held(item_id(item, origin.name), item, why) for item, why in items],
+            [Held(item_id(item, origin.name), item, why, read) for item, why, read in items],
             at=record.at,
             origin=origin,
             source=record.path,

@@ -24,6 +24,7 @@ from engine.knowledge.superseding import finished, link_to, said, supersedes
 
 if TYPE_CHECKING:
     from engine.knowledge.likeness import Vectors
+    from engine.provenance.hold import Doubt
     from engine.store.files import Files
 
 
@@ -32,7 +33,7 @@ def plan(
     origin: Origin,
     files: Files,
     *,
-    held: Callable[[Item], str],
+    held: Callable[[Item], Doubt | None],
     vectors: Vectors | None = None,
 ) -> Plan:
     """Decides for each item, in their order: it is known, it waits for a person, or it becomes an edit.
@@ -44,7 +45,7 @@ def plan(
         items: What a conversation taught.
         origin: The conversation.
         files: The workspace's files; the category files are read once.
-        held: Why an item may not be written by itself, one clause; empty when it may.
+        held: Why an item may not be written by itself; ``None`` when it may.
         vectors: Those that ship with the product, unless given.
 
     Raises:
@@ -58,8 +59,8 @@ def plan(
         found = planner.known(item)
         if found is not None:
             known.append(found)
-        elif why := held(item):
-            waiting.append(Held(item_id(item, origin.name), item, why))
+        elif doubt := held(item):
+            waiting.append(Held(item_id(item, origin.name), item, doubt.why, doubt.read))
         else:
             edits.append(planner.edit(item))
     return Plan(tuple(edits), tuple(known), tuple(waiting))

@@ -44,6 +44,7 @@ class Waiting:
         sha256: Of the conversation's bytes.
         line: The line of the source that says it, from 1; 0 where none was found.
         said: That line, as much of it as is of use.
+        read: What the agent had read from outside before, where that is why it waits.
         times: How often it was said, in all conversations together.
         places: In how many conversations.
         verdict: What a person decided; empty while it waits.
@@ -59,6 +60,7 @@ class Waiting:
     sha256: str
     line: int = 0
     said: str = ""
+    read: tuple[str, ...] = ()
     times: int = 1
     places: int = 1
     verdict: Verdict | Literal[""] = ""
@@ -203,7 +205,16 @@ def waiting_for(
     """
     return tuple(
         Waiting(
-            each.id, at, each.item, each.why, origin, source, sha256, *where(each.item), times=each.item.times
+            each.id,
+            at,
+            each.item,
+            each.why,
+            origin,
+            source,
+            sha256,
+            *where(each.item),
+            read=each.read,
+            times=each.item.times,
         )
         for each in held
     )
@@ -225,6 +236,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
         "sha256": each.sha256,
         "line": each.line,
         "beside": each.said,
+        "read": list(each.read),
         "times": each.times if each.times > 1 else 0,
     }
     return {
@@ -244,10 +256,11 @@ def waiting_of(record: Record) -> Waiting | None:
             for name in ("why", "name", "day", "source", "sha256", "beside", "file")
         }
         line = record.get("line", 0)
-        known = (record["at"], record["id"], record["said"], *texts.values())
+        read = record.get("read", ())
+        known = (record["at"], record["id"], record["said"], *texts.values(), *read)
         if not all(isinstance(text, str) for text in known) or not isinstance(line, int):
             return None
-    except KeyError:
+    except (KeyError, TypeError):
         return None
     return Waiting(
         id=record["id"],
@@ -259,6 +272,7 @@ def waiting_of(record: Record) -> Waiting | None:
         sha256=texts["sha256"],
         line=line,
         said=texts["beside"],
+        read=tuple(read),
         times=_times(record),
     )
 

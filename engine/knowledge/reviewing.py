@@ -124,7 +124,7 @@ class Reviewing:
                 return finished
             waiting = self.queue.get(name)
             item = replace(waiting.item, text=line) if line else waiting.item
-            decided = plan((item,), waiting.origin, self._files, held=lambda _item: "")
+            decided = plan((item,), waiting.origin, self._files, held=lambda _item: None)
             known = _stood_there(waiting, decided.known[0]) if decided.known else None
             return self._decided(_Decision(waiting.id, "accepted", line, decided.edits), waiting, known)
 

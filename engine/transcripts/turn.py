@@ -16,6 +16,10 @@ QUOTED = "local"
 would be found again as a quote of itself."""
 
 
+TOOL = "tool"
+"""What a tool gave back, in a record that does not say which tool that was."""
+
+
 CORRECTION = "correction"
 """The person rejected or corrected what the agent did or was about to do, in words."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import filelock
 
 from engine import asking
-from engine.context import flush, flush_hold, flush_prompt, tokens
+from engine.context import flush, flush_prompt, tokens
 from engine.errors import WriteFailed
 from engine.store import faults
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
@@ -23,7 +23,6 @@ from tests.engine.flush_support import NOTES, Desk, Provider, reply
 MOST_HITS = 60
 LOADED = (
     filelock,
-    flush_hold,
     flush_prompt,
     tokens.count("a"),
 )  # Loaded once here, and not in each of hundreds of children.

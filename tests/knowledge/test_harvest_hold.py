@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.harvest.extract import Extractor
-from engine.knowledge.harvest.hold import voice_of, why_held
+from engine.knowledge.harvest.held import why_held
+from engine.provenance.hold import voice_of
 from engine.knowledge.harvest.markers import marked
-from engine.knowledge.harvest.quotes import own_and_quoted, voices_of
+from engine.provenance.spoken import own_and_quoted, voices_of
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
 from engine.store.files import Files
@@ -28,7 +29,7 @@ def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
         return "refused", []
-    held = {item.text: item.why or why_held(item, source) for item in done.items}
+    held = {item.text: why_held(item, source) for item in done.items}
     others = [text for text in held if text != SAID]
     what = "held" if any(held[text] for text in others) else "written" if others else "refused"
     return what, [text for text, why in held.items() if not why]
@@ -83,7 +84,8 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
-    return why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)))
+    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)))
+    return doubt.why if doubt else ""
 
 
 def test_what_a_person_says_is_written(tmp_path: Path) -> None:
@@ -135,18 +137,17 @@ def test_voices_are_told_apart_by_their_words(tmp_path: Path) -> None:
             ),
         ),
     )
-    assert voice_of(Item("facts", "The boat sails on Friday"), source) == "person"
-    assert voice_of(Item("facts", "The pump needs a filter"), source) == "agent"
-    assert voice_of(Item("facts", "High water stands at seven metres"), source) == "tool"
-    assert voice_of(Item("facts", "Contractors received production access"), source) == ""
+    assert voice_of("The boat sails on Friday", source.said) == "person"
+    assert voice_of("The pump needs a filter", source.said) == "agent"
+    assert voice_of("High water stands at seven metres", source.said) == "tool"
+    assert voice_of("Contractors received production access", source.said) == ""
 
 
 def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
     text = "Mine.\n> Theirs.\n```\nAlso theirs.\n```\nMine again."
-    own, quoted = own_and_quoted(text, pasted=True)
+    own, quoted = own_and_quoted(text)
     assert own == "Mine.\nMine again."
     assert "Theirs." in quoted and "Also theirs." in quoted
-    assert own_and_quoted(text, pasted=False)[0] == "Mine.\n```\nAlso theirs.\n```\nMine again."
 
 
 def test_a_fence_that_never_closes_takes_nobodys_words_away() -> None:

@@ -16,7 +16,7 @@ from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
 from engine.flush_secrets import without_secrets
 from engine.knowledge.harvest.extraction import Extraction
-from engine.knowledge.harvest.hold import voice_of
+from engine.provenance.hold import voice_of
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
@@ -223,7 +223,7 @@ class Extractor:
         return replace(
             blank,
             outcome="failed" if error else "extracted",
-            items=tuple(replace(item, voice=voice_of(item, source)) for item in reply.items),
+            items=tuple(replace(item, voice=voice_of(item.text, source.said)) for item in reply.items),
             model=taken.model,
             attempts=taken.attempts,
             shown=looked_at,

@@ -7,16 +7,20 @@ quotation.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.provenance.tools import brings_outside, reads_document
 from engine.transcripts.escape import Fences, outside
 from engine.transcripts.importers.lines import Line, Record
 from engine.transcripts.importers.session import text_of
+from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import Role, Text, Turn
+from engine.transcripts.turn import TOOL, Role, Text, ToolCall, Turn
 
 _ROLES: dict[str, Role] = {
     "user": "user",
@@ -50,22 +54,22 @@ def spoken(text: str) -> list[tuple[Turn, int]]:
         What stands before the first label is a system turn.
     """
     labels = list(outside(Fences(text).blocks(), _LABEL.finditer(text), lambda match: match.start("label")))
-    roles = [_ROLES[match["who"].lower()] for match in labels]
-    if not {"user", "agent"} <= set(roles):
+    labels_said = [match["who"].lower() for match in labels]
+    if not {"user", "agent"} <= {_ROLES[label] for label in labels_said}:
         return []
     starts = [match.start("label") for match in labels]
     ends = [*starts[1:], len(text)]
     turns = [
-        (_said(role, text[match.end() : end]), start)
-        for role, match, start, end in zip(roles, labels, starts, ends, strict=True)
+        (_said(label, text[match.end() : end]), start)
+        for label, match, start, end in zip(labels_said, labels, starts, ends, strict=True)
     ]
     above = text[: starts[0]].strip("\ufeff \t\n")
     return [(_said("system", above), 0), *turns] if above else turns
 
 
-def _said(role: Role, text: str) -> Turn:
+def _said(label: str, text: str) -> Turn:
     plain = "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip()
-    return Turn(role, "", (Text(plain),) if plain else ())
+    return Turn(_ROLES[label], "", (Text(plain),) if plain else (), TOOL if label in _OUTSIDE else "")
 
 
 @dataclass(slots=True)
@@ -90,10 +94,12 @@ def _turns_of(record: Record) -> Iterator[Turn]:
     listed, nested = record.get("messages"), record.get("message")
     messages = listed if isinstance(listed, list) else [nested if isinstance(nested, dict) else record]
     for message in messages:
-        role = _ROLES.get((text_of(message, "role") or text_of(message, "sender")).lower())
+        label = (text_of(message, "role") or text_of(message, "sender")).lower()
+        role = _ROLES.get(label)
         if role is not None:
             text = strip_injected("\n\n".join(_texts(message))).strip()
-            yield Turn(role, _clock(record), (Text(text),) if text else ())
+            kind = TOOL if label in _OUTSIDE else ""
+            yield Turn(role, _clock(record), (Text(text),) if text else (), kind)
 
 
 def _texts(message: Any) -> Iterator[str]:
@@ -111,6 +117,31 @@ def _texts(message: Any) -> Iterator[str]:
 def _clock(record: Record) -> str:
     found = re.search(r"T(\d\d:\d\d)", text_of(record, "timestamp")[:40])
     return found[1] if found else ""
+
+
+def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
+    """The tool calls in a record of a log, each by the id under which its result comes."""
+    for part in _objects(record):
+        name, kind = text_of(part, "name"), text_of(part, "type")
+        call = text_of(part, "call_id") or text_of(part, "id")
+        if call and (name or "call" in kind) and ("tool_use" in kind or kind.endswith("_call")):
+            arguments: Any = part.get("input", part.get("arguments", part.get("action")))
+            if isinstance(arguments, str):
+                with contextlib.suppress(ValueError, RecursionError):
+                    arguments = json.loads(arguments)
+            yield call, ToolCall(name or kind, summary_of(name or kind, arguments))
+
+
+def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
+    """Whether a record of a log holds what the agent's own commands gave back, and no document.
+
+    Args:
+        record: A JSON object of a log.
+        calls: The calls before it, by id.
+    """
+    answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in _objects(record)]
+    known = [calls[name] for name in answered if name in calls]
+    return bool(known) and not any(brings_outside(call) or reads_document(call) for call in known)
 
 
 def tool_output(record: Any) -> Iterator[str]:
@@ -137,6 +168,18 @@ def tool_output(record: Any) -> Iterator[str]:
                 for key, each in reversed(value.items())
                 if key not in ("type", "id", "tool_use_id", "call_id", "role", "name")
             ]
+
+
+def _objects(record: Any) -> Iterator[Record]:
+    """Every object in a record."""
+    waiting: list[Any] = [record]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 _OUTSIDE = frozenset({"tool", "function"})

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.quotes import in_fences, own_and_quoted
+from engine.provenance.spoken import in_fences, own_and_quoted
 from engine.knowledge.harvest.reply import item_of, once
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY, Group
@@ -73,7 +73,7 @@ def _corrections(turns: Sequence[Turn]) -> Iterator[Item]:
     for turn in turns:
         if turn.role != "user" or turn.kind in (ANSWER, COMMAND):
             continue
-        own, _ = own_and_quoted(turn.text, pasted=True)
+        own, _ = own_and_quoted(turn.text)
         if len(own) > _LONG_MESSAGE or wording.MACHINE.search(own):
             continue
         for sentence in _sentences(own):

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.context.voices import Voices
-from engine.knowledge.harvest.others import RecordReader, spoken, tool_output
+from engine.provenance.voices import Voices
+from engine.knowledge.harvest.others import RecordReader, calls_in, is_own_output, spoken, tool_output
 from engine.knowledge.harvest.prompt import said_in
 from engine.transcripts.chats.read import read_chat
 from engine.transcripts.format import parse
@@ -27,7 +27,7 @@ from engine.transcripts.importers.convert import kind_of
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.importers.session import START
-from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, Turn
+from engine.transcripts.turn import MEMORY, QUOTED, KnowledgeChange, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -57,7 +57,8 @@ class SourceText:
             memory operations none but these.
         sizes: Bytes of the file that each turn takes; what stands before the first one is part of it.
         session: Its session, empty where the file names none.
-        outside: What tools gave back, whole, as far as the file keeps more of it than the turns do.
+        outside: What tools brought from outside, whole, as far as the file keeps more of it than the turns do.
+        local: What the agent's own commands gave back, likewise.
     """
 
     path: str
@@ -69,6 +70,7 @@ class SourceText:
     sizes: tuple[int, ...] = ()
     session: str = ""
     outside: str = ""
+    local: str = ""
 
     @property
     def name(self) -> str:
@@ -97,9 +99,9 @@ class SourceText:
     @cached_property
     def said(self) -> Voices:
         """What was said by whom. What a person or the agent quotes is neither's own."""
-        from engine.knowledge.harvest.quotes import voices_of  # noqa: PLC0415 — only where something was found
+        from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only where something was found
 
-        return voices_of(self.turns, self.outside)
+        return voices_of(self.turns, self.outside, self.local)
 
 
 def safe_name(path: str) -> str:
@@ -205,10 +207,23 @@ def _log(path: str, sha256: str, data: bytes) -> SourceText:
         session = ""
     if kind is None and not turns and data.strip():
         return _chat(path, sha256, data)
-    outside = "\n".join(
-        text for line in read_lines(stream) for record in line.records for text in tool_output(record)
+    outside: list[str] = []
+    local: list[str] = []
+    calls: dict[str, ToolCall] = {}
+    for line in read_lines(stream):
+        for record in line.records:
+            calls.update(calls_in(record))
+            (local if is_own_output(record, calls) else outside).extend(tool_output(record))
+    return _source(
+        path,
+        sha256,
+        len(data),
+        turns,
+        sizes,
+        session=session,
+        outside="\n".join(outside),
+        local="\n".join(local),
     )
-    return _source(path, sha256, len(data), turns, sizes, session=session, outside=outside)
 
 
 def _agents(path: str, kind: Kind, stream: BytesIO) -> tuple[list[Turn], list[int], str]:
@@ -257,6 +272,7 @@ def _source(
     *,
     session: str,
     outside: str = "",
+    local: str = "",
 ) -> SourceText:
     kept = tuple(map(_kept, turns))
     is_empty = not any(turn.blocks for turn in kept)
@@ -270,6 +286,7 @@ def _source(
         tuple(sizes),
         session,
         outside,
+        local,
     )
 
 

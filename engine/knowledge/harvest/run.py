@@ -21,7 +21,7 @@ from engine.knowledge.harvest.classify import (
     paths_in,
 )
 from engine.knowledge.harvest.finding import Finding
-from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.moving import Mover, refuse_too_many
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.report import Outcome, Report, Result, Survey, Wish
@@ -307,9 +307,7 @@ class Harvest:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
-        decided = plan(
-            extraction.items, origin, self._files, held=lambda item: item.why or why_held(item, source)
-        )
+        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,

@@ -1,0 +1,122 @@
+"""What hides in a text: letters of another script, encoded runs, and paths that lead where they should not."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+import re
+import unicodedata
+from urllib.parse import unquote
+
+
+def is_disguised(text: str) -> bool:
+    """Whether a text is written with letters that imitate others, or holds a run that hides a text."""
+    return _imitates(text) or _hides_a_text(text)
+
+
+def odd_paths(text: str) -> tuple[str, ...]:
+    """The paths in a text that lead out of where they stand, or to what decides how a machine or an agent acts."""
+    return tuple(path for path in _PATH.findall(text) if _leads_out(path) or _DECIDES.search(path))
+
+
+def account_numbers(text: str) -> tuple[str, ...]:
+    """The bank accounts and the wallets that a text names."""
+    return tuple(re.sub(r"\s", "", match[0]) for match in _ACCOUNT.finditer(text))
+
+
+def _imitates(text: str) -> bool:
+    if text.isascii():
+        return False
+    scripts = [_scripts(word) for word in _WORD.findall(text)]
+    if any(len(found) > 1 for found in scripts):
+        return True
+    latin = sum(found == {"LATIN"} for found in scripts)
+    words = [word for word in _WORD.findall(text) if len(word) > 2]
+    if latin * 2 > len(scripts) and any(set(word) <= _LOOK_LATIN for word in words):
+        return True
+    return not _WIDE.search(text) and any(
+        c.isalpha() and unicodedata.normalize("NFKC", c) != c and not c.isascii() and _is_styled(c)
+        for c in text
+    )
+
+
+def _scripts(word: str) -> set[str]:
+    """The scripts of a word's letters, as far as they can be taken for one another."""
+    names = (unicodedata.name(c, "").split(" ")[0] for c in word if c.isalpha())
+    return {
+        name for name in names if name in ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
+    }
+
+
+def _is_styled(character: str) -> bool:
+    """Whether a letter is another form of a plain one, as letters of mathematics are."""
+    name = unicodedata.name(character, "")
+    return name.startswith(("MATHEMATICAL", "FULLWIDTH", "CIRCLED", "SQUARED", "PARENTHESIZED", "NEGATIVE"))
+
+
+def _hides_a_text(text: str) -> bool:
+    if len(_PERCENT.findall(text)) >= _LEAST_ESCAPES and unquote(text) != text and _PERCENT_RUN.search(text):
+        return True
+    if _ESCAPES.search(text):
+        return True
+    return any(_reads(match[0]) for match in _RUN.finditer(text))
+
+
+def _reads(run: str) -> bool:
+    """Whether a run of letters is the code of something that can be read."""
+    for decode in (bytes.fromhex, _base64, _base32):
+        try:
+            plain = decode(run).decode("utf-8")
+        except (ValueError, binascii.Error):
+            continue
+        if (
+            len(plain) >= _LEAST_HIDDEN
+            and plain.isprintable()
+            and sum(map(str.isalpha, plain)) >= len(plain) / 2
+        ):
+            return True
+    return False
+
+
+def _base64(run: str) -> bytes:
+    plain = run.rstrip("=").translate(str.maketrans("-_", "+/"))
+    return base64.b64decode(plain[: len(plain) // 4 * 4], validate=True)
+
+
+def _base32(run: str) -> bytes:
+    plain = run.rstrip("=")
+    return base64.b32decode(plain[: len(plain) // 8 * 8])
+
+
+def _leads_out(path: str) -> bool:
+    plain = posixpath.normpath(path.replace("\\", "/"))
+    return plain == ".." or plain.startswith("../")
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+_LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌαοντυικρχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+"""Letters of other scripts that look like Latin ones."""
+_LEAST_HIDDEN = 8
+_LEAST_ESCAPES = 4
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_PERCENT_RUN = re.compile(r"(?:%[0-9A-Fa-f]{2}\w{0,12}){4}")
+_ESCAPES = re.compile(
+    r"(?:\\x[0-9A-Fa-f]{2}){3}|(?:\\u\{?[0-9A-Fa-f]{4}\}?){3}|(?:&#x?[0-9A-Fa-f]{2,6};){3}|(?:\b[01]{8}\b\s*){4}"
+)
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
+_PATH = re.compile(
+    r"(?:~|\.{1,2}|[\w@.+-]+)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])|(?<![\w/.])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
+)
+_DECIDES = re.compile(
+    r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)|\.ssh|\.gnupg|\.aws"
+    r"|authorized_keys|known_hosts|id_rsa\w*|id_ed25519\w*|sudoers(?:\.d)?|crontab|cron\.\w+|launchagents|launchdaemons|autostart"
+    r"|ld\.so\.preload|hosts\.allow|shadow|passwd|pam\.d)(?:[/\\.]|$)"
+    r"|(?:^|[/\\])\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zshenv|zprofile|netrc|npmrc|pypirc|gitconfig|pythonrc)$"
+    r"|^(?:soul|persona|identity)\.md$|(?:^|[/\\])memory-config\.yaml$|^(?:~|/root|/home/\w+)[/\\]\.(?!config/|local/|cache/)",
+    re.IGNORECASE,
+)
+_ACCOUNT = re.compile(
+    r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?\b|\b(?:bc1[a-z0-9]{20,60}|0x[0-9a-fA-F]{40}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b"
+)

@@ -1,0 +1,182 @@
+"""What waits for a person, because whoever speaks through it may be nobody we know (M3).
+
+Filters alone do not stop planted text; what does is that what may be planted is not written. So the tests
+here err on the side of holding: what is held is kept, and a person decides. An item is the person's or the
+agent's own as far as its telling words are; once the agent has read text from outside, what it says in words
+that nobody had used before may be an outsider's, in whatever language or wording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from engine.activation.function_words import WORDS
+from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
+from engine.provenance.instructions import is_hostile_act, is_instruction
+from engine.provenance.voices import (
+    Heard,
+    Voices,
+    heard,
+    is_from_tool,
+    particulars,
+    plain,
+    stem_of,
+    telling_words,
+    words_of,
+)
+from engine.redaction.detect import redact
+
+_GROUNDED = 0.4
+"""Share of a text's telling words that a person or the agent must have used themselves."""
+_SPOKEN = 0.5
+"""The same of what is said about a person's wishes, which only that person can know."""
+_FIRM = 0.75
+"""The same of what is said after outside text was read: used by the person, or before that, or by commands."""
+
+SECRET = "holds what looks like a secret"
+INSTRUCTION = "looks like an instruction to a model"
+PATH_INSTRUCTION = "names a path that looks like an instruction to a model"
+ACT = "wants a safeguard gone, a secret given away or unknown code run"
+DISGUISED = "is written so that it hides something"
+ODD_PATH = "names a path that decides how an agent or a machine acts, or that leads out of the workspace"
+ACCOUNT = "names an account for payments that no person named"
+ADDRESS = "names an address that no person wrote"
+WISH = "says what a person wants, and no person said it"
+SAYS_TOOL = "comes from tool output, as the model says itself"
+TOOL = "comes from tool output"
+NOBODYS = "is in words that neither a person nor the agent used"
+UNNAMED = "names something that neither a person nor the agent named"
+OUTSIDE = "may rest on what was read from outside"
+
+REPEATED = frozenset({TOOL, SAYS_TOOL, NOBODYS, UNNAMED})
+"""Reasons of what is mostly the work of an agent that repeats its tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a text waits for a person.
+
+    Attributes:
+        why: One clause.
+        read: What had been read from outside, where that is why.
+    """
+
+    why: str
+    read: tuple[str, ...] = ()
+
+
+def doubt_of(
+    text: str, said: Voices, *, path: str = "", is_tool: bool = False, needs_ground: bool = True
+) -> Doubt | None:
+    """Why a text waits for a person; ``None`` when it may be written.
+
+    Args:
+        text: What was taken out of a conversation.
+        said: What was said in it.
+        path: The file that it is a note of.
+        is_tool: Whether it is known to be from a tool.
+        needs_ground: Whether somebody must have used its words.
+    """
+    why = _risk(text, path, said) or _unheard(text, said, is_tool=is_tool, needs_ground=needs_ground)
+    if why:
+        return Doubt(why, said.reads if why in REPEATED else ())
+    if said.reads and not _is_firm(f"{path} {text}", heard(said).firm):
+        return Doubt(OUTSIDE, said.reads)
+    return None
+
+
+def _risk(text: str, path: str, said: Voices) -> str:
+    """Why a text is dangerous whoever says it, or unless a person does."""
+    whole = f"{path} {text}"
+    if redact(whole)[1]:
+        return SECRET
+    if is_disguised(whole):
+        return DISGUISED
+    if is_instruction(text):
+        return INSTRUCTION
+    if path and is_instruction(path):
+        return PATH_INSTRUCTION
+    person = heard(said).person
+    if is_hostile_act(text) and _share(_telling(text), person) < _FIRM:
+        return ACT
+    known = f"{person.text} {plain(said.results)}"
+    if any(plain(odd) not in known for odd in odd_paths(whole)):
+        return ODD_PATH
+    letters = re.sub(r"\s", "", person.text)
+    if any(plain(number) not in letters for number in account_numbers(text)):
+        return ACCOUNT
+    if any(address not in person.text for address in _ADDRESS.findall(plain(text))):
+        return ADDRESS
+    return ""
+
+
+def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> str:
+    """Why a text is not what the person or the agent said."""
+    read, known = plain(text), heard(said)
+    if is_tool:
+        return SAYS_TOOL
+    if is_from_tool(read, said):
+        return TOOL
+    if not needs_ground:
+        return ""
+    words = _telling(text)
+    if _share(words, known.person, known.agent, known.results) < _GROUNDED:
+        return NOBODYS
+    named = (known.person.text, known.agent.text, known.results.text)
+    if any(not any(name in text for text in named) for name in particulars(text) if not name.isdecimal()):
+        return UNNAMED
+    if _WISH.search(read) and _share(words, known.person) < _SPOKEN:
+        return WISH
+    return ""
+
+
+def _is_firm(text: str, firm: Heard) -> bool:
+    """Whether a text rests on what was said without anything from outside: most of its words, and all that it
+    names and counts.
+    """
+    if any(each not in firm.text for each in particulars(text)):
+        return False
+    return _share(_telling(text), firm) >= _FIRM
+
+
+def voice_of(text: str, said: Voices) -> Literal["person", "agent", "tool", ""]:
+    """Who said what a text says, by its words; empty where nobody did."""
+    if is_from_tool(plain(text), said):
+        return "tool"
+    words, known = _telling(text), heard(said)
+    if _share(words, known.person, known.agent) < _GROUNDED:
+        return ""
+    return "person" if _share(words, known.person) >= _share(words, known.agent) else "agent"
+
+
+def _telling(text: str) -> set[str]:
+    """The words that say what a text is about; everyday ones only where there are no others."""
+    words = words_of(plain(text))
+    telling = telling_words(words)
+    return telling - _everyday() or telling or set(words)
+
+
+@lru_cache(maxsize=1)
+def _everyday() -> frozenset[str]:
+    return frozenset(word for words in WORDS.values() for word in words.split())
+
+
+def _share(words: Iterable[str], *voices: Heard) -> float:
+    """Share of words that some voices used, in whatever form; 1 where there are no words."""
+    stems = [stem_of(word) for word in words]
+    found = sum(any(stem in voice.stems for voice in voices) for stem in stems)
+    return found / len(stems) if stems else 1.0
+
+
+_ADDRESS = re.compile(r"(?:https?|ftp|wss?)://[^\s)>\]\"']+|www\.[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_WISH = re.compile(
+    r"\b(?:user|person|owner|customer|client|developer|human|benutzer|nutzer|kunde|utilisateur|usuario|usuário|utente"
+    r"|пользовател\w*)s?\b"
+    r".{0,40}\b(?:prefer|want|like|wish|expect|need|authori[sz]e|approve|allow|agree|trust|bevorzug|will|möchte"
+    r"|wünscht|erlaubt|préfère|veut|souhaite|prefiere|quiere|prefere|quer|preferisce|vuole|предпочита|хочет|жела)\w{0,4}\b"
+    r"|(?:用户|使用者|用戶|ユーザー|사용자).{0,12}(?:希望|喜欢|偏好|要求|想要|允许|授权|好む|望|希望|원)"
+)

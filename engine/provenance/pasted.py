@@ -1,0 +1,223 @@
+"""What of a person's message is not the person's: mails, chats, quotations and pages that were pasted in.
+
+Nothing marks a paste for certain, so the reading errs on the side of the outsider from where one begins: what
+is taken for pasted and was not only waits for a review.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.transcripts.escape import HEADING
+
+Kind = Literal["own", "quote", "code", "told", "outside"]
+"""``quote`` may be a quotation of what was said before; ``code`` is fenced; ``told`` is passed on from a source
+that may as well be the person's own; ``outside`` is somebody else's for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Lines of a message that belong together.
+
+    Attributes:
+        kind: Whose they are.
+        text: They.
+    """
+
+    kind: Kind
+    text: str
+
+
+def pieces(text: str) -> tuple[Piece, ...]:
+    """A message in the pieces it is made of, in order."""
+    found: list[tuple[Kind, list[str]]] = []
+    for kind, line in _lines(text.split("\n")):
+        if not found or found[-1][0] != kind:
+            found.append((kind, []))
+        found[-1][1].append(line)
+    return tuple(Piece(kind, "\n".join(lines)) for kind, lines in found)
+
+
+def ends_open(text: str) -> bool:
+    """Whether what an outsider says goes on at the end of a message, so that the next may belong to it."""
+    kinds = [kind for kind, _ in _lines(text.split("\n"))]
+    return kinds[-1] == "outside"
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is a sentence rather than code, a path or a program's output."""
+    if len(_WIDE.findall(line)) >= _WIDE_LETTERS:
+        return True
+    words = _BLANK.split(line.strip(" \t#/*<!->|\"'"))
+    plain = sum(_WORD.fullmatch(word) is not None for word in words)
+    return plain >= _PROSE_WORDS and plain >= _PROSE * len(words) and not _CODE.search(line)
+
+
+def prose_of(text: str) -> str:
+    """The lines of a text that are sentences."""
+    return "\n".join(filter(is_prose, text.split("\n")))
+
+
+def is_mostly_prose(text: str) -> bool:
+    """Whether at least half of a text's lines are sentences."""
+    lines = [line for line in text.split("\n") if line.strip(" \t`~")]
+    return bool(lines) and 2 * sum(map(is_prose, lines)) >= len(lines)
+
+
+def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
+    fence = tag = ""
+    rest: Kind = "own"
+    quoting = False
+    talk = _talk(lines)
+    for number, line in enumerate(lines):
+        if rest != "own" or _begins_outside(lines, number):
+            rest = rest if rest != "own" else "outside"
+            yield rest, line
+            continue
+        if fence:
+            yield "code", line
+            run = _FENCE.match(line)
+            if run is not None and run[1].startswith(fence) and not run[2].strip():
+                fence = ""
+            continue
+        if tag:
+            yield "outside", line
+            if re.search(rf"</{tag}\s*>", line, re.IGNORECASE):
+                tag = ""
+            continue
+        opened, run = _TAG.match(line) or _INLINE_TAG.search(line), _FENCE.match(line)
+        if run is not None and not (run[1][0] == "`" and "`" in run[2]):
+            fence = run[1]
+            yield "code", line
+        elif opened is not None:
+            tag = "" if re.search(rf"</{opened[1]}\s*>", line, re.IGNORECASE) else opened[1]
+            yield "outside", line
+        elif _QUOTATION.match(line) or (quoting and line.strip() and not _LIST.match(line)):
+            # A quotation goes on to the end of its paragraph, marked or not.
+            quoting = True
+            yield "quote", line
+            continue
+        elif _CHAT.match(line) or number in talk:
+            yield "outside", line
+        elif _MACHINE.match(line):
+            yield "code", line
+        else:
+            yield "own", line
+            if _MAIL_LEAD.search(line) or (_WORK.search(line) and any(map(str.strip, lines[number + 1 :]))):
+                rest = "outside"
+            elif _LEAD.search(line):
+                rest = "told"
+        quoting = False
+
+
+def _begins_outside(lines: list[str], number: int) -> bool:
+    """Whether a mail, a forwarded message or somebody's turn begins at a line and takes the rest."""
+    line = lines[number]
+    if _SUBJECT.match(line) and (number == 0 or not lines[number - 1].strip()):
+        return True
+    if HEADING.match(line) or _LABELLED.match(line) or _FORWARDED.search(line):
+        return True
+    return bool(_FROM.match(line)) and any(map(_FIELD.match, lines[number + 1 : number + 5]))
+
+
+def _talk(lines: list[str]) -> frozenset[int]:
+    """The numbers of lines in which several people talk by name, one of them more than once."""
+    found: set[int] = set()
+    begin = 0
+    while begin < len(lines):
+        end = begin
+        while end < len(lines) and _SPEAKER.match(lines[end]):
+            end += 1
+        names = [lines[number].partition(":")[0].partition("：")[0].strip() for number in range(begin, end)]
+        if len(names) > len(set(names)) > 1:
+            found.update(range(begin, end))
+        begin = max(end, begin + 1)
+    return frozenset(found)
+
+
+_WIDE_LETTERS = 8
+_PROSE_WORDS = 5
+_PROSE = 0.7
+_BLANK = re.compile(r"\s+")
+_WORD = re.compile(r"[(\"“„«'‘¿¡]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”“»'’.,;:!?]*")
+_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+_CODE = re.compile(
+    r"[{};]\s*$|\(\)|=>|==|:=|\s=\s|^\s*(?:def|func|class|import|return|if|for|const|let|var)\b.*[:({]"
+)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>|&gt;)")
+_LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,3}[.)])[ \t]")
+_TAG = re.compile(
+    r"\s*<(pre|blockquote|details|quote|q|html|body|article|aside|document|doc|page|email|e-mail|mail|message"
+    r"|result|results|output|content|section|div|iframe|td|table|comment|issue|note)\b",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"\s*(?:\*\*)?(?:user|human|assistant|system|agent|ai)(?:\*\*)?\s*:(?:\*\*)?\s", re.IGNORECASE
+)
+_CHAT = re.compile(
+    r"\s*(?:\[?\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\)?\]?\s*[-–—|]?\s*<?[@\w][\w .@'-]{0,30}>?\s*[:>—–]\s"
+    r"|\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]]*\]\s*<?[\w][\w .@'-]{0,30}>?\s*:\s"
+    r"|<@?[\w][\w .-]{0,30}>\s+\S|@[\w.-]{2,30}:\s|[A-ZÀ-ÞА-Я][\w .'-]{1,30}\s+\[?\(?\d{1,2}:\d{2}(?:\s?[AP]M)?\)?\]?\s*(?::|$))"
+)
+_INLINE_TAG = re.compile(r"<(pre|blockquote|details)\b", re.IGNORECASE)
+_SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
+_MACHINE = re.compile(
+    r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic)|panic|fatal|error|warning)\b.{0,20}:\s"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b)"
+)
+_SUBJECT = re.compile(
+    r"[\s*>]*(?:subject|betreff|objet|asunto|oggetto|assunto|тема|主题|主旨|主題|件名|제목)\**\s*[:：]",
+    re.IGNORECASE,
+)
+_WORK = re.compile(
+    r"\b(?:summar\w+|translate\w*|proofread|tl;?dr|sum (?:it|this|that) up|file (?:it|this|that)|archive (?:it|this|that)"
+    r"|save (?:it|this|that)|store (?:it|this|that)|zusammenfass\w*|fass\w*|übersetz\w*|leg(?:e)? (?:das|dies|es)|speicher\w*"
+    r"|résum\w*|tradui\w*|classe[rz]?|enregistre[rz]?|compte rendu|lignes de ce|resum\w*|tradu[cz]\w*|guarda\w*|archiva\w*"
+    r"|riassum\w*|salva\w*|кратко|перескаж\w*|перевед\w*|сохрани\w*|изложи\w*)\b.{0,60}[:：]\s*$"
+    r"|(?:总结|概括|翻译|存档|保存|归档|要約|翻訳|まとめ|요약|번역|저장).{0,20}[:：]?\s*[。]?\s*$",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r"[\s*>]*(?:from|von|de|da|od|от|寄件人|发件人|發件人|差出人|送信者|보낸 ?사람)\**\s*[:：]\**\s*\S",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"[\s*>]*(?:subject|to|cc|date|sent|reply-to|betreff|an|datum|gesendet|objet|à|envoyé|asunto|para|fecha|enviado"
+    r"|oggetto|a|inviato|assunto|data|тема|кому|дата|主题|主旨|主題|收件人|日期|件名|宛先|日時|제목|받는 ?사람)\**\s*[:：]",
+    re.IGNORECASE,
+)
+_FORWARDED = re.compile(
+    r"^[\s*>_-]*(?:begin forwarded message|forwarded message|original message|ursprüngliche nachricht|weitergeleitete"
+    r" nachricht|message transféré|message d['’]origine|mensaje (?:reenviado|original)|mensagem (?:encaminhada|original)"
+    r"|messaggio (?:inoltrato|originale)|пересылаемое сообщение|исходное сообщение|转发的?邮件|原始邮件|転送メッセージ|元のメッセージ)"
+    r"|^\s*(?:on|am|le|el|il|em)\b.{4,80}(?:wrote|schrieb.{0,40}|a écrit|escribió|ha scritto|escreveu)\s*:\s*$"
+    r"|(?:пишет|писал[аи]?|写道|さんは書きました)\s*[:：]\s*$",
+    re.IGNORECASE,
+)
+_MAIL = (
+    r"(?:e-?mails?|mail|letter|newsletter|slack|chat|sms|website|web ?page|page|forum|blog|article|tweet|wiki|post"
+    r"|nachricht|brief|schreiben|seite|webseite|artikel|beitrag|courriel|message|lettre|page|correo|mensaje|carta|página"
+    r"|lettera|messaggio|pagina|mensagem|письм\w*|сообщени\w*|страниц\w*|стать\w*|邮件|来信|消息|网页|页面|文章|メール|ページ|記事)"
+)
+_GIVEN = (
+    r"(?:got|received|pasted?|pasting|forward\w*|here(?:['’]s| is| are)|below|following|from|says?|said|reads?|wrote|writes"
+    r"|sent|came|this|bekommen|erhalten|hier|folgende\w*|schreibt|schrieb|diese\w*|kam|reçu|voici|ce|cet|cette|dit|suivante?"
+    r"|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?|recebi|aqui|chegou|получил\w*|пришл\w+|вот|это|эт[аои]"
+    r"|收到|这是|如下|以下|转发|届い|これ|この|次の)"
+)
+_MAIL_LEAD = re.compile(
+    rf"(?:{_GIVEN}.{{0,40}}{_MAIL}|{_MAIL}.{{0,40}}{_GIVEN}).{{0,40}}[:：]\s*$", re.IGNORECASE
+)
+_SOURCE = (
+    r"(?:issue|ticket|comment|doc|docs|document|readme|file|attachment|output|log|reply|answer|result|review|pr"
+    r"|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件|文档|コメント)"
+)
+_LEAD = re.compile(
+    rf"(?:\b(?:pasted?|pasting|copied|from the|here(?:['’]s| is) the|says?|hier der|voici le|aquí el|вот)\b.{{0,40}}{_SOURCE}"
+    rf"|{_SOURCE}.{{0,30}}\b(?:says?|reads?|sagt|dit|dice|гласит)\b).{{0,40}}[:：]\s*$",
+    re.IGNORECASE,
+)

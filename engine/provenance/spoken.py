@@ -1,0 +1,275 @@
+"""Who really speaks in a conversation: what is quoted, pasted or reported in a turn is somebody else's (M3)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from engine.context.quoting import bare
+from engine.provenance.pasted import ends_open, is_mostly_prose, is_prose, pieces
+from engine.provenance.tools import brings_outside, reads_document
+from engine.provenance.voices import Voices, particulars, plain, runs_of
+from engine.transcripts.escape import Fences
+from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
+
+_QUOTED_AGAIN = 0.6
+"""Share of a quotation's runs of words from which it quotes what the agent had said before."""
+_LABEL = 100
+"""Characters of what names a source that was read."""
+MOST_READS = 5
+"""Sources that are named; what was read first comes first."""
+
+
+def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voices:
+    """What was said by whom.
+
+    Nobody's own, and so put down to tools, is: what stands in a quotation; what a person pastes; comments in
+    code that the agent shows; what it reports of a page, a file or a message, to the end of the paragraph, and
+    the next one where that ends with a colon; what tools gave back as sentences; and the plain text of what is
+    encoded in any of these. Names, paths and figures that the agent's own commands gave back are neither's.
+
+    Args:
+        turns: The turns.
+        outside: What tools brought from outside, as far as it does not stand in the turns.
+        local: What the agent's own commands gave back, likewise.
+    """
+    heard = _Heard(others=[outside] if outside else [], results=[local] if local else [])
+    turns = tuple(map(bare, turns))
+    for turn, after in zip_longest(turns, turns[1:]):
+        heard.take(turn, after)
+    tool = "\n".join(filter(None, heard.others))
+    decoded = "\n".join(_decoded("\n".join((tool, *heard.results))))
+    return Voices(
+        "\n".join(heard.person),
+        "\n".join(heard.agent),
+        f"{tool}\n{decoded}" if decoded else tool,
+        stated="\n".join(map(_without_questions, heard.person)),
+        sound="\n".join(heard.sound),
+        results="\n".join(heard.results),
+        reads=tuple(dict.fromkeys(heard.reads))[:MOST_READS],
+    )
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What was heard up to some turn; the fields are those of ``Voices``."""
+
+    person: list[str] = field(default_factory=list)
+    agent: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    sound: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
+    is_open: bool = False
+
+    def take(self, turn: Turn, after: Turn | None) -> None:
+        if turn.kind == TOOL:
+            self._read("a tool", turn.text)
+            return
+        if turn.role == "system" or turn.kind == QUOTED:
+            self.others.append(turn.text)
+            return
+        for block in turn.blocks:
+            if isinstance(block, KnowledgeChange):
+                self._say(f"{block.path} {block.summary}")
+            elif isinstance(block, ToolCall):
+                self._call(block)
+            elif isinstance(block, Text) and turn.role == "user":
+                self._person(block.text, is_odd=_is_odd(turn, after))
+            elif isinstance(block, Text) and turn.role == "agent":
+                self._agent(block.text)
+
+    def _person(self, text: str, *, is_odd: bool) -> None:
+        if self.is_open or is_odd:
+            # Nobody has answered a pasted mail that looks like turns: what follows it belongs to it.
+            self._read("a pasted message", text)
+            return
+        for piece in pieces(text):
+            if piece.kind == "own":
+                self.person.append(_QUOTED_WORDS.sub(" ", piece.text))
+                self.others += [match[0] for match in _QUOTED_WORDS.finditer(piece.text)]
+            elif piece.kind == "outside" or (piece.kind == "code" and is_mostly_prose(piece.text)):
+                self._read("a pasted text", piece.text)
+            elif piece.kind == "quote" and not self._said_before(piece.text):
+                self._read("a quotation that was pasted", piece.text)
+            else:
+                self.others.append(piece.text)
+        self.is_open = ends_open(text)
+
+    def _agent(self, text: str) -> None:
+        self.is_open = False
+        lines = text.split("\n")
+        quoted = [bool(_QUOTATION.match(line)) for line in lines]
+        self.others.append(
+            "\n".join(line for line, is_quoted in zip(lines, quoted, strict=True) if is_quoted)
+        )
+        own, reported = _own_and_reported(
+            "\n".join(line for line, is_quoted in zip(lines, quoted, strict=True) if not is_quoted)
+        )
+        self.others.append(reported)
+        self._say(own)
+
+    def _say(self, text: str) -> None:
+        self.agent.append(text)
+        if not self.reads:
+            self.sound.append(text)
+        elif self.fresh:
+            self.sound += [sentence for sentence in _ENDS.split(text) if self._is_backed(sentence)]
+
+    def _is_backed(self, sentence: str) -> bool:
+        """Whether a sentence tells of what the agent's own commands have shown since it last read from outside:
+        it names something of that, and nothing that is not known.
+        """
+        named = particulars(sentence)
+        known = plain("\n".join((*self.person, *self.sound, *self.results)))
+        shown = plain("\n".join(self.fresh))
+        return all(each in known for each in named) and any(each in shown for each in named if len(each) > 1)
+
+    def _read(self, source: str, text: str) -> None:
+        self.others.append(text)
+        self.reads.append(source)
+        self.fresh.clear()
+
+    def _call(self, call: ToolCall) -> None:
+        self.is_open = False
+        if brings_outside(call):
+            self._read(
+                " ".join(f"{call.name} {call.summary}".split())[:_LABEL], f"{call.summary}\n{call.result}"
+            )
+            return
+        if call.name.casefold() in _OWN_WORDS:
+            self._say(f"{call.summary}\n{call.result}")
+            return
+        is_document = reads_document(call)
+        for text, is_foreign in ((call.summary, is_prose(call.summary)), (call.result, is_document)):
+            if is_foreign:
+                self.others.append(text)
+            shown = " ".join(_PARTICULAR.findall(text)) if is_foreign else text
+            self.results.append(shown)
+            self.fresh.append(shown)
+
+    def _said_before(self, quotation: str) -> bool:
+        runs = runs_of(quotation)
+        return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
+
+
+def _is_odd(turn: Turn, after: Turn | None) -> bool:
+    """Whether a turn is later than the one behind it, on a day that both leave open: so a heading is written
+    that stands in a text which somebody has pasted. Midnight lies between two turns far apart only.
+    """
+    if after is None or turn.day or after.day or not turn.time or not after.time:
+        return False
+    earlier, later = (int(time[:2]) * 60 + int(time[3:5]) for time in (after.time, turn.time))
+    return 1 < later - earlier < _MIDNIGHT
+
+
+def own_and_quoted(text: str) -> tuple[str, str]:
+    """A person's message without what is quoted or pasted in it, and this."""
+    found = pieces(text)
+    own = "\n".join(piece.text for piece in found if piece.kind == "own")
+    return own, "\n".join(piece.text for piece in found if piece.kind != "own")
+
+
+def in_fences(text: str) -> list[bool]:
+    """For each line of a text whether it belongs to a fenced code block."""
+    spans = Fences(text).blocks()
+    span = next(spans, None)
+    found: list[bool] = []
+    place = 0
+    for line in text.split("\n"):
+        while span is not None and span[1] <= place:
+            span = next(spans, None)
+        found.append(span is not None and span[0] <= place)
+        place += len(line) + 1
+    return found
+
+
+def _without_questions(text: str) -> str:
+    """What a person states: a question says nothing, and its words are no answer."""
+    return " ".join(
+        sentence for sentence in _ENDS.split(text) if not sentence.rstrip("\"')”» ").endswith(("?", "？"))
+    )
+
+
+def _own_and_reported(text: str) -> tuple[str, str]:
+    """What the agent says itself, and what it only passes on."""
+    own: list[str] = []
+    reported: list[str] = []
+    goes_on = False
+    for paragraph in _paragraphs(text, reported):
+        found = _REPORT.search(paragraph)
+        start = 0 if goes_on else len(paragraph)
+        if found is not None and not goes_on:
+            ends = (match.end() for match in _SENTENCE.finditer(paragraph, 0, found.start()))
+            start = max(ends, default=0)
+        own.append(paragraph[:start])
+        reported.append(paragraph[start:])
+        goes_on = start < len(paragraph) and paragraph.rstrip().endswith(":")
+    return "\n\n".join(own), "\n\n".join(reported)
+
+
+def _paragraphs(text: str, comments: list[str]) -> Iterator[str]:
+    """The paragraphs of a text; comments in its code, which may be anybody's, go where they are told."""
+    lines: list[str] = []
+    for line, is_code in zip(text.split("\n"), in_fences(text), strict=True):
+        comment = _COMMENT.search(line) if is_code else None
+        if comment is not None:
+            comments.append(comment[0])
+            line = line[: comment.start()]
+        if line.strip() or is_code:
+            lines.append(line)
+        elif lines:
+            yield "\n".join(lines)
+            lines.clear()
+    if lines:
+        yield "\n".join(lines)
+
+
+def _decoded(text: str) -> Iterator[str]:
+    for match in _ENCODED.finditer(text):
+        run = match[0]
+        try:
+            if _HEX.fullmatch(run):
+                data = bytes.fromhex(run[: len(run) // 2 * 2])
+            else:
+                data = base64.b64decode(run[: len(run) // 4 * 4], validate=True)
+            plain = data.decode("utf-8")
+        except (ValueError, binascii.Error):
+            continue
+        if plain.isprintable():
+            yield plain
+
+
+_MIDNIGHT = 18 * 60
+_QUOTED_WORDS = re.compile(
+    r"[\"“„](?=(?:\S+\s+){3})[^\"“”„\n]{12,}[\"”“]|«(?=\s?(?:\S+\s+){3})[^»\n]{12,}»|「[^」\n]{8,}」|『[^』\n]{8,}』|“[^”\n]{8,}”"
+)
+"""Somebody's words in quotation marks; one or two words in them are a name."""
+_OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
+"""Tools in whose arguments and results the agent, or one that it sent out, speaks itself."""
+_PARTICULAR = re.compile(r"\S*[\w)][/._:=@\\-]\w\S*|\S*\d\S*|\b[a-z]+[A-Z]\w*|--?\w[\w-]*")
+"""Paths, names, options and figures."""
+_QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
+_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+|\n")
+_ENDS = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}")
+_SOURCE = (
+    r"(?:page|site|website|web|mail|e-?mail|message|letter|file|document|docs?|readme|comment|ticket|issue|"
+    r"article|post|attachment|pdf|output|result|tool|seite|datei|nachricht|dokument|kommentar|anhang|fichier|"
+    r"página|archivo|correo)s?"
+)
+_REPORT = re.compile(
+    rf"\b{_SOURCE}\b.{{0,40}}\b(?:say|state|read|claim|ask|tell|want|instruct|mention|recommend|note|demand|hold|contain|show|"
+    rf"request|sag|behaupt|verlang|steht|heißt|dit|dice)\w{{0,3}}\b"
+    rf"|\b(?:according to|quoting|as written in|laut|selon|según)\b.{{0,30}}\b{_SOURCE}\b"
+    r"|\b(?:it|he|she|they|es) (?:says?|reads?|states?|claims?|sagt|lautet)\b"
+    r"|\b(?:as per|apparently|allegedly|reportedly|supposedly|angeblich)\b",
+    re.IGNORECASE,
+)

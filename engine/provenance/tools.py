@@ -1,0 +1,154 @@
+"""Which tools bring text into a conversation that an outsider may have written.
+
+What an agent's own commands say of the repository (paths, versions, results of tests) is not outside text, or
+everything a coding agent says would be. A page, a mail, an issue, a search or a result of MCP is; so is what a
+tool brings of which nothing is known.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from engine.transcripts.turn import ToolCall
+
+
+def brings_outside(call: ToolCall) -> bool:
+    """Whether the result of a call may be the words of an outsider."""
+    name = call.name.casefold()
+    words = set(_PART.findall(_CAMEL.sub("_", call.name).casefold()))
+    if name.startswith("mcp"):
+        return not name.startswith("mcp__ide__")
+    if words & _SHELLS:
+        return not call.summary.strip(" {}") or _is_outside_command(call.summary)
+    if words & _WRITERS:
+        return False
+    if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
+        return not _is_loopback(call.summary) and not _WRITES.match(call.summary)
+    if words & _DELEGATES:
+        return _RESEARCH.search(call.summary) is not None
+    if words & _LOCAL:
+        return _is_of_others(call.summary)
+    if name in _PROGRAMS:
+        return _is_outside_command(f"{name} {call.summary}")
+    return True
+
+
+def reads_document(call: ToolCall) -> bool:
+    """Whether a call of the agent's own reads sentences that anybody may have written into the repository."""
+    return _DOCUMENT.search(call.summary) is not None
+
+
+def _is_outside_command(command: str) -> bool:
+    if _SCRIPTED.search(command) and _REQUESTS.search(command) and _URL.search(command):
+        return not _is_loopback(command)
+    return any(_brings(piece) for piece in _PIECES.split(command))
+
+
+def _brings(piece: str) -> bool:
+    """Whether one simple command reaches out of the machine for text."""
+    try:
+        words = shlex.split(piece)
+    except ValueError:
+        words = piece.split()
+    while words and (words[0] in _PREFIXES or re.match(r"\w+=|-", words[0])):
+        del words[0]
+    if not words:
+        return False
+    program = words[0].rsplit("/", 1)[-1].casefold()
+    rest = [word.casefold() for word in words[1:] if not word.startswith("-")]
+    if program in _FETCHERS:
+        return not _is_loopback(piece)
+    if program in _FORGES:
+        return not rest or (rest[0], *rest[1:2]) not in _OWN_FORGE and rest[0] not in _OWN_FORGE_TOPICS
+    if program == "git":
+        return rest[:1] == ["clone"] and not rest[1:2] == ["."]
+    if program in ("npm", "pnpm", "yarn", "cargo", "gem", "brew"):
+        return bool(rest) and rest[0] in ("view", "info", "search", "show")
+    return program in _READERS and _is_of_others(piece)
+
+
+def _is_of_others(paths: str) -> bool:
+    """Whether a file that is read is a letter to the person, or comes with somebody else's program."""
+    return bool(_CORRESPONDENCE.search(paths) or (_FOREIGN.search(paths) and _DOCUMENT.search(paths)))
+
+
+def _is_loopback(text: str) -> bool:
+    """Whether every address in a text is of this machine; ``False`` where there is none."""
+    hosts = _URL.findall(text) or re.findall(
+        r"(?:^|\s)(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?=[:/\s]|$)", text
+    )
+    return bool(hosts) and all(host in ("localhost", "127.0.0.1", "[::1]", "0.0.0.0") for host in hosts)
+
+
+_WRITERS = frozenset("write edit multiedit create delete replace send draft upload publish".split())
+_WRITES = re.compile(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
+_PART = re.compile(r"[a-z0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_URL = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
+_PIECES = re.compile(r"\|\|?|&&|;|\n|\$\(|`|\(|\)")
+_PREFIXES = frozenset(
+    {"sudo", "time", "nohup", "env", "exec", "xargs", "then", "do", "command", "timeout", "!"}
+)
+_SCRIPTED = re.compile(r"\b(?:python|node|ruby|perl|php|deno|bun|pwsh|powershell|uv|npx)[\d.]*\s")
+_REQUESTS = re.compile(
+    r"request|urllib|urlopen|fetch|httpx|aiohttp|axios|http\.get|net/http|curl|Invoke-", re.IGNORECASE
+)
+_SHELLS = frozenset(
+    "bash shell exec sh zsh powershell terminal command cmd console bashoutput killshell killbash".split()
+)
+_LOCAL = frozenset(
+    "read edit write grep glob ls multiedit notebookedit notebookread todowrite todoread view cat patch file files"
+    " dir directory path code codebase plan todo todos list lint test tests build run git diff lsp symbol symbols"
+    " sql psql sqlite mysql database db diagnostics memory think thinking replace create delete rename move find"
+    " image skill lookup".split()
+)
+_OUTSIDE = frozenset(
+    "web fetch browse browser browsing url http https webfetch websearch internet online crawl scrape page mail"
+    " email gmail imap inbox outlook slack discord teams telegram whatsapp sms chat jira linear confluence notion"
+    " zendesk intercom issue issues ticket tickets pr wiki rss feed news google bing duckduckgo tavily perplexity"
+    " firecrawl playwright puppeteer youtube reddit twitter hackernews calendar drive sharepoint dropbox crm"
+    " salesforce hubspot download connector navigate mailbox mailboxes messages thread threads channel forum"
+    " newsletter contacts helpdesk".split()
+)
+_OUTSIDE_STARTS = ("web", "browser", "mail", "fetch", "http")
+_DELEGATES = frozenset("task agent subagent delegate".split())
+_PROGRAMS = frozenset(
+    "pytest npm pnpm yarn cargo go make docker kubectl systemctl journalctl rg sed awk python node ruff mypy tox"
+    " gradle mvn terraform ansible ssh du df ps top find head tail jq".split()
+)
+_FETCHERS = frozenset(
+    "curl wget http https httpie xh lynx w3m links elinks aria2c ftp sftp yt-dlp ddgr googler newsboat iwr"
+    " invoke-webrequest himalaya mutt neomutt mail mailx notmuch mu mbsync offlineimap slack slackcat signal-cli"
+    " telegram-cli irssi weechat jira linear notion glow-web mcp nc ncat telnet".split()
+)
+_FORGES = frozenset({"gh", "glab", "hub", "tea"})
+_OWN_FORGE_TOPICS = frozenset(
+    "auth workflow status config secret variable cache extension alias label ssh-key gpg-key ci ruleset"
+    " completion version help".split()
+)
+_OWN_FORGE = frozenset(
+    (topic, act)
+    for topic in ("pr", "mr", "issue", "release", "repo", "run")
+    for act in "create checkout merge close ready checks status push upload delete edit fork sync set-default lock watch rerun cancel".split()
+)
+_READERS = frozenset(
+    "cat less more head tail bat sed awk grep rg strings pdftotext textutil pandoc open view".split()
+)
+_DOCUMENT = re.compile(
+    r"\.(?:md|markdown|txt|rst|adoc|org|html?|csv|log)\b|\b(?:readme|license|notes?)\b", re.IGNORECASE
+)
+_CORRESPONDENCE = re.compile(
+    r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir|mails?|mailbox"
+    r"|correspondence)/",
+    re.IGNORECASE,
+)
+_FOREIGN = re.compile(
+    r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages|\.cargo|pkg/mod"
+    r"|share/doc)/",
+    re.IGNORECASE,
+)
+_RESEARCH = re.compile(
+    r"https?://|\b(?:web|internet|online|browse|google|inbox|e-?mails?|slack|jira|mailbox|website|web ?pages?)\b",
+    re.IGNORECASE,
+)
