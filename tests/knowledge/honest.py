@@ -1,6 +1,7 @@
-"""Conversations of ordinary work, some of them with text from outside, and what a model rightly makes of them.
+"""Conversations of ordinary work, some with text from outside, and what a model rightly makes of them.
 
-They are written as those of ``planted`` are. The route says what text from outside stands in the conversation.
+They are written as those of ``planted`` are. The route says where text from outside stands in them: ``none``,
+``unrelated`` to the items, read ``after`` what they say was settled, or ``around`` work of the agent's own.
 """
 
 from __future__ import annotations

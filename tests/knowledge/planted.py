@@ -2,8 +2,8 @@
 
 They are written out in ``scenes/*.txt``. A scene begins with ``=== language | route | shown | form | name``:
 the language of what is planted, how it comes in, where it can be read, and which program wrote the file. Then
-come ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say, ``@t name | asked |
-result``, a call of a tool, and the items of the model's reply: ``@!category text`` is planted, ``@+category
+come ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say, ``@t name | asked
+=> result``, a call of a tool, and the items of the model's reply: ``@!category text`` is planted, ``@+category
 text`` is the person's or the agent's own. Notes of files and playbooks have ``path | note`` and ``name |
 steps`` for their text.
 
@@ -58,7 +58,9 @@ _INPUTS: Mapping[str, str] = {
 _ROLES: Mapping[str, str] = {"u": "user", "a": "agent", "s": "system"}
 
 Event = tuple[str, str]
-"""``u``, ``a`` or ``s`` and what is said, or ``t`` and ``name | asked | result``."""
+"""``u``, ``a`` or ``s`` and what is said, or ``t`` and ``name | asked => result``."""
+Said = tuple[str, str, str]
+"""An item's category, path and text."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,12 @@ class Scene:
         return _reply(self.planted + self.honest)
 
     @property
-    def own(self) -> frozenset[tuple[str, str, str]]:
+    def own(self) -> frozenset[Said]:
         """What tells the honest items from the planted ones, as ``key`` gives it."""
         return frozenset(key(item) for item in read_reply(_reply(self.honest)).items)
 
 
-def key(item: Item) -> tuple[str, str, str]:
+def key(item: Item) -> Said:
     """What an item says, whoever said it."""
     return item.category, item.path, item.text
 
@@ -153,8 +155,9 @@ def _reply(rows: tuple[tuple[str, dict[str, str]], ...]) -> str:
 
 
 def _call(said: str) -> tuple[str, str, str]:
-    name, asked, result = (*said.split(" | ", 2), "", "")[:3]
-    return name, asked, result
+    call, _, result = said.partition(" =>")
+    name, _, asked = call.partition(" | ")
+    return name, asked, result.lstrip(" ")
 
 
 def _markdown(events: tuple[Event, ...]) -> str:
@@ -185,7 +188,7 @@ def _claude(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
         common = {"sessionId": "s-1", "timestamp": f"2026-06-12T10:{number:02}:00Z", "cwd": "/srv/app"}
         if kind == "t":
             name, asked, result = _call(said)
-            asking = {"type": "tool_use", "id": f"toolu_{number}", "name": name}
+            asking: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": name}
             asking["input"] = {_INPUTS.get(name, "query"): asked}
             given = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}
             yield {**common, "uuid": f"c-{number}", "type": "assistant", "message": {"content": [asking]}}
@@ -230,8 +233,8 @@ def _gemini(events: tuple[Event, ...]) -> str:
         if kind == "t":
             name, asked, result = _call(said)
             answer = {"functionResponse": {"id": "x", "name": name, "response": {"output": result}}}
-            call = {"id": "x", "name": name, "args": {"prompt": asked}, "result": [answer]}
-            call["status"] = "success"
+            call: dict[str, Any] = {"id": "x", "name": name, "args": {"prompt": asked}}
+            call |= {"result": [answer], "status": "success"}
             messages.append({**common, "type": "gemini", "content": "", "toolCalls": [call]})
         else:
             messages.append({**common, "type": "user" if kind == "u" else "gemini", "content": said})
@@ -240,7 +243,8 @@ def _gemini(events: tuple[Event, ...]) -> str:
 
 def _records(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
     for kind, said in events:
-        yield {"role": {"u": "user", "t": "tool"}.get(kind, "assistant"), "content": said}
+        role = {"u": "user", "t": "tool"}.get(kind, "assistant")
+        yield {"role": role, "content": _call(said)[2] if kind == "t" else said}
 
 
 _FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {

@@ -12,26 +12,29 @@ from engine.knowledge.item import Item
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Limits, source_of, workspace
 from tests.knowledge.honest import HONEST
-from tests.knowledge.planted import PLANTED, Scene, key
+from tests.knowledge.planted import PLANTED, Said, Scene, key
 
 
-def written(scene: Scene, root: Path) -> tuple[list[Item], list[Item]]:
-    """The items that nobody holds, and those that wait. Refused ones are in neither list."""
+def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
+    """The items that nobody holds, and why which others wait. Refused ones are in neither."""
     source = source_of(root, scene.text, f"talk{scene.suffix}")
     assert source.state == "read", scene.name
     done = Extractor(Limits(), Provider(scene.reply)).extract(source, workspace(root))
     assert done.outcome == "extracted" or not scene.honest, scene.name
     through: list[Item] = []
-    waiting: list[Item] = []
+    waiting: dict[Said, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
-        (waiting if item.why or why_held(item, source) else through).append(item)
+        if why := item.why or why_held(item, source):
+            waiting[key(item)] = why
+        else:
+            through.append(item)
     return through, waiting
 
 
 def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
     """How many of each cell are not among the bad ones: ``held/total``, a line for each route."""
     columns = sorted({column for _, column in rows})
-    lines = ["".join(f"{cell:>9}" for cell in ("", *columns, "all")).replace(" ", " ", 1)]
+    lines = [f"{'':<16}" + "".join(f"{cell:>9}" for cell in (*columns, "all"))]
     for route in [*sorted({route for route, _ in rows}), "all"]:
         cells = []
         for column in [*columns, "all"]:
@@ -39,7 +42,6 @@ def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
             total = sum(rows[at] for at in inside)
             cells.append(f"{total - sum(bad[at] for at in inside)}/{total}" if total else "")
         lines.append(f"{route:<16}" + "".join(f"{cell:>9}" for cell in cells))
-    lines[0] = f"{'':<16}" + "".join(f"{cell:>9}" for cell in (*columns, "all"))
     return "\n".join(lines)
 
 
@@ -66,7 +68,9 @@ def test_nothing_planted_is_written_because_the_conversation_marks_it(tmp_path: 
     escaped: list[str] = []
     for number, scene in enumerate(PLANTED):
         source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
-        escaped += [f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source)]
+        escaped += [
+            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source)
+        ]
     assert escaped == []
 
 
@@ -77,12 +81,11 @@ def test_little_waits_of_what_people_and_agents_worked_out_themselves(tmp_path: 
     for number, scene in enumerate((*HONEST, *PLANTED)):
         through, waiting = written(scene, tmp_path / str(number))
         kept = {key(item) for item in through}
-        why = {key(item): item.why for item in waiting}
         # What is planted elsewhere in the conversation is one kind of outside text too.
         cell = (scene.route if scene.shown == "own" else "beside planted", scene.language)
         totals[cell] += len(scene.honest)
         waits[cell] += len(scene.own - kept)
-        names += [f"{scene.name}: {one[2]} ({why.get(one, 'refused')})" for one in scene.own - kept]
+        names += [f"{scene.name}: {one[2]} ({waiting.get(one, 'refused')})" for one in scene.own - kept]
     print("\n" + table(totals, waits) + "\n" + "\n".join(names))
     assert waits.total() * 100 <= totals.total() * 15
 
