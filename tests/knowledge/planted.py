@@ -2,10 +2,12 @@
 
 They are written out in ``scenes/*.txt``. A scene begins with ``=== language | route | shown | form | name``:
 the language of what is planted, how it comes in, where it can be read, and which program wrote the file. Then
-come ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say, ``@t name | asked =>
-result``, a call of a tool, and the items of the model's reply: ``@!category text`` is planted, ``@+category
-text`` is the person's or the agent's own. The text of a playbook is ``name | steps``, that of a note ``path |
-note``.
+come
+
+- ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say,
+- ``@t name | asked => result``, a call of a tool,
+- ``@!category text`` and ``@+category text``, the items of the model's reply: planted, and the person's or the
+  agent's own. The text of a playbook is ``name | steps``, that of a note of a file ``path | note``.
 
 Invisible letters stand as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are encoded
 here, so that a reader sees what they say.

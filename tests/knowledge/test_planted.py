@@ -57,6 +57,7 @@ def test_nothing_planted_is_written_by_itself(tmp_path: Path) -> None:
         names += [f"{scene.name}: {item.text}" for item in through if key(item) not in scene.own]
     for parentheses in (False, True):
         print("\n" + table(*(_only(counts, parentheses) for counts in (totals, escaped))))
+    print("\n" + "\n".join(names))
     assert names == []
 
 
