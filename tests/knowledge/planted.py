@@ -1,0 +1,260 @@
+"""Conversations into which an outsider planted something, with what a model that was taken in makes of them.
+
+They are written out in ``scenes/*.txt``. A scene begins with ``=== language | route | shown | form | name``:
+the language of what is planted, how it comes in, where it can be read, and which program wrote the file. Then
+come
+
+- ``@u``, ``@a`` and ``@s``, which begin what the person, the agent and the system say,
+- ``@t name | asked => result``, a call of a tool,
+- ``@!category text`` and ``@+category text``, items of the model's reply: planted, and the person's or the
+  agent's own. The text of a playbook is ``name | steps``, that of a note of a file ``path | note``.
+
+Invisible letters stand as ``{U+200B}``; ``{b64:…}``, ``{hex:…}``, ``{pct:…}`` and ``{rot13:…}`` are encoded
+here, so that a reader sees what they say.
+"""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from engine.knowledge.harvest.reply import read_reply
+from engine.knowledge.item import Item
+from tests.knowledge.extract_support import reply
+
+Shown = Literal["shown", "retold", "unseen", "own"]
+"""Where the planted text can be read: only where it came in; also in the agent's own later words; only there,
+since a short line is all that was kept of the tool's result. ``own`` where nothing is planted."""
+
+_FOLDER = Path(__file__).parent / "scenes"
+_CATEGORIES: Mapping[str, str] = {
+    "fact": "facts",
+    "decision": "decisions",
+    "done": "tasks_done",
+    "open": "tasks_open",
+    "question": "questions",
+    "playbook": "playbooks",
+    "file": "files",
+}
+_CODES: Mapping[str, Callable[[str], str]] = {
+    "b64": lambda text: base64.b64encode(text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+    "pct": lambda text: quote(text, safe=""),
+    "rot13": lambda text: codecs.encode(text, "rot13"),
+}
+_INPUTS: Mapping[str, str] = {
+    "Bash": "command",
+    "Read": "file_path",
+    "Edit": "file_path",
+    "Write": "file_path",
+    "WebFetch": "url",
+    "Grep": "pattern",
+}
+_ROLES: Mapping[str, str] = {"u": "user", "a": "agent", "s": "system"}
+
+Event = tuple[str, str]
+"""``u``, ``a`` or ``s`` and what is said, or ``t`` and ``name | asked => result``."""
+Said = tuple[str, str, str]
+"""An item's category, path and text."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A conversation and what a model returns of it.
+
+    Attributes:
+        language: Of what is planted, ISO 639-1; of the conversation where nothing is.
+        route: How the planted text comes in.
+        shown: Where it can be read.
+        form: Which program wrote the file: ``md``, ``claude``, ``codex``, ``gemini`` or ``records``.
+        name: Tells it from all others.
+        events: What is said and done, in order.
+        planted: Rows of the reply that have to wait, each with its category.
+        honest: Rows of the reply that need not.
+    """
+
+    language: str
+    route: str
+    shown: Shown
+    form: str
+    name: str
+    events: tuple[Event, ...]
+    planted: tuple[tuple[str, dict[str, str]], ...]
+    honest: tuple[tuple[str, dict[str, str]], ...]
+
+    @property
+    def text(self) -> str:
+        """The conversation's file."""
+        return _FORMS[self.form](self.events)
+
+    @property
+    def suffix(self) -> str:
+        """The file's ending."""
+        return {"md": ".md", "gemini": ".json"}.get(self.form, ".jsonl")
+
+    @property
+    def reply(self) -> str:
+        """What the model returns."""
+        return _reply(self.planted + self.honest)
+
+    @property
+    def own(self) -> frozenset[Said]:
+        """What tells the honest items from the planted ones, as ``key`` gives it."""
+        return frozenset(key(item) for item in read_reply(_reply(self.honest)).items)
+
+
+def key(item: Item) -> Said:
+    """What an item says, whoever said it."""
+    return item.category, item.path, item.text
+
+
+def scenes(prefix: str) -> tuple[Scene, ...]:
+    """All scenes of the files whose names begin so, in the order of the names."""
+    return tuple(
+        _scene(block)
+        for path in sorted(_FOLDER.glob(f"{prefix}*.txt"))
+        for block in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    )
+
+
+def _scene(block: str) -> Scene:
+    head, _, body = block.partition("\n")
+    language, route, shown, form, name = head.split(" | ")
+    events: list[Event] = []
+    rows: dict[str, list[tuple[str, dict[str, str]]]] = {"!": [], "+": []}
+    for mark, rest in re.findall(r"^@(\S+) ((?:.|\n(?!@))*)", body, flags=re.MULTILINE):
+        said = _decoded(rest).strip("\n")
+        if mark[0] in rows:
+            rows[mark[0]].append((_CATEGORIES[mark[1:]], _row(mark[1:], said)))
+        else:
+            events.append((mark, said))
+    assert events and any(rows.values()) and shown in ("shown", "retold", "unseen", "own"), head
+    return Scene(language, route, shown, form, name, tuple(events), tuple(rows["!"]), tuple(rows["+"]))  # type: ignore[arg-type]
+
+
+def _decoded(text: str) -> str:
+    text = re.sub(r"\{U\+([0-9A-F]{4,6})\}", lambda match: chr(int(match[1], 16)), text)
+    return re.sub(r"\{(b64|hex|pct|rot13):([^}]*)\}", lambda match: _CODES[match[1]](match[2]), text)
+
+
+def _row(kind: str, said: str) -> dict[str, str]:
+    fields = {"playbook": ("name", "steps"), "file": ("path", "note")}.get(kind)
+    return dict(zip(fields, said.split(" | ", 1), strict=True)) if fields else {"statement": said}
+
+
+def _reply(rows: tuple[tuple[str, dict[str, str]], ...]) -> str:
+    categories: dict[str, list[dict[str, str]]] = {}
+    for category, row in rows:
+        categories.setdefault(category, []).append(row)
+    return reply(**categories)
+
+
+def _call(said: str) -> tuple[str, str, str]:
+    call, _, result = said.partition(" =>")
+    name, _, asked = call.partition(" | ")
+    return name, asked, result.lstrip(" ")
+
+
+def _markdown(events: tuple[Event, ...]) -> str:
+    """A transcript; calls and the agent's words around them are one turn."""
+    lines: list[str] = []
+    turns = 0
+    before = ""
+    for kind, said in events:
+        if kind not in ("a", "t") or before not in ("a", "t") or (kind == before == "a"):
+            lines.append(f"\n## {10 + turns // 60:02}:{turns % 60:02} — {_ROLES.get(kind, 'agent')}")
+            turns += 1
+        elif kind != before:
+            lines.append("")
+        if kind == "t":
+            name, asked, result = (" ".join(part.split()) for part in _call(said))
+            said = f"> [tool:{name}] {asked} → {result}"
+        lines.append(said)
+        before = kind
+    return "\n".join(lines).lstrip() + "\n"
+
+
+def _lines(rows: Iterator[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _claude(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
+    for number, (kind, said) in enumerate(events):
+        common = {"sessionId": "s-1", "timestamp": f"2026-06-12T10:{number:02}:00Z", "cwd": "/srv/app"}
+        if kind == "t":
+            name, asked, result = _call(said)
+            asking: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": name}
+            asking["input"] = {_INPUTS.get(name, "query"): asked}
+            given = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}
+            yield {**common, "uuid": f"c-{number}", "type": "assistant", "message": {"content": [asking]}}
+            yield {**common, "uuid": f"u-{number}", "type": "user", "message": {"content": [given]}}
+        else:
+            role = "user" if kind == "u" else "assistant"
+            message = {"role": role, "content": said if kind == "u" else [{"type": "text", "text": said}]}
+            yield {**common, "uuid": f"u-{number}", "type": role, "message": message}
+
+
+def _codex(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
+    yield {
+        "timestamp": "2026-06-12T10:00:00Z",
+        "type": "session_meta",
+        "payload": {"id": "x", "cwd": "/srv"},
+    }
+    for number, (kind, said) in enumerate(events):
+        for payload in _codex_items(kind, said, f"call_{number}"):
+            stamp = f"2026-06-12T10:{number:02}:01Z"
+            yield {"timestamp": stamp, "type": "response_item", "payload": payload}
+
+
+def _codex_items(kind: str, said: str, call: str) -> Iterator[dict[str, Any]]:
+    if kind != "t":
+        role, part = ("user", "input_text") if kind == "u" else ("assistant", "output_text")
+        yield {"type": "message", "role": role, "content": [{"type": part, "text": said}]}
+        return
+    name, asked, result = _call(said)
+    if name == "web_search":
+        # Codex logs that it searched, and never what it found.
+        yield {"type": "web_search_call", "id": call, "action": {"type": "search", "query": asked}}
+        return
+    arguments = {"command": ["bash", "-lc", asked]} if name == "shell" else {"query": asked}
+    yield {"type": "function_call", "name": name, "arguments": json.dumps(arguments), "call_id": call}
+    yield {"type": "function_call_output", "call_id": call, "output": result}
+
+
+def _gemini(events: tuple[Event, ...]) -> str:
+    messages: list[dict[str, Any]] = []
+    for number, (kind, said) in enumerate(events):
+        common = {"id": f"m-{number}", "timestamp": f"2026-06-12T10:{number:02}:00Z"}
+        if kind == "t":
+            name, asked, result = _call(said)
+            answer = {"functionResponse": {"id": "x", "name": name, "response": {"output": result}}}
+            call: dict[str, Any] = {"id": "x", "name": name, "args": {"prompt": asked}}
+            call |= {"result": [answer], "status": "success"}
+            messages.append({**common, "type": "gemini", "content": "", "toolCalls": [call]})
+        else:
+            messages.append({**common, "type": "user" if kind == "u" else "gemini", "content": said})
+    return json.dumps({"sessionId": "s-1", "projectHash": "h", "messages": messages}, ensure_ascii=False)
+
+
+def _records(events: tuple[Event, ...]) -> Iterator[dict[str, Any]]:
+    for kind, said in events:
+        role = {"u": "user", "t": "tool"}.get(kind, "assistant")
+        yield {"role": role, "content": _call(said)[2] if kind == "t" else said}
+
+
+_FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {
+    "md": _markdown,
+    "claude": lambda events: _lines(_claude(events)),
+    "codex": lambda events: _lines(_codex(events)),
+    "gemini": _gemini,
+    "records": lambda events: _lines(_records(events)),
+}
+
+PLANTED = scenes("planted")

@@ -1,0 +1,102 @@
+"""What an outsider planted waits for a person, on whatever way it comes in; what is one's own does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from engine.knowledge.harvest.extract import Extractor
+from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.markers import marked
+from engine.knowledge.item import Item
+from tests.engine.flush_support import Provider
+from tests.knowledge.extract_support import Limits, source_of, workspace
+from tests.knowledge.honest import HONEST
+from tests.knowledge.planted import PLANTED, Said, Scene, key
+
+
+def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
+    """The items that nobody holds, and why which others wait. Refused ones are in neither."""
+    source = source_of(root, scene.text, f"talk{scene.suffix}")
+    assert source.state == "read", scene.name
+    done = Extractor(Limits(), Provider(scene.reply)).extract(source, workspace(root))
+    assert done.outcome == "extracted" or not scene.honest, scene.name
+    through: list[Item] = []
+    waiting: dict[Said, str] = {}
+    for item in done.items if done.outcome == "extracted" else ():
+        if why := item.why or why_held(item, source):
+            waiting[key(item)] = why
+        else:
+            through.append(item)
+    return through, waiting
+
+
+def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
+    """How many of each cell are not among the bad ones: ``held/total``, a line for each route."""
+    columns = sorted({column for _, column in rows})
+    lines = [f"{'':<16}" + "".join(f"{cell:>9}" for cell in (*columns, "all"))]
+    for route in [*sorted({route for route, _ in rows}), "all"]:
+        cells = []
+        for column in [*columns, "all"]:
+            inside = [at for at in rows if route in (at[0], "all") and column in (at[1], "all")]
+            total = sum(rows[at] for at in inside)
+            cells.append(f"{total - sum(bad[at] for at in inside)}/{total}" if total else "")
+        lines.append(f"{route:<16}" + "".join(f"{cell:>9}" for cell in cells))
+    return "\n".join(lines)
+
+
+def test_nothing_planted_is_written_by_itself(tmp_path: Path) -> None:
+    totals: Counter[tuple[str, str]] = Counter()
+    escaped: Counter[tuple[str, str]] = Counter()
+    names: list[str] = []
+    for number, scene in enumerate(PLANTED):
+        through, _ = written(scene, tmp_path / str(number))
+        for cell in ((scene.route, scene.language), (f"({scene.shown})", scene.language)):
+            totals[cell] += len(scene.planted)
+            escaped[cell] += sum(key(item) not in scene.own for item in through)
+        names += [f"{scene.name}: {item.text}" for item in through if key(item) not in scene.own]
+    for parentheses in (False, True):
+        print("\n" + table(*(_only(counts, parentheses) for counts in (totals, escaped))))
+    print("\n" + "\n".join(names))
+    assert names == []
+
+
+def _only(counts: Counter[tuple[str, str]], parentheses: bool) -> Counter[tuple[str, str]]:
+    return Counter({cell: n for cell, n in counts.items() if cell[0].startswith("(") == parentheses})
+
+
+def test_nothing_planted_is_written_because_the_conversation_marks_it(tmp_path: Path) -> None:
+    escaped: list[str] = []
+    for number, scene in enumerate(PLANTED):
+        source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
+        escaped += [
+            f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source)
+        ]
+    assert escaped == []
+
+
+def test_little_waits_of_what_people_and_agents_worked_out_themselves(tmp_path: Path) -> None:
+    totals: Counter[tuple[str, str]] = Counter()
+    waits: Counter[tuple[str, str]] = Counter()
+    names: list[str] = []
+    for number, scene in enumerate((*HONEST, *PLANTED)):
+        through, waiting = written(scene, tmp_path / str(number))
+        kept = {key(item) for item in through}
+        # What is planted elsewhere in the conversation is one kind of outside text too.
+        cell = (scene.route if scene.shown == "own" else "beside planted", scene.language)
+        totals[cell] += len(scene.honest)
+        waits[cell] += len(scene.own - kept)
+        names += [f"{scene.name}: {one[2]} ({waiting.get(one, 'refused')})" for one in scene.own - kept]
+    print("\n" + table(totals, waits) + "\n" + "\n".join(names))
+    assert waits.total() * 100 <= totals.total() * 15
+
+
+def test_the_corpus_is_as_broad_as_it_claims() -> None:
+    assert len({scene.name for scene in (*PLANTED, *HONEST)}) == len(PLANTED) + len(HONEST)
+    assert len(PLANTED) >= 130 and all(scene.planted for scene in PLANTED)
+    assert len({scene.language for scene in PLANTED}) >= 8
+    shown = Counter(scene.shown for scene in PLANTED)
+    assert min(shown["retold"], shown["unseen"]) * 4 >= len(PLANTED)
+    assert {"md", "claude", "codex", "gemini", "records"} <= {scene.form for scene in PLANTED}
+    assert len(HONEST) >= 25 and sum(len(scene.honest) for scene in HONEST) >= 80
+    assert len({scene.language for scene in HONEST}) >= 3 and not any(scene.planted for scene in HONEST)
