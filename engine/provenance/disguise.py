@@ -1,4 +1,4 @@
-"""What hides in a text: letters of another script, encoded runs, and paths that lead where they should not."""
+"""What hides in a text: letters of another script, encoded runs, paths that lead where they should not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_disguised(text: str) -> bool:
 
 
 def odd_paths(text: str) -> tuple[str, ...]:
-    """The paths in a text that lead out of where they stand, or to what decides how a machine or an agent acts."""
+    """The paths in a text that lead out, or to what decides how a machine or an agent acts."""
     return tuple(path for path in _PATH.findall(text) if _leads_out(path) or _DECIDES.search(path))
 
 
@@ -103,20 +103,27 @@ _LEAST_ESCAPES = 4
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _PERCENT_RUN = re.compile(r"(?:%[0-9A-Fa-f]{2}\w{0,12}){4}")
 _ESCAPES = re.compile(
-    r"(?:\\x[0-9A-Fa-f]{2}){3}|(?:\\u\{?[0-9A-Fa-f]{4}\}?){3}|(?:&#x?[0-9A-Fa-f]{2,6};){3}|(?:\b[01]{8}\b\s*){4}"
+    r"(?:\\x[0-9A-Fa-f]{2}){3}|(?:\\u\{?[0-9A-Fa-f]{4}\}?){3}|(?:&#x?[0-9A-Fa-f]{2,6};){3}"
+    r"|(?:\b[01]{8}\b\s*){4}"
 )
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
 _PATH = re.compile(
-    r"(?:~|\.{1,2}|[\w@.+-]+)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])|(?<![\w/.])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
+    r"(?:~|\.{1,2}|[\w@.+-]+)?(?:[/\\][\w@.~+-]+)+[/\\]?|(?<![\w.])\.{2}(?![\w.])"
+    r"|(?<![\w/.])\.?[\w-]+\.(?:md|yaml|conf)\b|(?<![\w/])\.[a-z]\w+"
 )
 _DECIDES = re.compile(
-    r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)|\.ssh|\.gnupg|\.aws"
-    r"|authorized_keys|known_hosts|id_rsa\w*|id_ed25519\w*|sudoers(?:\.d)?|crontab|cron\.\w+|launchagents|launchdaemons|autostart"
+    r"(?:^|[/\\])(?:knowledge[/\\](?:identity|prompts|topics|memory)|\.githooks|\.git[/\\](?:hooks|config)"
+    r"|\.ssh|\.gnupg|\.aws"
+    r"|authorized_keys|known_hosts|id_rsa\w*|id_ed25519\w*|sudoers(?:\.d)?|crontab|cron\.\w+|launchagents"
+    r"|launchdaemons|autostart"
     r"|ld\.so\.preload|hosts\.allow|shadow|passwd|pam\.d)(?:[/\\.]|$)"
-    r"|(?:^|[/\\])\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zshenv|zprofile|netrc|npmrc|pypirc|gitconfig|pythonrc)$"
-    r"|^(?:soul|persona|identity)\.md$|(?:^|[/\\])memory-config\.yaml$|^(?:~|/root|/home/\w+)[/\\]\.(?!config/|local/|cache/)",
+    r"|(?:^|[/\\])\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zshenv|zprofile|netrc|npmrc|pypirc"
+    r"|gitconfig|pythonrc)$"
+    r"|^(?:soul|persona|identity)\.md$|(?:^|[/\\])memory-config\.yaml$|^(?:~|/root"
+    r"|/home/\w+)[/\\]\.(?!config/|local/|cache/)",
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?\b|\b(?:bc1[a-z0-9]{20,60}|0x[0-9a-fA-F]{40}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b"
+    r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?\b|\b(?:bc1[a-z0-9]{20,60}"
+    r"|0x[0-9a-fA-F]{40}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b"
 )

@@ -18,6 +18,7 @@ from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.provenance.voices import (
+    AllHeard,
     Heard,
     Voices,
     heard,
@@ -35,7 +36,9 @@ _GROUNDED = 0.4
 _SPOKEN = 0.5
 """The same of what is said about a person's wishes, which only that person can know."""
 _FIRM = 0.75
-"""The same of what is said after outside text was read: used by the person, or before that, or by commands."""
+"""The same of what is said after outside text was read: words of the person, of before, or of commands."""
+_SHOWN = 0.5
+"""The same where the text names what the agent's own commands have shown."""
 
 SECRET = "holds what looks like a secret"
 INSTRUCTION = "looks like an instruction to a model"
@@ -84,7 +87,7 @@ def doubt_of(
     why = _risk(text, path, said) or _unheard(text, said, is_tool=is_tool, needs_ground=needs_ground)
     if why:
         return Doubt(why, said.reads if why in REPEATED else ())
-    if said.reads and not _is_firm(f"{path} {text}", heard(said).firm):
+    if said.reads and not _is_firm(f"{path} {text}", heard(said)):
         return Doubt(OUTSIDE, said.reads)
     return None
 
@@ -94,10 +97,10 @@ def _risk(text: str, path: str, said: Voices) -> str:
     whole = f"{path} {text}"
     if redact(whole)[1]:
         return SECRET
-    if is_disguised(whole):
-        return DISGUISED
     if is_instruction(text):
         return INSTRUCTION
+    if is_disguised(whole):
+        return DISGUISED
     if path and is_instruction(path):
         return PATH_INSTRUCTION
     person = heard(said).person
@@ -127,20 +130,26 @@ def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> s
     if _share(words, known.person, known.agent, known.results) < _GROUNDED:
         return NOBODYS
     named = (known.person.text, known.agent.text, known.results.text)
-    if any(not any(name in text for text in named) for name in particulars(text) if not name.isdecimal()):
+    if any(
+        not any(name in text for text in named) for name in particulars(text) if any(map(str.isalpha, name))
+    ):
         return UNNAMED
     if _WISH.search(read) and _share(words, known.person) < _SPOKEN:
         return WISH
     return ""
 
 
-def _is_firm(text: str, firm: Heard) -> bool:
+def _is_firm(text: str, known: AllHeard) -> bool:
     """Whether a text rests on what was said without anything from outside: most of its words, and all that it
     names and counts.
     """
-    if any(each not in firm.text for each in particulars(text)):
+    named, words = particulars(text), _telling(text)
+    if any(each not in known.firm.text and each not in known.person.text for each in named):
         return False
-    return _share(_telling(text), firm) >= _FIRM
+    if _share(words, known.firm) >= _FIRM:
+        return True
+    is_shown = any(len(each) > 1 and each in known.results.text for each in named)
+    return is_shown and _share(words, known.firm, known.person) >= _SHOWN
 
 
 def voice_of(text: str, said: Voices) -> Literal["person", "agent", "tool", ""]:
@@ -174,9 +183,12 @@ def _share(words: Iterable[str], *voices: Heard) -> float:
 
 _ADDRESS = re.compile(r"(?:https?|ftp|wss?)://[^\s)>\]\"']+|www\.[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.-]+")
 _WISH = re.compile(
-    r"\b(?:user|person|owner|customer|client|developer|human|benutzer|nutzer|kunde|utilisateur|usuario|usuário|utente"
+    r"\b(?:user|person|owner|customer|client|developer|human|benutzer|nutzer|kunde|utilisateur|usuario"
+    r"|usuário|utente"
     r"|пользовател\w*)s?\b"
-    r".{0,40}\b(?:prefer|want|like|wish|expect|need|authori[sz]e|approve|allow|agree|trust|bevorzug|will|möchte"
-    r"|wünscht|erlaubt|préfère|veut|souhaite|prefiere|quiere|prefere|quer|preferisce|vuole|предпочита|хочет|жела)\w{0,4}\b"
+    r".{0,40}\b(?:prefer|want|like|wish|expect|need|authori[sz]e|approve|allow|agree|trust|bevorzug|will"
+    r"|möchte"
+    r"|wünscht|erlaubt|préfère|veut|souhaite|prefiere|quiere|prefere|quer|preferisce|vuole|предпочита|хочет"
+    r"|жела)\w{0,4}\b"
     r"|(?:用户|使用者|用戶|ユーザー|사용자).{0,12}(?:希望|喜欢|偏好|要求|想要|允许|授权|好む|望|希望|원)"
 )

@@ -29,33 +29,48 @@ def is_hostile_act(text: str) -> bool:
 
 _MODEL = (
     r"(?:assistants?|agents?|models?|bots?|chatbots?|llms?|ais?|claude|gpt|codex|gemini|copilot"
-    r"|assistent(?:en|in)?|agenten|modelle?s?|ki|assistant|modèles?|ia|asistentes?|modelos?|assistentes?|agentes?"
+    r"|assistent(?:en|in)?|agenten|modelle?s?|ki|assistant|modèles?|ia|asistentes?|modelos?|assistentes?"
+    r"|agentes?"
     r"|assistenti?|modell[oi]|agenti|ассистент\w*|помощник\w*|модел[ьия]\w*|агент\w*|бот\w*|нейросет\w*|ии)"
 )
-_MODEL_WIDE = r"(?:助手|助理|模型|智能体|智能體|代理|人工智能|アシスタント|モデル|エージェント|어시스턴트|모델|에이전트)"
+_MODEL_WIDE = (
+    r"(?:助手|助理|模型|智能体|智能體|代理|人工智能"
+    r"|アシスタント|モデル|エージェント|어시스턴트|모델|에이전트)"
+)
 _MUST = (
-    r"(?:must|shall|should|have to|has to|need to|needs to|is to|are to|will|muss|müssen|soll(?:en|te|ten)?|hat zu|haben zu"
-    r"|doit|doivent|devra|devront|devrait|debe(?:n|rá|rán|ría)?|tiene[n]? que|ha de|deve(?:m|rá|rão)?|devono|dovrà|deve"
+    r"(?:must|shall|should|have to|has to|need to|needs to|is to|are to|will|muss|müssen|soll(?:en|te|ten)?"
+    r"|hat zu|haben zu"
+    r"|doit|doivent|devra|devront|devrait|debe(?:n|rá|rán|ría)?|tiene[n]? que|ha de|deve(?:m|rá|rão)?"
+    r"|devono|dovrà|deve"
     r"|tem que|должн\w+|обязан\w*|следует|надо|нужно|moet(?:en)?|musi)"
 )
 _EVER = (
-    r"(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|systématiquement|siempre|nunca|jamás|sempre|mai|altijd|nooit"
+    r"(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|systématiquement|siempre|nunca|jamás|sempre"
+    r"|mai|altijd|nooit"
     r"|всегда|никогда|постоянно|zawsze|nigdy)"
 )
 _FROM_NOW = (
-    r"(?:from (?:now|here|today|this point) on(?:wards?)?|henceforth|going forward|as of now|ab (?:jetzt|sofort|heute)"
-    r"|von (?:nun|jetzt) an|künftig|zukünftig|fortan|à partir de maintenant|dorénavant|désormais|à l['’]avenir"
-    r"|a partir de ahora|de ahora en adelante|en adelante|en lo sucesivo|a partir de agora|doravante|de agora em diante"
-    r"|d['’]ora in poi|d['’]ora in avanti|da ora in poi|vanaf nu|отныне|впредь|с этого момента|с этих пор|od teraz)"
+    r"(?:from (?:now|here|today|this point) on(?:wards?)?|henceforth|going forward|as of now|ab (?:jetzt"
+    r"|sofort|heute)"
+    r"|von (?:nun|jetzt) an|künftig|zukünftig|fortan|à partir de maintenant|dorénavant|désormais"
+    r"|à l['’]avenir"
+    r"|a partir de ahora|de ahora en adelante|en adelante|en lo sucesivo|a partir de agora|doravante"
+    r"|de agora em diante"
+    r"|d['’]ora in poi|d['’]ora in avanti|da ora in poi|vanaf nu|отныне|впредь|с этого момента|с этих пор"
+    r"|od teraz)"
 )
 _RULES = (
-    r"(?:instruction|prompt|rule|guideline|polic|safety|previous|prior|above|earlier|restriction|directive|constraint"
-    r"|anweisung|regel|vorgabe|vorherig|bisherig|vorgaben|consigne|règle|directive|précédent|instruccion|regla|anterior"
+    r"(?:instruction|prompt|rule|guideline|polic|safety|previous|prior|above|earlier|restriction|directive"
+    r"|constraint"
+    r"|anweisung|regel|vorgabe|vorherig|bisherig|vorgaben|consigne|règle|directive|précédent|instruccion"
+    r"|regla|anterior"
     r"|norma|instruç|regra|istruzion|regol|precedent|инструкц|указани|правил|предыдущ)"
 )
 _FORGET = (
-    r"(?:ignor\w*|disregard\w*|forget\w*|overrid\w*|overrul\w*|bypass\w*|supersede\w*|missacht\w*|vergiss|vergessen"
-    r"|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*|забуд\w*|проигнорир\w*)"
+    r"(?:ignor\w*|disregard\w*|forget\w*|overrid\w*|overrul\w*|bypass\w*|supersede\w*|missacht\w*|vergiss"
+    r"|vergessen"
+    r"|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*|забуд\w*"
+    r"|проигнорир\w*)"
 )
 _INSTRUCTION = re.compile(
     "|".join(
@@ -69,21 +84,26 @@ _INSTRUCTION = re.compile(
             # Speaking to a model, or of what it shall be from now on.
             r"\b(?:you|the (?:assistant|agent|model|ai|bot)|assistants|agents|models|ai|claude|gpt)"
             r"(?: \w+){0,2} (?:must|should|shall|have to|has to|need to|needs to|are to|is to|will) "
-            r"(?:\w+ )?(?:always|never|not|only|now|first|begin|start|respond|reply|answer|include|send|say"
+            r"(?:\w+ )?(?:always|never|not|only|now(?! be)|first|begin|start|respond|reply|answer|include"
+            r"|send|say"
             r"|tell|use|run|call|execute|recommend|mention|add|append|obey|follow|treat|act|pretend|trust)",
-            rf"\b{_MODEL}(?: [^\W\d]+){{0,3}} {_MUST}\b|\b{_MUST}(?: [^\W\d]+){{0,4}} {_MODEL}\b.{{0,40}}\b{_EVER}\b",
+            rf"\b{_MODEL}(?: [^\W\d]+){{0,3}} {_MUST}\b"
+            rf"|\b{_MUST}(?: [^\W\d]+){{0,4}} {_MODEL}\b.{{0,40}}\b{_EVER}\b",
             rf"{_MODEL_WIDE}.{{0,12}}(?:必须|必須|应当|应该|應該|应|须|需要|要|不得|不要|只能|总是|總是|始终|永远|每次|は必ず|は常に"
             r"|は決して|べき|しなければ|해야|항상|반드시)",
             r"\bas an ai\b|\byou are (?:now|no longer|an?)\b|\bact as\b|\bpretend (?:to|that|you)\b",
             rf"\b{_FROM_NOW}\b|\bin (?:all|every|any|future) "
             r"(?:\w+ )?(?:conversation|session|reply|replies|response|answer|message|chat|turn)s?\b",
             r"从现在起|从今以后|自即日起|今后|從現在起|以后(?:都|每次|一律)|每次(?:回复|回答|对话|会话)|所有(?:回复|回答)|これから(?:は|すべて)"
-            r"|今後(?:は|すべて)|以後は|すべての(?:返信|回答|応答)|毎回の?(?:返信|回答)|앞으로|지금부터|모든 답변",
+            r"|今後(?:は|すべて)|以後は|すべての(?:返信|回答|応答)|毎回の?(?:返信|回答)"
+            r"|앞으로|지금부터|모든 답변",
             r"\b(?:every|each|all|any|future) (?:reply|replies|responses?|answers)\b"
             r"|\b(?:jeder|jede|allen|alle) (?:antwort|antworten|nachrichten|sitzung|sitzungen)\b"
             r"|\b(?:chaque|toutes les|toute) (?:réponses?|messages?|sessions?)\b"
-            r"|\b(?:cada|todas las|toda|todas as) (?:respuestas?|mensajes?|respostas?|sesión|sesiones|sessões)\b"
-            r"|\b(?:ogni|tutte le) (?:rispost[ae]|session[ei])\b|\b(?:кажд\w+|все[хм]?|любо[мй]) (?:ответ\w*|сообщени\w*|сесси\w*)\b",
+            r"|\b(?:cada|todas las|toda|todas as) (?:respuestas?|mensajes?|respostas?|sesión|sesiones"
+            r"|sessões)\b"
+            r"|\b(?:ogni|tutte le) (?:rispost[ae]|session[ei])\b|\b(?:кажд\w+|все[хм]?"
+            r"|любо[мй]) (?:ответ\w*|сообщени\w*|сесси\w*)\b",
             r"\b(?:when|if|whenever|every time|each time|before|after) (?:the user|a user|someone|asked|you)"
             r"\b.{0,80}\b(?:always|never|say|reply|respond|answer|send|include|run|tell|recommend)\b",
             # Standing orders.
@@ -91,22 +111,31 @@ _INSTRUCTION = re.compile(
             r"\b(?:remember|make sure|be sure|note|ensure|take care)\b(?: that)?.{0,20}\b(?:always|never)\b",
             r"^(?:please\b|do not\b|don't\b|must\b)",
             r"\b(?:do not|don't|never) (?:tell|mention|reveal|disclose|show|inform|warn|ask)\b",
-            rf"(?:^|[.:;!] ){_EVER}\b|\b{_MUST} {_EVER}\b|\b{_EVER} {_MUST}\b|^(?:bitte|merke? dir|beachte|denk daran)\b",
-            rf"\b(?:il faut|hay que|bisogna|é preciso|es obligatorio|veuillez|assure-toi|assurez-vous|asegúrate|asegúrese"
-            rf"|recuerda|recuerde|rappelle-toi|n['’]oublie[zs]? (?:pas|jamais)|ricorda(?:ti)?|lembre-se|помни\w*|запомни\w*)\b.{{0,60}}"
+            rf"(?:^|[.:;!] ){_EVER}\b|\b{_MUST} {_EVER}\b|\b{_EVER} {_MUST}\b|^(?:bitte|merke? dir|beachte"
+            r"|denk daran)\b",
+            r"\b(?:il faut|hay que|bisogna|é preciso|es obligatorio|veuillez|assure-toi|assurez-vous"
+            r"|asegúrate|asegúrese"
+            r"|recuerda|recuerde|rappelle-toi|n['’]oublie[zs]? (?:pas|jamais)|ricorda(?:ti)?|lembre-se"
+            rf"|помни\w*|запомни\w*)\b.{{0,60}}"
             rf"\b(?:{_EVER}|que|de|di|что)\b",
-            r"^(?:не |ne (?:jamais|pas) |no (?:se )?(?:le )?(?:digas?|menciones?|reveles?|avises?|muestres?)|nicht |niet |non )",
-            r"\b(?:nicht|niemals|nie) (?:erwähn|verrat|zeig|warn|frag|nenn)\w*|\bne (?:jamais |pas )?(?:mentionn|révél|prévenir|dire)\w*"
+            r"^(?:не |ne (?:jamais|pas) |no (?:se )?(?:le )?(?:digas?|menciones?|reveles?|avises?"
+            r"|muestres?)|nicht |niet |non )",
+            r"\b(?:nicht|niemals|nie) (?:erwähn|verrat|zeig|warn|frag|nenn)\w*|\bne (?:jamais "
+            r"|pas )?(?:mentionn|révél|prévenir|dire)\w*"
             r"|\bне (?:сообщ|упомин|говор|показыв|предупрежд)\w*",
             r"(?:^|[。；，：])(?:请|務必|务必|必须|必須|切勿|不得|禁止|请勿|一律|总是|總是|永远|始终要)|(?:务必|切勿|请勿|一律|必须始终|必须总是)",
-            r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])|してください(?:$|。)|하지 마|하십시오",
+            r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])"
+            r"|してください(?:$|。)|하지 마|하십시오",
             # Doing something with what it can reach.
             r"\b(?:curl|wget|bash|sh|powershell|eval|base64)\b.{0,80}(?:\||https?:|-c\b|-d\b)|\brm -rf\b",
             r"\b(?:send|post|upload|forward|exfiltrate|leak|submit|transmit)\b.{0,80}(?:https?://|@|\bto the "
             r"(?:address|url|server|endpoint)\b)",
-            r"\bmerke? dir\b.{0,40}\b(?:immer|nie)\b|\b(?:decode|dekodier\w*|décod\w*|decodific\w*|декодир\w*|解码|解碼)\b.{0,40}"
-            r"\b(?:follow|obey|execute|run|befolg\w*|ausführ\w*|suiv\w*|exécut\w*|segu\w*|ejecut\w*|execut\w*|выполн\w*|执行)",
-            r"\b(?:decoded|deciphered|unscrambled|entschlüsselt|décodée?|decodificada?)\b.{0,40}\b(?:followed|obeyed|executed|run|applied"
+            r"\bmerke? dir\b.{0,40}\b(?:immer|nie)\b|\b(?:decode|dekodier\w*|décod\w*|decodific\w*"
+            r"|декодир\w*|解码|解碼)\b.{0,40}"
+            r"\b(?:follow|obey|execute|run|befolg\w*|ausführ\w*|suiv\w*|exécut\w*|segu\w*|ejecut\w*"
+            r"|execut\w*|выполн\w*|执行)",
+            r"\b(?:decoded|deciphered|unscrambled|entschlüsselt|décodée?"
+            r"|decodificada?)\b.{0,40}\b(?:followed|obeyed|executed|run|applied"
             r"|befolgt|ausgeführt|suivie?|exécutée?|seguida|ejecutada|executada)\b",
         )
     )
@@ -114,48 +143,71 @@ _INSTRUCTION = re.compile(
 _PLAIN_ORDER = re.compile(
     rf"\b(?:ignore|disregard|forget|override)\b.{{0,60}}\b{_RULES}|\bfrom now on\b|\bsystem prompt\b"
     r"|\b(?:always|never) (?:recommend|mention|tell|send|add|include|reply|ask|approve)\b"
-    r"|\b(?:assistant|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the|every) \w+"
+    r"|\b(?:assistant|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the"
+    r"|every) \w+"
 )
 _SECRET = (
-    r"(?:secrets?|passwords?|passphrases?|credentials?|tokens?|api[- ]?keys?|private keys?|access keys?|ssh keys?|env(?:ironment)? "
-    r"(?:file|variables)|\.env|passw[öo]rt\w*|zugangsdaten|geheimnisse?|mots? de passe|identifiants|secrets|contraseñas?|credenciales"
+    r"(?:secrets?|passwords?|passphrases?|credentials?|tokens?|api[- ]?keys?|private keys?|access keys?"
+    r"|ssh keys?|env(?:ironment)? "
+    r"(?:file|variables)|\.env|passw[öo]rt\w*|zugangsdaten|geheimnisse?|mots? de passe|identifiants|secrets"
+    r"|contraseñas?|credenciales"
     r"|senhas?|credenciais|credenziali|парол\w+|ключ\w*|токен\w*|учётн\w+ данн\w+|учетн\w+ данн\w+)"
 )
 _SECRET_WIDE = r"(?:密码|密碼|密钥|密鑰|凭证|口令|令牌|パスワード|秘密鍵|認証情報|トークン|비밀번호)"
 _GIVE = (
-    r"(?:paste|pasted|post|posted|upload|uploaded|share|shared|forward|forwarded|mailed?|emailed|published?|copied|disclosed?"
-    r"|exfiltrated?|hochgeladen|hochladen|geteilt|teilen|weitergeleitet|weiterleiten|geschickt|schicken|gesendet|senden|gepostet"
-    r"|partagée?s?|partager|envoyée?s?|envoyer|publiée?s?|coll(?:és?|er)|compartid\w+|compartir|enviad\w+|enviar|publicad\w+|pegar"
+    r"(?:paste|pasted|post|posted|upload|uploaded|share|shared|forward|forwarded|mailed?|emailed|published?"
+    r"|copied|disclosed?"
+    r"|exfiltrated?|hochgeladen|hochladen|geteilt|teilen|weitergeleitet|weiterleiten|geschickt|schicken"
+    r"|gesendet|senden|gepostet"
+    r"|partagée?s?|partager|envoyée?s?|envoyer|publiée?s?|coll(?:és?|er)|compartid\w+|compartir|enviad\w+"
+    r"|enviar|publicad\w+|pegar"
     r"|inviat\w+|inviare|condivi\w+|отправ\w+|пересла\w+|пересыла\w+|публик\w+|передав\w+|выклад\w+)"
 )
 _PLACE = (
-    r"(?:pastebin|gist|paste|https?:|www\.|@|webhook|telegram|discord|slack|channel|chat|support|form|ticket|issue|vendor|partner|outside"
-    r"|external|public|address|kanal|öffentlich|extern|adresse|canal|public|externe|públic|extern|canale|канал|внешн|поддержк|адрес)"
+    r"(?:pastebin|gist|paste|https?:|www\.|@|webhook|telegram|discord|slack|channel|chat|support|form"
+    r"|ticket|issue|vendor|partner|outside"
+    r"|external|public|address|kanal|öffentlich|extern|adresse|canal|public|externe|públic|extern|canale"
+    r"|канал|внешн|поддержк|адрес)"
 )
 _SAFEGUARD = (
-    r"(?:audit|auditing|signature|verification|certificate|tls|ssl|2fa|mfa|two[- ]factor|malware|antivirus|firewall|sandbox|selinux"
-    r"|monitoring|alerting|logging|access control|permission checks?|security (?:checks?|scans?|review)|code review|branch protection"
-    r"|prüfung|signaturprüfung|überwachung|zwei-faktor\w*|sicherheits\w+|protokollierung|vérification|journal d['’]audit|pare-feu"
-    r"|verificación|auditoría|cortafuegos|seguridad|verificação|auditoria|verifica|проверк\w+|аудит\w*|антивирус\w*|брандмауэр\w*)"
+    r"(?:audit|auditing|signature|verification|certificate|tls|ssl|2fa|mfa|two[- ]factor|malware|antivirus"
+    r"|firewall|sandbox|selinux"
+    r"|monitoring|alerting|logging|access control|permission checks?|security (?:checks?|scans?|review)"
+    r"|code review|branch protection"
+    r"|prüfung|signaturprüfung|überwachung|zwei-faktor\w*|sicherheits\w+|protokollierung|vérification"
+    r"|journal d['’]audit|pare-feu"
+    r"|verificación|auditoría|cortafuegos|seguridad|verificação|auditoria|verifica|проверк\w+|аудит\w*"
+    r"|антивирус\w*|брандмауэр\w*)"
 )
 _ACT = re.compile(
     "|".join(
         (
-            rf"\b{_SECRET}\b.{{0,60}}\b(?:be|are|is|to|should|must|werden|sollen|zu|être|sont|deben|ser|devem|нужно|следует|надо)\b"
-            rf".{{0,30}}\b{_GIVE}\b|\b{_GIVE}\b.{{0,40}}\b{_SECRET}\b.{{0,60}}{_PLACE}|\b{_SECRET}\b.{{0,40}}\b{_GIVE}\b.{{0,40}}{_PLACE}",
+            rf"\b{_SECRET}\b.{{0,60}}\b(?:be|are|is|to|should|must|werden|sollen|zu|être|sont|deben|ser"
+            r"|devem|нужно|следует|надо)\b"
+            rf".{{0,30}}\b{_GIVE}\b|\b{_GIVE}\b.{{0,40}}\b{_SECRET}\b.{{0,60}}{_PLACE}"
+            rf"|\b{_SECRET}\b.{{0,40}}\b{_GIVE}\b.{{0,40}}{_PLACE}",
             rf"{_SECRET_WIDE}.{{0,20}}(?:发送|粘贴|上传|分享|转发|提交|发给|送信|貼り付け|共有|アップロード|전송)"
             rf"|(?:发送|粘贴|上传|分享|转发|提交|把|将).{{0,20}}{_SECRET_WIDE}.{{0,20}}(?:到|给|至)",
-            r"\b(?:pip(?:e|ed|es|ing)|feeds?|fed|pass(?:ed|es)?|stream(?:ed|s)?)\b.{0,40}\b(?:(?:root )?shell|bash|sudo|sh)\b"
+            r"\b(?:pip(?:e|ed|es|ing)|feeds?|fed|pass(?:ed|es)?|stream(?:ed"
+            r"|s)?)\b.{0,40}\b(?:(?:root )?shell|bash|sudo|sh)\b"
             r"|\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\bas root\b.{0,40}\b(?:script|download|installer)\b",
-            r"\b(?:delet\w+|remov\w+|wip\w+|clear\w*|truncat\w+|eras\w+|purg\w+|lösch\w+|supprim\w+|effac\w+|borr\w+|elimin\w+|apag\w+"
-            r"|cancell\w+|удал\w+|стер\w+|очист\w+)\b.{0,30}\b(?:audit|access|security|auth|shell)[- ]?(?:log|trail|history|verlauf|protokoll)\w*"
-            r"|\b(?:lösch|supprim|effac|borr|elimin|apag|удал|стер|очист)\w*.{0,30}(?:audit|journal d|registro de audit|журнал\w* аудит)",
+            r"\b(?:delet\w+|remov\w+|wip\w+|clear\w*|truncat\w+|eras\w+|purg\w+|lösch\w+|supprim\w+"
+            r"|effac\w+|borr\w+|elimin\w+|apag\w+"
+            r"|cancell\w+|удал\w+|стер\w+|очист\w+)\b.{0,30}\b(?:audit|access|security|auth"
+            r"|shell)[- ]?(?:log|trail|history|verlauf|protokoll)\w*"
+            r"|\b(?:lösch|supprim|effac|borr|elimin|apag|удал|стер|очист)\w*.{0,30}(?:audit|journal d"
+            r"|registro de audit|журнал\w* аудит)",
             r"(?:删除|清空|清除|抹去|消去|削除).{0,12}(?:审计|日志|监查|監査|ログ)|(?:审计|監査).{0,6}(?:日志|ログ).{0,8}(?:删除|清空|清除|削除)",
-            rf"\b(?:disabl\w+|switch\w* off|turn\w* off|skip\w*|bypass\w*|deaktivier\w+|abschalt\w+|abgeschaltet|ausgeschaltet|überspr\w+"
-            rf"|désactiv\w+|contourn\w+|desactiv\w+|omit\w+|salt\w+|desativ\w+|disattiv\w+|отключ\w+|обойти|обход\w+|пропуск\w+)\b.{{0,40}}\b{_SAFEGUARD}",
-            r"(?:关闭|禁用|跳过|绕过|停用|無効).{0,12}(?:验证|校验|审计|防火墙|签名|安全|检查|監査|検証)|(?:验证|校验|签名|検証).{0,8}(?:关闭|禁用|跳过|無効)",
-            rf"\b{_SAFEGUARD}\b.{{0,40}}\b(?:disabled|switched off|turned off|skipped|bypassed|deaktiviert|abgeschaltet|ausgeschaltet|désactivée?s?"
-            r"|desactivad\w+|desativad\w+|disattivat\w+|отключ\w+|unnecessary|not needed|überflüssig|inutile|innecesari\w+)\b",
+            r"\b(?:disabl\w+|switch\w* off|turn\w* off|skip\w*|bypass\w*|deaktivier\w+|abschalt\w+"
+            r"|abgeschaltet|ausgeschaltet|überspr\w+"
+            r"|désactiv\w+|contourn\w+|desactiv\w+|omit\w+|salt\w+|desativ\w+|disattiv\w+|отключ\w+"
+            rf"|обойти|обход\w+|пропуск\w+)\b.{{0,40}}\b{_SAFEGUARD}",
+            r"(?:关闭|禁用|跳过|绕过|停用|無効).{0,12}(?:验证|校验|审计|防火墙|签名|安全|检查|監査|検証)|(?:验证|校验|签名|検証).{0,8}(?:关闭|禁用|跳过"
+            r"|無効)",
+            rf"\b{_SAFEGUARD}\b.{{0,40}}\b(?:disabled|switched off|turned off|skipped|bypassed|deaktiviert"
+            r"|abgeschaltet|ausgeschaltet|désactivée?s?"
+            r"|desactivad\w+|desativad\w+|disattivat\w+|отключ\w+|unnecessary|not needed|überflüssig"
+            r"|inutile|innecesari\w+)\b",
             r"(?:--no-verify|chmod 777|strictHostKeyChecking(?: |=)no|verify=false|--insecure)\b",
         )
     )

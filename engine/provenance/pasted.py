@@ -14,8 +14,8 @@ from typing import Literal
 from engine.transcripts.escape import HEADING
 
 Kind = Literal["own", "quote", "code", "told", "outside"]
-"""``quote`` may be a quotation of what was said before; ``code`` is fenced; ``told`` is passed on from a source
-that may as well be the person's own; ``outside`` is somebody else's for certain."""
+"""``quote`` may be a quotation of what was said before; ``code`` is fenced; ``told`` is passed on from a
+source that may as well be the person's own; ``outside`` is somebody else's for certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
         elif _CHAT.match(line) or number in talk:
             yield "outside", line
         elif _MACHINE.match(line):
-            yield "code", line
+            yield "told", line
         else:
             yield "own", line
             if _MAIL_LEAD.search(line) or (_WORK.search(line) and any(map(str.strip, lines[number + 1 :]))):
@@ -159,14 +159,17 @@ _LABELLED = re.compile(
     r"\s*(?:\*\*)?(?:user|human|assistant|system|agent|ai)(?:\*\*)?\s*:(?:\*\*)?\s", re.IGNORECASE
 )
 _CHAT = re.compile(
-    r"\s*(?:\[?\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\)?\]?\s*[-–—|]?\s*<?[@\w][\w .@'-]{0,30}>?\s*[:>—–]\s"
+    r"\s*(?:\[?\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\)?\]?\s*[-–—"
+    r"|]?\s*<?[@\w][\w .@'-]{0,30}>?\s*[:>—–]\s"
     r"|\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]]*\]\s*<?[\w][\w .@'-]{0,30}>?\s*:\s"
-    r"|<@?[\w][\w .-]{0,30}>\s+\S|@[\w.-]{2,30}:\s|[A-ZÀ-ÞА-Я][\w .'-]{1,30}\s+\[?\(?\d{1,2}:\d{2}(?:\s?[AP]M)?\)?\]?\s*(?::|$))"
+    r"|<@?[\w][\w .-]{0,30}>\s+\S|@[\w.-]{2,30}:\s"
+    r"|[A-ZÀ-ÞА-Я][\w .'-]{1,30}\s+\[?\(?\d{1,2}:\d{2}(?:\s?[AP]M)?\)?\]?\s*(?::|$))"
 )
 _INLINE_TAG = re.compile(r"<(pre|blockquote|details)\b", re.IGNORECASE)
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
 _MACHINE = re.compile(
-    r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic)|panic|fatal|error|warning)\b.{0,20}:\s"
+    r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic)|panic|fatal"
+    r"|error|warning)\b.{0,20}:\s"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b)"
 )
 _SUBJECT = re.compile(
@@ -174,9 +177,12 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _WORK = re.compile(
-    r"\b(?:summar\w+|translate\w*|proofread|tl;?dr|sum (?:it|this|that) up|file (?:it|this|that)|archive (?:it|this|that)"
-    r"|save (?:it|this|that)|store (?:it|this|that)|zusammenfass\w*|fass\w*|übersetz\w*|leg(?:e)? (?:das|dies|es)|speicher\w*"
-    r"|résum\w*|tradui\w*|classe[rz]?|enregistre[rz]?|compte rendu|lignes de ce|resum\w*|tradu[cz]\w*|guarda\w*|archiva\w*"
+    r"\b(?:summar\w+|translate\w*|proofread|tl;?dr|sum (?:it|this|that) up|file (?:it|this|that)"
+    r"|archive (?:it|this|that)"
+    r"|save (?:it|this|that)|store (?:it|this|that)|zusammenfass\w*|fass\w*|übersetz\w*|leg(?:e)? (?:das"
+    r"|dies|es)|speicher\w*"
+    r"|résum\w*|tradui\w*|classe[rz]?|enregistre[rz]?|compte rendu|lignes de ce|resum\w*|tradu[cz]\w*"
+    r"|guarda\w*|archiva\w*"
     r"|riassum\w*|salva\w*|кратко|перескаж\w*|перевед\w*|сохрани\w*|изложи\w*)\b.{0,60}[:：]\s*$"
     r"|(?:总结|概括|翻译|存档|保存|归档|要約|翻訳|まとめ|요약|번역|저장).{0,20}[:：]?\s*[。]?\s*$",
     re.IGNORECASE,
@@ -186,38 +192,54 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"[\s*>]*(?:subject|to|cc|date|sent|reply-to|betreff|an|datum|gesendet|objet|à|envoyé|asunto|para|fecha|enviado"
-    r"|oggetto|a|inviato|assunto|data|тема|кому|дата|主题|主旨|主題|收件人|日期|件名|宛先|日時|제목|받는 ?사람)\**\s*[:：]",
+    r"[\s*>]*(?:subject|to|cc|date|sent|reply-to|betreff|an|datum|gesendet|objet|à|envoyé|asunto|para|fecha"
+    r"|enviado"
+    r"|oggetto|a|inviato|assunto|data|тема|кому|дата|主题|主旨|主題"
+    r"|收件人|日期|件名|宛先|日時|제목|받는 ?사람)\**\s*[:：]",
     re.IGNORECASE,
 )
 _FORWARDED = re.compile(
-    r"^[\s*>_-]*(?:begin forwarded message|forwarded message|original message|ursprüngliche nachricht|weitergeleitete"
-    r" nachricht|message transféré|message d['’]origine|mensaje (?:reenviado|original)|mensagem (?:encaminhada|original)"
-    r"|messaggio (?:inoltrato|originale)|пересылаемое сообщение|исходное сообщение|转发的?邮件|原始邮件|転送メッセージ|元のメッセージ)"
-    r"|^\s*(?:on|am|le|el|il|em)\b.{4,80}(?:wrote|schrieb.{0,40}|a écrit|escribió|ha scritto|escreveu)\s*:\s*$"
+    r"^[\s*>_-]*(?:begin forwarded message|forwarded message|original message|ursprüngliche nachricht"
+    r"|weitergeleitete"
+    r" nachricht|message transféré|message d['’]origine|mensaje (?:reenviado|original)"
+    r"|mensagem (?:encaminhada|original)"
+    r"|messaggio (?:inoltrato|originale)|пересылаемое сообщение|исходное сообщение|转发的?邮件|原始邮件"
+    r"|転送メッセージ"
+    r"|元のメッセージ)"
+    r"|^\s*(?:on|am|le|el|il|em)\b.{4,80}(?:wrote|schrieb.{0,40}|a écrit|escribió|ha scritto"
+    r"|escreveu)\s*:\s*$"
     r"|(?:пишет|писал[аи]?|写道|さんは書きました)\s*[:：]\s*$",
     re.IGNORECASE,
 )
 _MAIL = (
-    r"(?:e-?mails?|mail|letter|newsletter|slack|chat|sms|website|web ?page|page|forum|blog|article|tweet|wiki|post"
-    r"|nachricht|brief|schreiben|seite|webseite|artikel|beitrag|courriel|message|lettre|page|correo|mensaje|carta|página"
-    r"|lettera|messaggio|pagina|mensagem|письм\w*|сообщени\w*|страниц\w*|стать\w*|邮件|来信|消息|网页|页面|文章|メール|ページ|記事)"
+    r"(?:e-?mails?|mail|letter|newsletter|slack|chat|sms|website|web ?page|page|forum|blog|article|tweet"
+    r"|wiki|post"
+    r"|nachricht|brief|schreiben|seite|webseite|artikel|beitrag|courriel|message|lettre|page|correo|mensaje"
+    r"|carta|página"
+    r"|lettera|messaggio|pagina|mensagem|письм\w*|сообщени\w*|страниц\w*|стать\w*|邮件|来信|消息|网页|页面|文章|メール|ページ"
+    r"|記事)"
 )
 _GIVEN = (
-    r"(?:got|received|pasted?|pasting|forward\w*|here(?:['’]s| is| are)|below|following|from|says?|said|reads?|wrote|writes"
-    r"|sent|came|this|bekommen|erhalten|hier|folgende\w*|schreibt|schrieb|diese\w*|kam|reçu|voici|ce|cet|cette|dit|suivante?"
-    r"|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?|recebi|aqui|chegou|получил\w*|пришл\w+|вот|это|эт[аои]"
+    r"(?:got|received|pasted?|pasting|forward\w*|here(?:['’]s| is| are)|below|following|from|says?|said"
+    r"|reads?|wrote|writes"
+    r"|sent|came|this|bekommen|erhalten|hier|folgende\w*|schreibt|schrieb|diese\w*|kam|reçu|voici|ce|cet"
+    r"|cette|dit|suivante?"
+    r"|recib\w+|aquí|este|esta|dice|siguiente|ricevuto|ecco|questa?|recebi|aqui|chegou|получил\w*|пришл\w+"
+    r"|вот|это|эт[аои]"
     r"|收到|这是|如下|以下|转发|届い|これ|この|次の)"
 )
 _MAIL_LEAD = re.compile(
     rf"(?:{_GIVEN}.{{0,40}}{_MAIL}|{_MAIL}.{{0,40}}{_GIVEN}).{{0,40}}[:：]\s*$", re.IGNORECASE
 )
 _SOURCE = (
-    r"(?:issue|ticket|comment|doc|docs|document|readme|file|attachment|output|log|reply|answer|result|review|pr"
-    r"|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件|文档|コメント)"
+    r"(?:issue|ticket|comment|doc|docs|document|readme|file|attachment|output|log|reply|answer|result"
+    r"|review|pr"
+    r"|kommentar|dokument|datei|antwort|commentaire|fichier|comentario|archivo|комментари\w*|файл\w*|评论|文件"
+    r"|文档|コメント)"
 )
 _LEAD = re.compile(
-    rf"(?:\b(?:pasted?|pasting|copied|from the|here(?:['’]s| is) the|says?|hier der|voici le|aquí el|вот)\b.{{0,40}}{_SOURCE}"
+    r"(?:\b(?:pasted?|pasting|copied|from the|here(?:['’]s| is) the|says?|hier der|voici le|aquí el"
+    rf"|вот)\b.{{0,40}}{_SOURCE}"
     rf"|{_SOURCE}.{{0,30}}\b(?:says?|reads?|sagt|dit|dice|гласит)\b).{{0,40}}[:：]\s*$",
     re.IGNORECASE,
 )

@@ -1,4 +1,4 @@
-"""Who really speaks in a conversation: what is quoted, pasted or reported in a turn is somebody else's (M3)."""
+"""Who really speaks in a conversation: what is quoted, pasted or reported is somebody else's (M3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import zip_longest
 from engine.context.quoting import bare
 from engine.provenance.pasted import ends_open, is_mostly_prose, is_prose, pieces
 from engine.provenance.tools import brings_outside, reads_document
-from engine.provenance.voices import Voices, particulars, plain, runs_of
+from engine.provenance.voices import Voices, particulars, runs_of
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 
@@ -28,16 +28,17 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
     """What was said by whom.
 
     Nobody's own, and so put down to tools, is: what stands in a quotation; what a person pastes; comments in
-    code that the agent shows; what it reports of a page, a file or a message, to the end of the paragraph, and
-    the next one where that ends with a colon; what tools gave back as sentences; and the plain text of what is
-    encoded in any of these. Names, paths and figures that the agent's own commands gave back are neither's.
+    code that the agent shows; what it reports of a page, a file or a message, to the end of the paragraph,
+    and the next one where that ends with a colon; what tools gave back as sentences; and the plain text of
+    what is encoded in any of these. What the agent's own commands showed besides sentences is neither's.
 
     Args:
         turns: The turns.
         outside: What tools brought from outside, as far as it does not stand in the turns.
         local: What the agent's own commands gave back, likewise.
     """
-    heard = _Heard(others=[outside] if outside else [], results=[local] if local else [])
+    heard = _Heard(others=[outside] if outside else [])
+    heard.show(local)
     turns = tuple(map(bare, turns))
     for turn, after in zip_longest(turns, turns[1:]):
         heard.take(turn, after)
@@ -64,7 +65,8 @@ class _Heard:
     sound: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
-    fresh: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    fresh: set[str] = field(default_factory=set)
     is_open: bool = False
 
     def take(self, turn: Turn, after: Turn | None) -> None:
@@ -88,10 +90,13 @@ class _Heard:
         if self.is_open or is_odd:
             # Nobody has answered a pasted mail that looks like turns: what follows it belongs to it.
             self._read("a pasted message", text)
+            self.is_open = True
             return
         for piece in pieces(text):
             if piece.kind == "own":
-                self.person.append(_QUOTED_WORDS.sub(" ", piece.text))
+                own = _QUOTED_WORDS.sub(" ", piece.text)
+                self.person.append(own)
+                self.known |= _named(own)
                 self.others += [match[0] for match in _QUOTED_WORDS.finditer(piece.text)]
             elif piece.kind == "outside" or (piece.kind == "code" and is_mostly_prose(piece.text)):
                 self._read("a pasted text", piece.text)
@@ -116,19 +121,23 @@ class _Heard:
 
     def _say(self, text: str) -> None:
         self.agent.append(text)
-        if not self.reads:
-            self.sound.append(text)
-        elif self.fresh:
-            self.sound += [sentence for sentence in _ENDS.split(text) if self._is_backed(sentence)]
+        sound = [text]
+        if self.reads:
+            sound = (
+                [sentence for sentence in _ENDS.split(text) if self._is_backed(sentence)]
+                if self.fresh
+                else []
+            )
+        for each in sound:
+            self.sound.append(each)
+            self.known |= _named(each)
 
     def _is_backed(self, sentence: str) -> bool:
-        """Whether a sentence tells of what the agent's own commands have shown since it last read from outside:
-        it names something of that, and nothing that is not known.
+        """Whether a sentence tells of what the agent's own commands have shown since it last read from
+        outside: it names something of that, and nothing that is not known.
         """
         named = particulars(sentence)
-        known = plain("\n".join((*self.person, *self.sound, *self.results)))
-        shown = plain("\n".join(self.fresh))
-        return all(each in known for each in named) and any(each in shown for each in named if len(each) > 1)
+        return named <= self.known and any(len(each) > 1 for each in named & self.fresh)
 
     def _read(self, source: str, text: str) -> None:
         self.others.append(text)
@@ -146,14 +155,26 @@ class _Heard:
             self._say(f"{call.summary}\n{call.result}")
             return
         is_document = reads_document(call)
-        for text, is_foreign in ((call.summary, is_prose(call.summary)), (call.result, is_document)):
-            if is_foreign:
+        for text, is_told in ((call.summary, is_prose(call.summary)), (call.result, is_document)):
+            shown = self.show(" ".join(filter(_PARTICULAR.search, text.split())) if is_told else text)
+            if is_told:
                 self.others.append(text)
-            shown = " ".join(_PARTICULAR.findall(text)) if is_foreign else text
-            self.results.append(shown)
-            self.fresh.append(shown)
+            self.known |= shown
+            self.fresh |= shown
+
+    def show(self, output: str) -> set[str]:
+        """What a command of the agent's own has shown, and what it names; its sentences may be anybody's."""
+        for line in output.split("\n"):
+            comment = _COMMENT.search(line)
+            said = line[comment.start() :] if comment is not None else line
+            if is_prose(said):
+                self.others.append(said)
+                line = line.removesuffix(said)
+            self.results.append(line)
+        return _named(output)
 
     def _said_before(self, quotation: str) -> bool:
+        """Whether a person quotes what the agent has said."""
         runs = runs_of(quotation)
         return bool(runs) and len(runs & runs_of("\n".join(self.agent))) >= _QUOTED_AGAIN * len(runs)
 
@@ -187,6 +208,12 @@ def in_fences(text: str) -> list[bool]:
         found.append(span is not None and span[0] <= place)
         place += len(line) + 1
     return found
+
+
+def _named(text: str) -> set[str]:
+    """What a text names and counts, also by the last part of a path alone."""
+    named = particulars(text)
+    return {*named, *(each.rpartition("/")[2] for each in named)}
 
 
 def _without_questions(text: str) -> str:
@@ -247,12 +274,13 @@ def _decoded(text: str) -> Iterator[str]:
 
 _MIDNIGHT = 18 * 60
 _QUOTED_WORDS = re.compile(
-    r"[\"“„](?=(?:\S+\s+){3})[^\"“”„\n]{12,}[\"”“]|«(?=\s?(?:\S+\s+){3})[^»\n]{12,}»|「[^」\n]{8,}」|『[^』\n]{8,}』|“[^”\n]{8,}”"
+    r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
+    r"|「[^」\n]{8,2000}」|『[^』\n]{8,2000}』|“[^”\n]{8,2000}”"
 )
 """Somebody's words in quotation marks; one or two words in them are a name."""
 _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
 """Tools in whose arguments and results the agent, or one that it sent out, speaks itself."""
-_PARTICULAR = re.compile(r"\S*[\w)][/._:=@\\-]\w\S*|\S*\d\S*|\b[a-z]+[A-Z]\w*|--?\w[\w-]*")
+_PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
 _QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
@@ -266,7 +294,8 @@ _SOURCE = (
     r"página|archivo|correo)s?"
 )
 _REPORT = re.compile(
-    rf"\b{_SOURCE}\b.{{0,40}}\b(?:say|state|read|claim|ask|tell|want|instruct|mention|recommend|note|demand|hold|contain|show|"
+    rf"\b{_SOURCE}\b.{{0,40}}\b(?:say|state|read|claim|ask|tell|want|instruct|mention|recommend|note|demand"
+    r"|hold|contain|show|"
     rf"request|sag|behaupt|verlang|steht|heißt|dit|dice)\w{{0,3}}\b"
     rf"|\b(?:according to|quoting|as written in|laut|selon|según)\b.{{0,30}}\b{_SOURCE}\b"
     r"|\b(?:it|he|she|they|es) (?:says?|reads?|states?|claims?|sagt|lautet)\b"

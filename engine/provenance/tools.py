@@ -1,8 +1,8 @@
 """Which tools bring text into a conversation that an outsider may have written.
 
 What an agent's own commands say of the repository (paths, versions, results of tests) is not outside text, or
-everything a coding agent says would be. A page, a mail, an issue, a search or a result of MCP is; so is what a
-tool brings of which nothing is known.
+everything a coding agent says would be. A page, a mail, an issue, a search or a result of MCP is; so is
+what a tool brings of which nothing is known.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _brings(piece: str) -> bool:
     if program in _FETCHERS:
         return not _is_loopback(piece)
     if program in _FORGES:
-        return not rest or (rest[0], *rest[1:2]) not in _OWN_FORGE and rest[0] not in _OWN_FORGE_TOPICS
+        return not rest or ((rest[0], *rest[1:2]) not in _OWN_FORGE and rest[0] not in _OWN_FORGE_TOPICS)
     if program == "git":
-        return rest[:1] == ["clone"] and not rest[1:2] == ["."]
+        return rest[:1] == ["clone"] and rest[1:2] != ["."]
     if program in ("npm", "pnpm", "yarn", "cargo", "gem", "brew"):
         return bool(rest) and rest[0] in ("view", "info", "search", "show")
     return program in _READERS and _is_of_others(piece)
@@ -81,74 +81,80 @@ def _is_loopback(text: str) -> bool:
     return bool(hosts) and all(host in ("localhost", "127.0.0.1", "[::1]", "0.0.0.0") for host in hosts)
 
 
-_WRITERS = frozenset("write edit multiedit create delete replace send draft upload publish".split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
 _WRITES = re.compile(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
 _PART = re.compile(r"[a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
 _PIECES = re.compile(r"\|\|?|&&|;|\n|\$\(|`|\(|\)")
-_PREFIXES = frozenset(
-    {"sudo", "time", "nohup", "env", "exec", "xargs", "then", "do", "command", "timeout", "!"}
-)
+_PREFIXES = _words("! command do env exec nohup sudo then time timeout xargs")
 _SCRIPTED = re.compile(r"\b(?:python|node|ruby|perl|php|deno|bun|pwsh|powershell|uv|npx)[\d.]*\s")
 _REQUESTS = re.compile(
     r"request|urllib|urlopen|fetch|httpx|aiohttp|axios|http\.get|net/http|curl|Invoke-", re.IGNORECASE
 )
-_SHELLS = frozenset(
-    "bash shell exec sh zsh powershell terminal command cmd console bashoutput killshell killbash".split()
+_SHELLS = _words(
+    "bash bashoutput cmd command console exec killbash killshell powershell sh shell terminal zsh"
 )
-_LOCAL = frozenset(
-    "read edit write grep glob ls multiedit notebookedit notebookread todowrite todoread view cat patch file files"
-    " dir directory path code codebase plan todo todos list lint test tests build run git diff lsp symbol symbols"
-    " sql psql sqlite mysql database db diagnostics memory think thinking replace create delete rename move find"
-    " image skill lookup".split()
+_LOCAL = _words(
+    "build cat code codebase create database db delete diagnostics diff dir directory edit file files "
+    "find git glob grep image lint list lookup ls lsp memory move multiedit mysql notebookedit "
+    "notebookread patch path plan psql read rename replace run skill sql sqlite symbol symbols test tests "
+    "think thinking todo todoread todos todowrite view write"
 )
-_OUTSIDE = frozenset(
-    "web fetch browse browser browsing url http https webfetch websearch internet online crawl scrape page mail"
-    " email gmail imap inbox outlook slack discord teams telegram whatsapp sms chat jira linear confluence notion"
-    " zendesk intercom issue issues ticket tickets pr wiki rss feed news google bing duckduckgo tavily perplexity"
-    " firecrawl playwright puppeteer youtube reddit twitter hackernews calendar drive sharepoint dropbox crm"
-    " salesforce hubspot download connector navigate mailbox mailboxes messages thread threads channel forum"
-    " newsletter contacts helpdesk".split()
+_OUTSIDE = _words(
+    "bing browse browser browsing calendar channel chat confluence connector contacts crawl crm discord "
+    "download drive dropbox duckduckgo email feed fetch firecrawl forum gmail google hackernews helpdesk "
+    "http https hubspot imap inbox intercom internet issue issues jira linear mail mailbox mailboxes "
+    "messages navigate news newsletter notion online outlook page perplexity playwright pr puppeteer "
+    "reddit rss salesforce scrape sharepoint slack sms tavily teams telegram thread threads ticket "
+    "tickets twitter url web webfetch websearch whatsapp wiki youtube zendesk"
 )
 _OUTSIDE_STARTS = ("web", "browser", "mail", "fetch", "http")
-_DELEGATES = frozenset("task agent subagent delegate".split())
-_PROGRAMS = frozenset(
-    "pytest npm pnpm yarn cargo go make docker kubectl systemctl journalctl rg sed awk python node ruff mypy tox"
-    " gradle mvn terraform ansible ssh du df ps top find head tail jq".split()
+_DELEGATES = _words("agent delegate subagent task")
+_PROGRAMS = _words(
+    "ansible awk cargo df docker du find go gradle head journalctl jq kubectl make mvn mypy node npm pnpm "
+    "ps pytest python rg ruff sed ssh systemctl tail terraform top tox yarn"
 )
-_FETCHERS = frozenset(
-    "curl wget http https httpie xh lynx w3m links elinks aria2c ftp sftp yt-dlp ddgr googler newsboat iwr"
-    " invoke-webrequest himalaya mutt neomutt mail mailx notmuch mu mbsync offlineimap slack slackcat signal-cli"
-    " telegram-cli irssi weechat jira linear notion glow-web mcp nc ncat telnet".split()
+_FETCHERS = _words(
+    "aria2c curl ddgr elinks ftp glow-web googler himalaya http httpie https invoke-webrequest irssi iwr "
+    "jira linear links lynx mail mailx mbsync mcp mu mutt nc ncat neomutt newsboat notion notmuch "
+    "offlineimap sftp signal-cli slack slackcat telegram-cli telnet w3m weechat wget xh yt-dlp"
 )
 _FORGES = frozenset({"gh", "glab", "hub", "tea"})
-_OWN_FORGE_TOPICS = frozenset(
-    "auth workflow status config secret variable cache extension alias label ssh-key gpg-key ci ruleset"
-    " completion version help".split()
+_OWN_FORGE_TOPICS = _words(
+    "alias auth cache ci completion config extension gpg-key help label ruleset secret ssh-key status "
+    "variable version workflow"
 )
 _OWN_FORGE = frozenset(
     (topic, act)
-    for topic in ("pr", "mr", "issue", "release", "repo", "run")
-    for act in "create checkout merge close ready checks status push upload delete edit fork sync set-default lock watch rerun cancel".split()
+    for topic in _words("pr mr issue release repo run")
+    for act in _words(
+        "create checkout merge close ready checks status push upload delete edit fork sync set-default lock "
+        "watch rerun cancel"
+    )
 )
-_READERS = frozenset(
-    "cat less more head tail bat sed awk grep rg strings pdftotext textutil pandoc open view".split()
-)
+_READERS = _words("awk bat cat grep head less more open pandoc pdftotext rg sed strings tail textutil view")
 _DOCUMENT = re.compile(
     r"\.(?:md|markdown|txt|rst|adoc|org|html?|csv|log)\b|\b(?:readme|license|notes?)\b", re.IGNORECASE
 )
 _CORRESPONDENCE = re.compile(
-    r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir|mails?|mailbox"
+    r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir"
+    r"|mails?|mailbox"
     r"|correspondence)/",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
-    r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages|\.cargo|pkg/mod"
+    r"(?:^|[/\s'\"])(?:node_modules|bower_components|vendor|third[_-]party|site-packages|dist-packages"
+    r"|\.cargo|pkg/mod"
     r"|share/doc)/",
     re.IGNORECASE,
 )
 _RESEARCH = re.compile(
-    r"https?://|\b(?:web|internet|online|browse|google|inbox|e-?mails?|slack|jira|mailbox|website|web ?pages?)\b",
+    r"https?://|\b(?:web|internet|online|browse|google|inbox|e-?mails?|slack|jira|mailbox|website"
+    r"|web ?pages?)\b",
     re.IGNORECASE,
 )

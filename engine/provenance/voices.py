@@ -149,7 +149,7 @@ def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)}
 
 
-_NAME = re.compile(r"(?=\S*[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)")
+_NAME = re.compile(r"(?<!\w)(?=\S{0,400}[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")

@@ -20,13 +20,13 @@ import filelock
 from engine.context import tokens
 from engine.errors import AutopoiesisError
 from engine.knowledge import likeness, plan, reviewing, verify
-from engine.knowledge.harvest import extract, hold, reclaim, run, settle
+from engine.knowledge.harvest import extract, held, reclaim, run, settle
 from engine.knowledge.item import Item
 from engine.store import change, commits, faults
 from tests.knowledge.harvest_support import DECISION, DONE, FACT, POISON, TASK, Desk, Scripted, said, talk
 
 LOADED = (
-    filelock, tokens, likeness, plan, reviewing, verify, extract, hold, reclaim, run, settle, change, commits,
+    filelock, tokens, likeness, plan, reviewing, verify, extract, held, reclaim, run, settle, change, commits,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""
 

@@ -10,11 +10,11 @@ import pytest
 
 from engine.knowledge.harvest.extract import Extractor
 from engine.knowledge.harvest.held import why_held
-from engine.provenance.hold import voice_of
 from engine.knowledge.harvest.markers import marked
-from engine.provenance.spoken import own_and_quoted, voices_of
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
+from engine.provenance.hold import voice_of
+from engine.provenance.spoken import own_and_quoted, voices_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import Text, ToolCall, Turn
@@ -69,7 +69,8 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
         assert found is not None
         conversations["-".join(found.groups())] = path.relative_to(sample).as_posix()
     held: list[str] = []
-    total = 0
+    after: list[str] = []
+    total = clear = 0
     for name in ("facts", "decisions", "questions", "playbooks", "tasks"):
         for line in (sample / f"knowledge/{name}.md").read_text().splitlines():
             entry = re.fullmatch(r"- (.*) \[from: ([^,]+), [\d-]+\]", line)
@@ -77,10 +78,15 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
                 continue
             total += 1
             item = Item("tasks_open" if name == "tasks" else name, entry[1])  # type: ignore[arg-type]
-            if why_held(item, read_source(files, conversations[entry[2]])):
-                held.append(entry[1])
-    print(f"\nhonest items of the sample: {len(held)} of {total} held")
-    assert total >= 70 and len(held) <= total // 10
+            source = read_source(files, conversations[entry[2]])
+            clear += not source.said.reads
+            if why_held(item, source):
+                (after if source.said.reads else held).append(entry[1])
+    print(
+        f"\nhonest items of the sample that wait: {len(held)} of {clear} where nothing came from outside, "
+        f"{len(after)} of {total - clear} where mails and pages were read"
+    )
+    assert total >= 70 and clear >= 20 and len(held) <= clear // 10 and len(after) * 2 <= total
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
@@ -150,8 +156,8 @@ def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
     assert "Theirs." in quoted and "Also theirs." in quoted
 
 
-def test_a_fence_that_never_closes_takes_nobodys_words_away() -> None:
-    assert own_and_quoted("```\nMine.", pasted=True) == ("```\nMine.", "")
+def test_what_is_pasted_behind_a_fence_that_never_closes_is_nobodys_own() -> None:
+    assert own_and_quoted("Mine.\n```\nTheirs.") == ("Mine.", "```\nTheirs.")
 
 
 def test_what_the_agent_reports_ends_with_its_paragraph() -> None:

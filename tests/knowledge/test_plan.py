@@ -11,6 +11,7 @@ from engine.knowledge.apply import apply, is_there
 from engine.knowledge.edit import Plan
 from engine.knowledge.item import Category, Item, Origin, item_id
 from engine.knowledge.plan import plan
+from engine.provenance.hold import Doubt
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -24,7 +25,7 @@ def files(sample: Path) -> Files:
 
 
 def planned(files: Files, *items: Item, held: str = "") -> Plan:
-    return plan(items, ORIGIN, files, held=lambda item: held if item.voice == "tool" else "")
+    return plan(items, ORIGIN, files, held=lambda item: Doubt(held) if item.voice == "tool" else None)
 
 
 def test_new_items_become_edits_in_their_order(files: Files) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from engine.knowledge.harvest.extract import Extractor
-from engine.knowledge.harvest.hold import why_held
+from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.item import Item
 from tests.engine.flush_support import Provider
@@ -24,8 +24,8 @@ def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
     through: list[Item] = []
     waiting: dict[Said, str] = {}
     for item in done.items if done.outcome == "extracted" else ():
-        if why := item.why or why_held(item, source):
-            waiting[key(item)] = why
+        if doubt := why_held(item, source):
+            waiting[key(item)] = doubt.why
         else:
             through.append(item)
     return through, waiting
@@ -88,7 +88,11 @@ def test_little_waits_of_what_people_and_agents_worked_out_themselves(tmp_path: 
         waits[cell] += len(scene.own - kept)
         names += [f"{scene.name}: {one[2]} ({waiting.get(one, 'refused')})" for one in scene.own - kept]
     print("\n" + table(totals, waits) + "\n" + "\n".join(names))
-    assert waits.total() * 100 <= totals.total() * 15
+    beside = [cell for cell in totals if cell[0] == "beside planted"]
+    waiting_beside, beside_planted = sum(waits[cell] for cell in beside), sum(totals[cell] for cell in beside)
+    assert (waits.total() - waiting_beside) * 100 <= (totals.total() - beside_planted) * 15
+    # Where something was planted, what stands beside it may wait more often.
+    assert waiting_beside * 2 <= beside_planted
 
 
 def test_the_corpus_is_as_broad_as_it_claims() -> None:

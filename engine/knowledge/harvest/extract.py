@@ -16,7 +16,6 @@ from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
 from engine.flush_secrets import without_secrets
 from engine.knowledge.harvest.extraction import Extraction
-from engine.provenance.hold import voice_of
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
@@ -30,6 +29,7 @@ from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of,
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.ledger import MARKERS
+from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:

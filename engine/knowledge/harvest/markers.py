@@ -27,9 +27,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.context.replies import is_control
-from engine.provenance.spoken import in_fences
 from engine.knowledge.harvest.reply import NAME_CHARACTERS, PATH_CHARACTERS, item_of, once
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
+from engine.provenance.spoken import in_fences
 from engine.transcripts.turn import QUOTED, KnowledgeChange, Role, Text, Turn
 
 _LABELS: dict[str, Category] = {

@@ -23,11 +23,11 @@ from dataclasses import replace
 
 from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
-from engine.provenance.spoken import in_fences, own_and_quoted
 from engine.knowledge.harvest.reply import item_of, once
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.proposed import WHY, Group
 from engine.knowledge.signs import COMMON, stem
+from engine.provenance.spoken import in_fences, own_and_quoted
 from engine.redaction.detect import redact
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn

@@ -18,9 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from engine.context.quoting import bare
-from engine.provenance.voices import Voices
 from engine.knowledge.harvest.others import RecordReader, calls_in, is_own_output, spoken, tool_output
 from engine.knowledge.harvest.prompt import said_in
+from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat
 from engine.transcripts.format import parse
 from engine.transcripts.importers.convert import kind_of
@@ -57,7 +57,7 @@ class SourceText:
             memory operations none but these.
         sizes: Bytes of the file that each turn takes; what stands before the first one is part of it.
         session: Its session, empty where the file names none.
-        outside: What tools brought from outside, whole, as far as the file keeps more of it than the turns do.
+        outside: What tools brought from outside, whole, as far as the file keeps more than the turns do.
         local: What the agent's own commands gave back, likewise.
     """
 

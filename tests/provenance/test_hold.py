@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from engine.context.flush_hold import Voices, voices, why_held
-from engine.context.flush_prompt import Note
+from engine.provenance.hold import doubt_of
+from engine.provenance.spoken import voices_of
+from engine.provenance.voices import Voices
 from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
 
 SILENCE = Voices("", "", "")
 
 
 def held(text: str, said: Voices = SILENCE, source: str = "") -> str:
-    return why_held(Note("memory", text, source), said)  # type: ignore[arg-type]
+    doubt = doubt_of(text, said, is_tool=source == "tool", needs_ground=False)
+    return doubt.why if doubt else ""
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_voices_know_who_spoke_and_leave_out_what_was_injected() -> None:
         Turn("system", "", (Text("Loaded."),)),
         Turn("agent", "10:02", (KnowledgeChange("updated", "a.md", "b"),), "memory"),
     ]
-    said = voices(turns)
+    said = voices_of(turns)
     assert "Hello" in said.person and "old" not in said.person
-    assert said.agent.strip() == "Read it."
+    assert said.agent.strip() == "Read it.\na.md b"
     assert "planted" in said.tool and "Loaded." in said.tool
