@@ -84,8 +84,8 @@ class WorkbenchReview(Protocol):
         """What waits."""
         ...
 
-    def accept(self, name: str, text: str = "") -> Reviewed:
-        """Makes an item knowledge, as it is or as a text says it."""
+    def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
+        """Makes an item knowledge, as it is or as a text says it; ``sure`` where it could do harm."""
         ...
 
     def reject(self, name: str) -> Reviewed:

@@ -1,31 +1,42 @@
-"""What is proposed for knowledge without a model: why it waits, how it is grouped, when it is shown.
+"""Why things wait for a person, how they are grouped, and which are shown (design 6.4).
 
-A group is what a person settles at once: all corrections, all commands. Everything else that waits could be
-planted, and is settled one by one.
+A group is what a person settles at once: all corrections, all commands, all that was said after a page was
+read. Only what looks dangerous whoever said it is settled one by one.
 """
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
-Group = Literal["correction", "plan", "summary", "command", "held"]
+from engine.provenance.hold import OUTSIDE, REPEATED
+
+Group = Literal["risky", "correction", "plan", "summary", "command", "outside", "repeated", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""In the order in which they are listed: what a person said first."""
+"""In the order in which they are listed: the dangerous first, then what a person said."""
+
+TOO_LONG = "is longer than "
+NO_PROJECT = "there is no project "
+REFUSED = "cannot be written: "
+"""How reasons begin that have nothing to do with who said it."""
 
 WHY: dict[Group, str] = {
     "correction": "you corrected the agent or set it a rule",
     "plan": "you approved this plan",
     "summary": "the agent said so at the end",
     "command": "this command succeeded again and again",
+    "outside": OUTSIDE,
 }
-"""Why an item of a group waits; ``held`` has many reasons."""
+"""Why an item of a group waits, where all wait for one reason."""
 
 TITLES: dict[Group, str] = {
+    "risky": "held back, because they could do harm",
     "correction": "corrections and rules of yours",
     "plan": "plans you approved",
     "summary": "what the agent said it had done",
     "command": "commands that succeeded again and again",
-    "held": "held back, because they could be planted",
+    "outside": "said after the agent had read text from outside",
+    "repeated": "repeats what a tool or a file said",
+    "other": "could not be written as they are",
 }
 """What a list calls a group."""
 
@@ -34,8 +45,13 @@ LEAST_SUCCESSES = 3
 
 
 def group_of(why: str) -> Group:
-    """The group of what waits for a reason."""
-    return next((group for group, words in WHY.items() if words == why), "held")
+    """The group of what waits for a reason; a reason that is not known counts as the worst."""
+    plain = why.partition(" (meant for ")[0]
+    if plain in REPEATED:
+        return "repeated"
+    if plain.startswith((TOO_LONG, NO_PROJECT, REFUSED)):
+        return "other"
+    return next((group for group, words in WHY.items() if words == plain), "risky")
 
 
 def is_shown(why: str, times: int) -> bool:

@@ -20,7 +20,10 @@ from engine.knowledge.item import ITEM_CHARACTERS
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
+from engine.knowledge.proposed import group_of
 from engine.knowledge.review import VERDICTS
+from engine.provenance.disguise import is_disguised
+from engine.provenance.instructions import is_hostile_act, is_instruction
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -106,15 +109,17 @@ class Reviewing:
         self._commit = commit
         self._on_problem = on_problem
 
-    def accept(self, name: str, text: str = "") -> Reviewed:
+    def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
         """Makes an item knowledge. What stands there already is not written again.
 
         Args:
             name: The item's id, or the beginning of it.
             text: What is written in its place; the item's own text when left out.
+            sure: Whether the person has seen why the item is dangerous, and wants it all the same.
 
         Raises:
-            HarvestRefused: No item is called so, or the text is no single line.
+            HarvestRefused: No item is called so, the text is no single line, or it is dangerous and nobody is
+                sure.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
@@ -123,6 +128,11 @@ class Reviewing:
             if finished is not None:
                 return finished
             waiting = self.queue.get(name)
+            if not sure and is_risky(waiting, line):
+                raise HarvestRefused(
+                    f"{waiting.id} {waiting.why}",
+                    cure=f"read it; if it is right: autopoiesis review accept {waiting.id} --sure",
+                )
             item = replace(waiting.item, text=line) if line else waiting.item
             decided = plan((item,), waiting.origin, self._files, held=lambda _item: None)
             known = _stood_there(waiting, decided.known[0]) if decided.known else None
@@ -247,6 +257,18 @@ class Reviewing:
         except AutopoiesisError as error:
             self._on_problem(f"the digest was not made anew: {error}")
         return self._digest.paths
+
+
+def is_risky(waiting: Waiting, text: str = "") -> bool:
+    """Whether accepting an item needs a second word.
+
+    Args:
+        waiting: The item.
+        text: What is written in its place. A person's own words are judged by themselves.
+    """
+    if text and text != waiting.item.text:
+        return is_instruction(text) or is_disguised(text) or is_hostile_act(text)
+    return group_of(waiting.why) == "risky"
 
 
 def _stood_there(waiting: Waiting, known: Known) -> Reviewed:

@@ -73,7 +73,13 @@ class Doubt:
 
 
 def doubt_of(
-    text: str, said: Voices, *, path: str = "", is_tool: bool = False, needs_ground: bool = True
+    text: str,
+    said: Voices,
+    *,
+    path: str = "",
+    is_tool: bool = False,
+    needs_ground: bool = True,
+    may_order: bool = False,
 ) -> Doubt | None:
     """Why a text waits for a person; ``None`` when it may be written.
 
@@ -83,8 +89,11 @@ def doubt_of(
         path: The file that it is a note of.
         is_tool: Whether it is known to be from a tool.
         needs_ground: Whether somebody must have used its words.
+        may_order: Whether it may tell a model what to do, as a rule does that a person has set.
     """
-    why = _risk(text, path, said) or _unheard(text, said, is_tool=is_tool, needs_ground=needs_ground)
+    why = _risk(text, path, said, may_order=may_order) or _unheard(
+        text, said, is_tool=is_tool, needs_ground=needs_ground
+    )
     if why:
         return Doubt(why, said.reads if why in REPEATED else ())
     if said.reads and not _is_firm(f"{path} {text}", heard(said)):
@@ -92,12 +101,12 @@ def doubt_of(
     return None
 
 
-def _risk(text: str, path: str, said: Voices) -> str:
+def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str:
     """Why a text is dangerous whoever says it, or unless a person does."""
     whole = f"{path} {text}"
     if redact(whole)[1]:
         return SECRET
-    if is_instruction(text):
+    if is_instruction(text) and not may_order:
         return INSTRUCTION
     if is_disguised(whole):
         return DISGUISED

@@ -26,7 +26,10 @@ async def test_nothing_of_it_acts(run: Run, text: str) -> None:
         for keys in (["x"], ["escape", "A"], ["escape", "E"], ["escape", "enter", "Y"], ["escape", "s"]):
             await driven.press(*keys)
             assert_harmless(driven)
-        await driven.press("g", "a")
+        await driven.press("g", "a")  # a reason that is not ours counts as dangerous, which asks
+        assert_harmless(driven)
+        await driven.press("right", "enter")
+        await driven.settle()
         assert_harmless(driven)
         assert driven.engine.asked("accept") and driven.is_open()
 

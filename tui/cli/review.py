@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -20,14 +21,15 @@ from tui.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.review import Waiting
+    from engine.knowledge.review import ReviewQueue, Waiting
     from engine.knowledge.reviewing import Reviewed
 
 _group_option = click.option(
     "--group",
-    type=click.Choice(("correction", "plan", "summary", "command")),
-    help="All that was proposed of one kind.",
+    type=click.Choice(("correction", "plan", "summary", "command", "outside", "repeated", "other", "risky")),
+    help="All that waits for one kind of reason.",
 )
+_from_option = click.option("--from", "origin", metavar="NAME", help="All that waits of one conversation.")
 
 
 @click.group(
@@ -41,6 +43,7 @@ _group_option = click.option(
         "autopoiesis review list",
         "autopoiesis review accept 5e2277cb",
         "autopoiesis review accept --group plan",
+        "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
     ),
 )
 @directory_option
@@ -52,16 +55,16 @@ def review() -> None:
 @directory_option
 @click.option("--all", "everything", is_flag=True, help="Also those that were settled.")
 @_group_option
+@_from_option
 @json_option
-def review_list(everything: bool, group: str | None, as_json: bool) -> None:
-    """List what waits, by group, each with why and with the line it comes from."""
+def review_list(everything: bool, group: str | None, origin: str | None, as_json: bool) -> None:
+    """List what waits, by group, each with why and with the line it comes from; the dangerous first."""
     from engine.knowledge.proposed import GROUPS, TITLES, group_of  # noqa: PLC0415 — as for `--help`
 
     with invocation().engine() as engine:
         queue = engine.knowledge.review.queue
         found = queue.all() if everything else queue.waiting()
-    if group is not None:
-        found = tuple(each for each in found if group_of(each.why) == group)
+    found = tuple(each for each in found if _is_meant(each, group, origin))
     if as_json:
         emit_json(found)
         return
@@ -72,19 +75,21 @@ def review_list(everything: bool, group: str | None, as_json: bool) -> None:
         if members:
             emit(f"{TITLES[name]}: {len(members)}")
         for each in members:
-            _emit_waiting(each, is_proposal=name != "held")
-        if members and name != "held" and not everything:
+            _emit_waiting(each, says_why=name in ("risky", "repeated", "other"))
+        if members and name != "risky" and not everything:
             emit(f"  all of these: autopoiesis review accept --group {name}")
 
 
-def _emit_waiting(each: Waiting, *, is_proposal: bool) -> None:
+def _emit_waiting(each: Waiting, *, says_why: bool) -> None:
     settled = f"  [{each.verdict}]" if each.verdict else ""
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
         often = f"  ({plural(each.times, 'time')} in {plural(each.places, 'conversation')})"
     emit(f"{each.id}  {each.item.category}: {each.item.text}{often}{settled}")
-    if not is_proposal:
+    if says_why:
         emit(f"    why: {each.why}")
+    if each.read:
+        emit(f"    after reading: {'; '.join(each.read)}")
     place = f"{each.source}:{each.line}" if each.line else each.source
     emit(f"    from: {place}{f'  {each.said}' if each.said else ''}")
 
@@ -99,44 +104,78 @@ def _emit_waiting(each: Waiting, *, is_proposal: bool) -> None:
 @directory_option
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
+@_from_option
 @click.option("--text", help="What is written in its place.")
-def review_accept(names: tuple[str, ...], group: str | None, text: str | None) -> None:
-    """Make items knowledge, as they are or as you word them; one by one, or a group at once."""
+@click.option("--sure", is_flag=True, help="Also what is held because it could do harm; name each by its id.")
+def review_accept(
+    names: tuple[str, ...], group: str | None, origin: str | None, text: str | None, sure: bool
+) -> None:
+    """Make items knowledge, as they are or as you word them; one by one, a group or a conversation at once.
+
+    What could do harm is accepted by its id alone, and asks again or wants --sure.
+    """
+    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
+
     with invocation().engine() as engine:
-        meant = _meant(engine, names, group)
+        meant = _meant(engine, names, group, origin)
         if text is not None and len(meant) > 1:
             raise click.UsageError("--text is for one item")
+        queue = engine.knowledge.review.queue
+        waiting = {each.id: each for each in queue.waiting()}
+        risky = [name for name in meant if name in waiting and is_risky(waiting[name])]
+        if not names and risky:
+            left = plural(len(risky), "item")
+            emit(f"{left} that could do harm will wait on: autopoiesis review list --group risky")
+            meant = tuple(name for name in meant if name not in risky)
         for name in meant:
-            _emit(engine.knowledge.review.accept(name, text or ""))
+            _emit(engine.knowledge.review.accept(name, text or "", sure=sure or _is_sure(queue, name, text)))
+
+
+def _is_sure(queue: ReviewQueue, name: str, text: str | None) -> bool:
+    """Whether the person at the terminal wants an item that could do harm all the same."""
+    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — as for `--help`
+
+    found = [each for each in queue.waiting() if name and each.id.startswith(name)]
+    if len(found) != 1 or not is_risky(found[0], text or "") or not sys.stdin.isatty():
+        return False
+    _emit_waiting(found[0], says_why=True)
+    return click.confirm("It could do harm. Write it all the same?", default=False)
 
 
 @click.command("reject", epilog=example("autopoiesis review reject 5e2277cb"))
 @directory_option
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
-def review_reject(names: tuple[str, ...], group: str | None) -> None:
-    """Reject items, one by one or a group at once; they never come back."""
+@_from_option
+def review_reject(names: tuple[str, ...], group: str | None, origin: str | None) -> None:
+    """Reject items, one by one, a group or a conversation at once; they never come back."""
     with invocation().engine() as engine:
-        meant = _meant(engine, names, group)
+        meant = _meant(engine, names, group, origin)
         for name in meant:
             engine.knowledge.review.reject(name)
         emit(f"{plural(len(meant), 'item')} rejected, {len(engine.knowledge.review.queue.waiting())} left")
 
 
-def _meant(engine: Engine, names: tuple[str, ...], group: str | None) -> tuple[str, ...]:
-    """The ids of what is named, or of all that waits in a group.
+def _meant(engine: Engine, names: tuple[str, ...], group: str | None, origin: str | None) -> tuple[str, ...]:
+    """The ids of what is named, or of all that waits in a group, of a conversation, or of both.
 
     Raises:
-        click.UsageError: Both are named, or neither is.
+        click.UsageError: Items and a group are named, or neither is.
     """
-    from engine.knowledge.proposed import group_of  # noqa: PLC0415 — `--help` must not load the engine
-
-    if bool(names) == (group is not None):
-        raise click.UsageError("name items by their ids, or a group with --group")
-    if group is not None:
+    if bool(names) == (group is not None or origin is not None):
+        raise click.UsageError("name items by their ids, or a group with --group or --from")
+    if not names:
         engine.knowledge.review.recover()
     waiting = engine.knowledge.review.queue.waiting()
-    return names or tuple(each.id for each in waiting if group_of(each.why) == group)
+    return names or tuple(each.id for each in waiting if _is_meant(each, group, origin))
+
+
+def _is_meant(each: Waiting, group: str | None, origin: str | None) -> bool:
+    """Whether an item belongs to a group and a conversation, as far as these are named."""
+    from engine.knowledge.proposed import group_of  # noqa: PLC0415 — `--help` must not load the engine
+
+    named = origin is None or origin in (each.origin.name, each.source)
+    return named and (group is None or group_of(each.why) == group)
 
 
 def _emit(done: Reviewed) -> None:

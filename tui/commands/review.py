@@ -73,7 +73,7 @@ class Reject(_Settling):
 
 
 class AcceptAll(_Reviewing):
-    """Accept every listed item that waits, as it is; a filter such as /command narrows them. Asks first."""
+    """Accept every listed item that waits, but for what could do harm; w, c and / narrow them. Asks first."""
 
     keys = ("A",)
     title = "Accept all that are listed"
@@ -112,6 +112,22 @@ class FilterQueue(_Reviewing):
     rank = 14
 
 
+class SameReason(_Reviewing):
+    """Narrow the list to what waits for the same reason as the selected item; A then accepts all of it."""
+
+    keys = ("w",)
+    title = "Only what waits for this reason"
+    needs = (AN_ITEM,)
+
+
+class SameConversation(_Reviewing):
+    """Narrow the list to what waits of the selected item's conversation; A then accepts all of it."""
+
+    keys = ("c",)
+    title = "Only what waits of this conversation"
+    needs = (AN_ITEM,)
+
+
 class EditSource(_Reviewing):
     """Open the conversation at the line that says it, in $VISUAL or $EDITOR."""
 
@@ -145,7 +161,8 @@ class CopyAbout(_Reviewing):
 
 REVIEW: tuple[type[Command], ...] = (
     *ANSWERS, Leave,
-    Accept, Reject, Reword, AcceptAll, ShowItem, ShowSettled, FilterQueue, EditSource, CopyItem, CopyAbout,
+    Accept, Reject, Reword, AcceptAll, ShowItem, ShowSettled, FilterQueue, SameReason,
+    SameConversation, EditSource, CopyItem, CopyAbout,
     FocusQueue, FocusItem, *MOVING,
     *ENLARGING, *ALWAYS,
 )  # fmt: skip

@@ -81,6 +81,8 @@ def draw_whole(
         rows += [Row(("accepted as", roles.muted)), *wrap([(each.text, roles.normal)], width)]
     rows += [] if low else [Row()]
     rows += _line("why", why_of(each) or "not said", width, roles.gate, roles)
+    if each.read:
+        rows += _line("had read", " · ".join(map(first_line, each.read)), width, roles.normal, roles)
     file, section = place_of(each.item.category)
     target = each.item.path or (f"{file.path}, {section}" if section else file.path)
     kind = f"{KINDS[each.item.category]} → {target}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.knowledge.proposed import group_of
 from tui.draw import Row, clip, found, marked, wrap
 from tui.figures import plural
 from tui.render.review_signs import ACCEPTED, REJECTED, SETTLING, WAITS
@@ -100,7 +101,7 @@ def finds(item: ReviewItem, query: str) -> bool:
 def draw_item(item: ReviewItem, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
     """A row: sign, kind, text; where there is room why it was held and its conversation; its age."""
     each = item.waiting
-    tone = roles.gate if item.waits else roles.muted
+    tone = (roles.trouble if group_of(each.why) == "risky" else roles.gate) if item.waits else roles.muted
     row = Row((f"{item.sign} ", tone)).fit(KINDS[each.item.category], _KIND, roles.muted).gap(2)
     room = max(8, width - row.cells - _AGE - 2)
     reason = name = 0
@@ -131,8 +132,9 @@ def tally(items: Sequence[ReviewItem]) -> str:
 def draw_none(settled: int, width: int, roles: Roles) -> list[Row]:
     """Draws what this is, where nothing waits."""
     about = (
-        "A harvest puts here what it does not write by itself: what a tool said or what reads like an order "
-        "to the agent, and without a model your corrections, plans you approved and commands that succeeded."
+        "A harvest puts here what it does not write by itself: what may be an outsider's, what reads like an "
+        "order to the agent, and without a model your corrections, plans you approved and commands that "
+        "succeeded."
     )
     rows = [Row(("nothing waits", roles.strong)), *wrap([(about, roles.muted)], width)]
     if settled:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from engine.knowledge.reviewing import is_risky
 from tui.commands import review
 from tui.commands.command import ReviewPanel
 from tui.draw import clip
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 NAMED = 42
 """Cells of an item in a question."""
-ROOM = 9
+ROOM = 10
 """Lines of the smallest screen that a question takes beside what it lists."""
 
 
@@ -42,6 +44,8 @@ class ReviewActions(ScreenActions[ReviewPanel]):
             review.ShowItem: self.show_item,
             review.ShowSettled: self.show_settled,
             review.FilterQueue: self.filter,
+            review.SameReason: self.same_reason,
+            review.SameConversation: self.same_conversation,
             review.EditSource: self.edit,
             review.CopyItem: self.copy_item,
             review.CopyAbout: self.copy,
@@ -97,6 +101,18 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         """Takes the keys into the line, to type what to look for."""
         self.screen.open_line("wording", "filter", self.screen.state.query, "review")
 
+    def same_reason(self) -> None:
+        """Narrows the list to what waits for the same reason."""
+        item = self.selected()
+        if item is not None:
+            self.narrow(item.why)
+
+    def same_conversation(self) -> None:
+        """Narrows the list to what waits of the same conversation."""
+        item = self.selected()
+        if item is not None:
+            self.narrow(item.origin.name)
+
     def narrow(self, query: str) -> None:
         """Narrows the list while it is typed."""
         self.screen.state.query = query
@@ -112,7 +128,7 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         if not value.strip():
             screen.say("an item cannot be empty; x rejects it", trouble=True)
             return
-        self._settle((item,), "accept", "" if value.strip() == item.item.text else value.strip())
+        self._accept(item, "" if value.strip() == item.item.text else value.strip())
 
     # Settling
 
@@ -131,7 +147,25 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         """Accepts the selected item."""
         item = self.selected()
         if item is not None:
-            self._settle((item,), "accept")
+            self._accept(item)
+
+    def _accept(self, item: Waiting, text: str = "") -> None:
+        """Accepts an item; one that could do harm only after a second word."""
+        if not is_risky(item, text):
+            self._settle((item,), "accept", text)
+            return
+        why = "Your wording reads like an order or hides something." if text else f"It {item.why}."
+        meant = replace(item, item=replace(item.item, text=text or item.item.text))
+        question = (
+            f"{_named(meant, 4 * NAMED)}\n{why}\n"
+            "As knowledge it stands in front of every conversation to come. This is committed."
+        )
+        self.ask(
+            "accept what could do harm",
+            question,
+            "Accept it all the same",
+            partial(self._settle, (item,), "accept", text, sure=True),
+        )
 
     def reword(self) -> None:
         """Takes the keys into the line, with the item's text in it."""
@@ -152,8 +186,13 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         self.ask("reject the item", question, "Reject", partial(self._settle, (item,), "reject"))
 
     def accept_all(self) -> None:
-        """Asks, with every item named, then accepts them."""
-        items = self.listed_waiting()
+        """Asks, with every item named, then accepts them; what could do harm waits on."""
+        listed = self.listed_waiting()
+        items = tuple(each for each in listed if not is_risky(each))
+        if not items:
+            self.screen.say("all that is listed could do harm: a accepts one of them", trouble=True)
+            return
+        left = len(listed) - len(items)
         room = max(3, self.screen.app.size.height - ROOM)
         named = [f"· {_named(each, NAMED)}" for each in items]
         if len(named) > room:
@@ -163,19 +202,20 @@ class ReviewActions(ScreenActions[ReviewPanel]):
             (
                 f"{plural(len(items), 'item')} would become knowledge as they are:",
                 *named,
+                *([f"{plural(left, 'item')} that could do harm will wait on."] if left else []),
                 "Each is a commit, and there is no undo here.",
             )
         )
         self.ask("accept all", question, f"Accept {len(items):,}", partial(self._settle, items, "accept"))
 
-    def _settle(self, items: tuple[Waiting, ...], verb: Verb, text: str = "") -> None:
+    def _settle(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
         screen = self.screen
         after = screen.queue.next_waiting(frozenset(each.id for each in items))
         fresh = screen.state.begin(items)
         if not fresh:
             screen.say("it is being settled already")
             return
-        screen.work.settle(SettleWish(fresh, verb, text))
+        screen.work.settle(SettleWish(fresh, verb, text, sure))
         screen.show()
         if after:
             screen.queue.select_item(after)

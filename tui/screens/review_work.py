@@ -35,11 +35,13 @@ class SettleWish:
         items: Them; several are told of in one word.
         verb: What is to be done.
         text: What is accepted in place of the one item's own text.
+        sure: Whether the person was shown why it is dangerous, and said yes.
     """
 
     items: tuple[Waiting, ...]
     verb: Verb
     text: str = ""
+    sure: bool = False
 
 
 @dataclass
@@ -139,7 +141,7 @@ class ReviewWork(ScreenWork):
         review = self._engine.knowledge.review
         if wish.verb == "reject":
             return review.reject(item.id)
-        return review.accept(item.id, wish.text)
+        return review.accept(item.id, wish.text, sure=wish.sure)
 
 
 def _told(done: Reviewed, verb: Verb) -> str:

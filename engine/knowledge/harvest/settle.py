@@ -20,6 +20,7 @@ from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.item import CATEGORIES, Item, Origin, counted
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
+from engine.knowledge.proposed import REFUSED
 from engine.knowledge.review import Waiting
 from engine.redaction.detect import redact
 
@@ -147,7 +148,7 @@ class Settler:
             except (WriteFailed, ReadOnly):
                 raise
             except AutopoiesisError as error:
-                refused.append(_held(edit, finding, str(error)))
+                refused.append(_held(edit, finding, f"{REFUSED}{error}"))
             else:
                 lines.append(LedgerLine(edit.id, edit.path, edit.line))
         waiting = (*finding.waiting, *refused)
