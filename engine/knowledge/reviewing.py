@@ -21,6 +21,7 @@ from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
 from engine.knowledge.review import VERDICTS
+from engine.redaction.detect import secrets_in
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -114,7 +115,7 @@ class Reviewing:
             text: What is written in its place; the item's own text when left out.
 
         Raises:
-            HarvestRefused: No item is called so, or the text is no single line.
+            HarvestRefused: No item is called so, or the text cannot be a line or holds a secret.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
@@ -257,7 +258,7 @@ def _line(text: str) -> str:
     """A text that a person wrote in an item's place, as one line.
 
     Raises:
-        HarvestRefused: It cannot be one.
+        HarvestRefused: It cannot be one, or holds what looks like a secret.
     """
     line = " ".join(text.split())
     if not line:
@@ -265,6 +266,11 @@ def _line(text: str) -> str:
     if len(line) > ITEM_CHARACTERS:
         raise HarvestRefused(
             f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", cure="shorten it, or make two of it"
+        )
+    if found := secrets_in(line):
+        raise HarvestRefused(
+            f"the text holds what looks like a {found[0].kind}, and knowledge is committed",
+            cure="write [secret] in its place, as capture.redact does",
         )
     return line
 

@@ -14,6 +14,8 @@ from engine.activation.decision import line_of
 from engine.doctor import examine
 from engine.engine import Engine
 from engine.errors import RepositoryError
+from engine.knowledge.cleanup import CleanupLog
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.redaction.detect import PLACEHOLDER, masked
 from engine.secret_scan import Passed, Standing, scan_files, scan_history
 from engine.store.files import Files
@@ -157,3 +159,30 @@ def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Pa
     assert list(scan_files(files)) == [Standing("a.md", 2, "GitHub token")]
     with Engine.open(root) as engine:
         assert not any(isinstance(each, Passed) for each in scan_history(engine.repository))
+
+
+def test_the_ledger_and_the_cleanup_log_hold_no_secret(root: Path) -> None:
+    at = datetime(2026, 2, 16, tzinfo=UTC)
+    entry = LedgerEntry(
+        "conversations/call.md",
+        "harvest-failed",
+        at.isoformat(),
+        lines=(LedgerLine("a1", "knowledge/facts.md", f"- the token is {KEY}"),),
+        refused=(f"no category: {KEY}",),
+        error=f"401 Unauthorized: {KEY}",
+    )
+    with Engine.open(root) as engine:
+        engine.knowledge.ledger.record("a" * 64, entry)
+        engine.knowledge.ledger.change("a" * 64, error=f"403 Forbidden: {KEY}")
+        written = engine.knowledge.ledger.entries()["a" * 64]
+        CleanupLog(engine.files, lambda: at).add(
+            f"archived {KEY}",
+            candidates=1,
+            size=2,
+            dry_run=False,
+            human_approved=True,
+            path=f"knowledge/{KEY}",
+        )
+        assert engine.repository.commit(["knowledge/ledger.json", "logs/cleanup.jsonl"], "memory: harvest")
+    assert KEY not in everything_below(root)
+    assert (written.path, written.error) == (entry.path, f"403 Forbidden: {PLACEHOLDER}")
