@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.imports import Source, import_sessions
+from engine.imports import ImportRun, Source, import_sessions
 from engine.redaction.detect import PLACEHOLDER
 from engine.transcripts.importers.text import Measured
 from tests.cli.conftest import Command, apo
-from tests.redaction.test_kept_nowhere import KEY, OTHER, everything_below, root
+from tests.redaction.test_kept_nowhere import KEY, OTHER, everything_below, git, root
 
 __all__ = ["apo", "root"]
 
@@ -106,3 +106,25 @@ def test_a_mark_that_two_pieces_share_is_counted_once() -> None:
     for size in range(1, len(text)):
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         assert Measured(pieces).redacted == Measured(pieces).copy().redacted == 3
+
+
+def test_a_transcript_with_a_secret_in_the_newest_commit_is_committed_as_it_grows(
+    root: Path, tmp_path: Path
+) -> None:
+    (root / "memory-config.yaml").write_text("capture:\n  redact: false\n")
+    log = tmp_path / f"{SESSION}.jsonl"
+    log.write_text(f"{line('user', f'Use {KEY}', 1)}\n")
+
+    def imported(text: str = "", number: int = 0) -> ImportRun:
+        if text:
+            log.write_text(f"{log.read_text()}{line('user', text, number)}\n")
+        with Engine.open(root) as engine:
+            return import_sessions(engine, [Source(log)])
+
+    (held,) = imported().held
+    git(root, "add", held.path)
+    git(root, "commit", "-q", "--no-verify", "-m", "by hand")
+    grown = imported("Go on", 2)
+    assert grown.committed == (held.path,) and not grown.held
+    (held_again,) = imported(f"And {OTHER}", 3).held
+    assert len(held_again.lines) == 1 and held_again.lines > held.lines
