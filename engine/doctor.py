@@ -87,6 +87,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_index(workspace, files),
         *_prices(),
         *_links(workspace),
+        *_secrets(files),
         *_machine(workspace),
     )
 
@@ -278,6 +279,17 @@ def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]
     for path in paths:
         for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
             yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", CURE)
+
+
+def _secrets(files: Files) -> Iterator[Finding]:
+    """What looks like a secret in files: one that stood in a commit already refuses no other."""
+    from engine.secret_scan import Standing, scan_files  # noqa: PLC0415 — not needed for --staged
+
+    found = [each for each in scan_files(files) if isinstance(each, Standing)]
+    if found:
+        first = f"{shown(found[0].path)}:{found[0].line} holds what looks like a {found[0].kind}"
+        more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""
+        yield Finding("warning", f"{first}{more}", "see all: autopoiesis secrets scan --history")
 
 
 def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:

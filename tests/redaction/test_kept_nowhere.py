@@ -215,6 +215,9 @@ def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, adde
     with Engine.open(root) as engine:
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
     assert [each.line for each in scan(root)][:1] == [2], "it is still told"
+    (told,) = (each for each in examine(root) if "looks like a" in each.text)
+    assert told.text.startswith("knowledge/facts.md:2 holds what looks like a GitHub token")
+    assert told.level == "warning" and "secrets scan" in told.cure and KEY not in told.text
 
 
 def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:
