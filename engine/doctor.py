@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from engine import programs, trust
 from engine.config import Config, SearchSettings
 from engine.config_file import CONFIG_FILE, load
 from engine.errors import AutopoiesisError, Problem
+from engine.redaction.commits import CURE, refusals, refuse_secrets
 from engine.store import documents
 from engine.store.comparison import Comparison
 from engine.store.files import Files
@@ -55,7 +57,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
     """
     workspace = Workspace.open(root)
     files = Files(workspace)
-    repository = Repository(workspace)
+    repository = Repository(workspace, guard=refuse_secrets)
     if staged:
         compared = Comparison(
             repository.git,
@@ -85,6 +87,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_index(workspace, files),
         *_prices(),
         *_links(workspace),
+        *_secrets(files),
         *_machine(workspace),
     )
 
@@ -272,14 +275,21 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
 
 
 def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
-    """What looks like a secret in what the commit would hold."""
-    from engine.redaction.commits import CURE, secrets_of  # noqa: PLC0415 — as above
-
+    """What looks like a secret in what the commit would add."""
     for path in paths:
-        for secret in secrets_of(compared.show(path) or b""):
-            yield Finding(
-                "error", f"{shown(path)}:{secret.line}: holds what looks like a {secret.kind}", CURE
-            )
+        for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
+            yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", CURE)
+
+
+def _secrets(files: Files) -> Iterator[Finding]:
+    """What looks like a secret in files: one that stood in a commit already refuses no other."""
+    from engine.secret_scan import Standing, scan_files  # noqa: PLC0415 — not needed for --staged
+
+    found = [each for each in scan_files(files) if isinstance(each, Standing)]
+    if found:
+        first = f"{shown(found[0].path)}:{found[0].line} holds what looks like a {found[0].kind}"
+        more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""
+        yield Finding("warning", f"{first}{more}", "see all: autopoiesis secrets scan --history")
 
 
 def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:

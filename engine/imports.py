@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from engine.config import Config
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
-from engine.redaction.detect import secret_lines
+from engine.redaction.commits import refusals
 from engine.store.change import ChangeCommit, commit_change
+from engine.store.comparison import Comparison
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
@@ -137,12 +139,13 @@ def commit_imported(
         changed = engine.repository.changed(FOLDER)
     except RepositoryError as error:
         return ChangeCommit(why=str(error)), (), ()
+    compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
     paths: list[str] = []
     held: list[Held] = []
     for path in changed:
         if not _is_imported(engine.workspace, path):
             continue
-        found = _secrets(engine.files, path)
+        found = _secrets(engine.files, compared, path)
         held += [found] if found is not None else []
         paths += [path] if found is None else []
     if not paths:
@@ -207,15 +210,15 @@ def _is_imported(workspace: Workspace, path: str) -> bool:
     return bool(head_fields(read_head(workspace.root / path), (SOURCE_FIELD,))[SOURCE_FIELD])
 
 
-def _secrets(files: Files, path: str) -> Held | None:
-    """Where something in a transcript looks like a secret; ``None`` where nothing does."""
+def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
+    """Where a commit of a transcript would add what looks like a secret; ``None`` where it would not."""
     try:
-        text = files.read(path, limit=READ_LIMIT).decode("utf-8", "replace")
+        found = list(refusals(path, files.read(path, limit=READ_LIMIT), partial(compared.before, path)))
     except AutopoiesisError as error:
         return Held(path, (), str(error))
-    if secret_lines(path):
+    if any(not line for line, _ in found):
         return Held(path, (), "its name holds what looks like a secret; rename the file")
-    lines = secret_lines(text)
+    lines = tuple(dict.fromkeys(line for line, _ in found))
     return Held(path, lines, "holds what looks like a secret") if lines else None
 
 

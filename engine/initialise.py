@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
 import threading
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine import config_file, hooks, trust
 from engine.errors import Problem, RepositoryError, WorkspaceError
+from engine.redaction.commits import refuse_secrets
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, reported
 from engine.store.paths import Workspace
@@ -79,7 +79,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
             with open_folder(workspace.root, parts, create=True):
                 pass
 
-    repository = Repository(workspace)
+    repository = Repository(workspace, guard=refuse_secrets)
     state = repository.state()
     if state.kind == "none":
         repository.init()
@@ -108,7 +108,7 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
 
     past = _past(files, shift) if sample else None
     if state.kind == "ok":
-        revisions = [revision[:8] for revision in _first_commits(files, repository, past)]
+        revisions = [revision[:8] for revision in _first_commits(files, repository, past, report)]
         if revisions:
             what = "the first commit" if len(revisions) == 1 else "the first commits"
             report.lines.append(f"{what}, {' and '.join(revisions)}")
@@ -217,9 +217,11 @@ def _past(files: Files, shift: timedelta) -> Past:
     return put_back(files, _shifted(told, shift), texts)
 
 
-def _first_commits(files: Files, repository: Repository, past: Past | None) -> list[str]:
+def _first_commits(
+    files: Files, repository: Repository, past: Past | None, report: InitialiseReport
+) -> list[str]:
     """Commits all that was made, and with a second commit that the sample's old conversations went. Where the
-    first one fails they stay: nothing else has them.
+    first one fails they stay: nothing else has them. What stood in the way is added to the report.
 
     Returns:
         The revisions of both, as far as they were made.
@@ -231,10 +233,13 @@ def _first_commits(files: Files, repository: Repository, past: Past | None) -> l
         if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
     ]
     made: list[str | None] = []
-    with contextlib.suppress(RepositoryError):
+    try:
         made.append(repository.commit(paths, "maintenance: a new memory"))
         if made[0] and past is not None:
             from engine.sample_past import take_out  # noqa: PLC0415 — only the sample has a past
 
             made.append(repository.commit(*take_out(files, past)))
+    except RepositoryError as error:
+        cure = f"nothing {'more' if made else 'else'} was committed either; mend it and run init again"
+        report.problems.append(Problem(error.where, 0, error.what, error.cure or cure, "warning"))
     return [revision for revision in made if revision]

@@ -22,6 +22,7 @@ from engine import config_file
 from engine.config import ACTING, Acting, Config
 from engine.config_file import CONFIG_FILE
 from engine.errors import Problem, WriteFailed
+from engine.store.faults import reach
 from engine.store.user_folder import read_own, settings_folder, write_own
 
 if TYPE_CHECKING:
@@ -262,6 +263,7 @@ def _alone(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
+        reach("lock:acquire")
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:

@@ -6,11 +6,18 @@ interpreter, and writes what that saw as JSON. It is a program of its own, so th
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
 import os
+import re
+import signal
+import socket
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +39,12 @@ COMMANDS = (
     "-C {root} knowledge list",
     "-C {root} notes",
     "-C {root} import",
+    "-C {root} import claude-code",
     "-C {root} cache check",
 )
+SCREENS = "tcsCKvL"
+"""Keys of the workbench that open one."""
+PATIENCE_S = 30.0
 
 OPENED = {"open": 0, "os.listdir": 0, "os.scandir": 0, "os.chdir": 0, "ctypes.dlopen": 0}
 """Where an event names the path that is opened."""
@@ -46,6 +57,30 @@ CHANGED = {
 """Where an event names a path that is changed, and the open folder that this is relative to."""
 STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "pty.spawn")
 SPOKEN = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto")
+
+
+async def shown(root: Path) -> Iterable[str]:
+    """The workbench without a terminal: a message is tried in it, and every screen opened and left.
+
+    Returns:
+        The names of the screens.
+    """
+    from engine.engine import Engine
+    from tui.app import WorkbenchApp
+
+    seen = []
+    with Engine.open(root) as engine:
+        app = WorkbenchApp(engine)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("i", *"deploy", "ctrl+s", "escape")
+            for key in SCREENS:
+                await pilot.press(key)
+                await pilot.pause(0.3)
+                seen.append(type(app.screen).__name__)
+                await pilot.press("escape")
+                await pilot.pause()
+            await app.workers.wait_for_complete()
+    return seen
 
 
 def main(root: str, report: str) -> None:
@@ -75,21 +110,64 @@ def main(root: str, report: str) -> None:
             words = arguments[1] if event == "subprocess.Popen" else arguments
             seen.append(("start", json.dumps([os.fsdecode(str(word)) for word in words]), 0))
         elif event in SPOKEN:
-            seen.append(("speak", repr(arguments[1:]), 0))
+            seen.append(("speak", f"{event} {arguments[1]}", 0))
 
     from tui import commandline
     from tui.cli import cli
     from tui.cli.base import run
 
     sys.addaudithook(hook)
-    ended = []
-    for command in COMMANDS:
+    ended: list[tuple[str, int, str]] = []
+
+    def typed(command: str, meanwhile: Callable[[Callable[[], str]], bool] | None = None) -> None:
+        """Runs a command; one that would not end is interrupted once ``meanwhile`` has seen enough of it."""
         sys.argv = ["autopoiesis", *command.format(root=root).split()]
-        out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        out = io.BytesIO()
+        text = io.TextIOWrapper(out, "utf-8", write_through=True)
+
+        def said() -> str:
+            return out.getvalue().decode()
+
+        def watched() -> None:
+            until = time.monotonic() + PATIENCE_S
+            while meanwhile and not meanwhile(said) and time.monotonic() < until:
+                time.sleep(0.05)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        other = threading.Thread(target=watched)
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            if meanwhile:
+                other.start()
             code = run(cli)
-        out.seek(0)
-        ended.append((command, code, out.read()[-300:]))
+            if meanwhile:
+                other.join()
+        ended.append((command, code, said()[-300:]))
+
+    def asked(said: Callable[[], str]) -> bool:
+        """Asks the server for its caches, once it has said where it is."""
+        lines = said().splitlines()
+        address = re.search(r"http://([\d.]+):(\d+)", lines[0]) if len(lines) > 1 else None
+        if address is None:
+            return False
+        host, port = address[1], int(address[2])
+        head = f"GET /api/cache HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {lines[1]}\r\n"
+        with socket.socket() as client:
+            client.connect((host, port))
+            client.sendall(f"{head}Connection: close\r\n\r\n".encode())
+            ended.append(("GET /api/cache", 0, client.recv(1000).decode()))
+        return True
+
+    def changed(said: Callable[[], str]) -> bool:
+        """Changes a file until that is told."""
+        with (Path(root) / "knowledge" / "watched.md").open("a") as file:
+            file.write("- seen\n")
+        return "watched.md" in said()
+
+    for command in COMMANDS:
+        typed(command)
+    typed("-C {root} serve --port 0 --show-token", asked)
+    typed("-C {root} watch --json", changed)
+    ended.append(("workbench", 0, " ".join(asyncio.run(shown(Path(root))))))
     ended.append((":topics list", 0, commandline.run_line(Path(root), "topics list")[-300:]))
     with open(report, "w") as file:
         json.dump({"seen": list(dict.fromkeys(seen)), "ended": ended}, file)

@@ -18,11 +18,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.transcripts.logs import SESSION, ClaudeCode, dump
+
 ROOT = Path(__file__).parents[1]
 SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")))
 """What every program on a machine may read."""
 DEVICES = {"/dev/null", "/dev/tty", "/dev/urandom"}
 PLANTED = ("git", "rg", "ps", "sh", "python", "python3", "claude", "json.py", "tui.py", "sitecustomize.py")
+INTERRUPTED = {"-C {root} serve --port 0 --show-token": 130}
 WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC")
 CHANGES = "mkdir|rename|unlink|rmdir|link|symlink|truncate|chmod|fchmodat|chown|lchown|fchownat|utime|mknod"
 
@@ -40,6 +43,13 @@ class Watched:
     def own(self) -> tuple[Path, ...]:
         """What may be written."""
         return tuple(self.place / name for name in ("memory", "home", "tmp"))
+
+    @property
+    def port(self) -> int:
+        """Where the server listened, and was asked by the run itself."""
+        found = [re.search(r"http://127\.0\.0\.1:(\d+)/", said) for _, _, said in self.ended]
+        (port,) = {int(each[1]) for each in found if each}
+        return port
 
     @property
     def readable(self) -> tuple[Path, ...]:
@@ -61,6 +71,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         text = f"open({mark!r}, 'w')\n" if name.endswith(".py") else f"#!/bin/sh\n: > {mark}\n"
         (place / "here" / name).write_text(text)
         (place / "here" / name).chmod(0o755)
+    session_log(place / "home" / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl")
     report = place / "tmp" / "report.json"
     line = [sys.executable, "-P", str(ROOT / "tests" / "opening_run.py"), str(place / "memory"), str(report)]
     if strace := shutil.which("strace"):
@@ -100,6 +111,20 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     return Watched(place, [tuple(each) for each in told["seen"]], told["ended"], traces)
 
 
+def session_log(path: Path) -> None:
+    """A session of Claude Code as it writes them, with a call of a tool."""
+    log = ClaudeCode()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(
+        dump(
+            log.user("Why does /etc/hosts matter to the deploy?"),
+            log.calls("c1", "Read", file_path="/etc/hosts"),
+            log.result("c1", "127.0.0.1 localhost"),
+            log.says("It names the server; see https://example.org/hosts and ../../outside.md."),
+        )
+    )
+
+
 def is_below(path: str, folders: tuple[Path, ...]) -> bool:
     if Path(path).name.startswith("__editable__."):
         return True  # no path, but how setuptools names a package that is worked on, among Python's paths
@@ -108,7 +133,12 @@ def is_below(path: str, folders: tuple[Path, ...]) -> bool:
 
 
 def test_the_run_did_something(watched: Watched) -> None:
-    assert [each for each in watched.ended if each[1] not in (0, 1)] == []
+    assert [each for each in watched.ended if each[1] not in (0, 1, INTERRUPTED.get(each[0]))] == []
+    said = {command.removeprefix("-C {root} "): text for command, _, text in watched.ended}
+    assert said["GET /api/cache"].startswith("HTTP/1.1 200") and "watched.md" in said["watch --json"]
+    assert "committed as" in said["import claude-code"]
+    screens = said["workbench"].split()
+    assert len(screens) == len(set(screens)) == 7 and "Workbench" not in screens
     assert (watched.place / "memory" / "memory.db").is_file()
     assert not (watched.place / "neighbour" / "PWNED").exists()
 
@@ -136,7 +166,8 @@ def test_python_opens_nothing_outside(watched: Watched) -> None:
 def test_python_changes_nothing_outside_and_speaks_to_nobody(watched: Watched) -> None:
     changed = [path for event, path, _ in watched.audited if event == "change"]
     assert changed and [path for path in changed if not is_below(path, watched.own)] == []
-    assert [what for event, what, _ in watched.audited if event == "speak"] == []
+    spoken = [what for event, what, _ in watched.audited if event == "speak"]
+    assert spoken == ["socket.bind ('127.0.0.1', 0)", f"socket.connect ('127.0.0.1', {watched.port})"]
 
 
 def test_python_starts_programs_by_their_full_path_and_itself_with_a_safe_one(watched: Watched) -> None:
@@ -230,7 +261,10 @@ def test_the_system_saw_no_program_started_but_ours_and_git(watched: Watched, ca
     assert {"git"} < names <= {"git", "rg", "ps", Path(sys.executable).name}
 
 
-def test_the_system_saw_nobody_spoken_to(calls: list[Call]) -> None:
+def test_the_system_saw_nobody_spoken_to(watched: Watched, calls: list[Call]) -> None:
     spoken = [call.arguments for call in calls if call.name in ("connect", "bind")]
     # The C library asks a daemon of the machine for names of users.
-    assert [each for each in spoken if "AF_UNIX" not in each or "/run/" not in each] == []
+    spoken = [each for each in spoken if "AF_UNIX" not in each or "/run/" not in each]
+    address = re.compile(r'sin_port=htons\((\d+)\), sin_addr=inet_addr\("127\.0\.0\.1"\)')
+    ports = [int(found[1]) for each in spoken if (found := address.search(each))]
+    assert len(ports) == len(spoken) and sorted(ports) == [0, watched.port], "the server, and who asks it"

@@ -1,7 +1,8 @@
 """A connection that has to say what it wants in time (robustness H1).
 
 The server answers so many connections at once. One that sends half a request and then nothing would keep its
-place for ever, and a few dozen of them would keep everybody out.
+place for ever, and a few dozen of them would keep everybody out. So it has some seconds; and where all places
+are taken, whoever comes gets that of the one that has been waiting longest.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class TimelyProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins to wait for the request."""
         super().connection_made(transport)
+        self._make_room()
         self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
 
     def data_received(self, data: bytes) -> None:
@@ -38,6 +40,15 @@ class TimelyProtocol(H11Protocol):
         self._stop_waiting()
         super().connection_lost(exc)
 
+    def _make_room(self) -> None:
+        """Closes a connection that asks nothing now, where this one would take the last place."""
+        there = [each for each in self.connections if not each.transport.is_closing()]
+        if self.limit_concurrency is None or len(there) < self.limit_concurrency:
+            return
+        idle = {each: handle for each in there if (handle := _waits(each)) is not None and each is not self}
+        if idle:
+            min(idle, key=lambda each: idle[each].when()).transport.abort()
+
     def _stop_waiting(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
@@ -47,3 +58,10 @@ class TimelyProtocol(H11Protocol):
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.abort()
+
+
+def _waits(connection: object) -> asyncio.TimerHandle | None:
+    """What ends a connection that has sent no whole request yet, or no further one; ``None`` for others."""
+    if not isinstance(connection, TimelyProtocol):
+        return None
+    return connection._deadline or connection.timeout_keep_alive_task

@@ -18,6 +18,7 @@ from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import Entries, Entry, EntryScan, plain
 from engine.knowledge.inventory import take
 from engine.knowledge.links import Link, Links
+from engine.redaction.detect import redacted
 from engine.store import descriptors
 from engine.store.change import ChangeCommit
 from engine.store.documents import parse
@@ -325,7 +326,7 @@ class EntryArchive:
                 outer[folder] = None
         for folder in outer:
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
-            if last.get(folder) == verb:
+            if last.get(redacted(folder)) == verb:
                 continue
             inside = {path: size for path, size in inventory.files.items() if path.startswith(f"{folder}/")}
             entries = sum(path.endswith(f"/{KNOWLEDGE.marker}") for path in inside)

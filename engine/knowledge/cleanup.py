@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from engine.errors import AutopoiesisError
+from engine.redaction.detect import without_secrets
 from engine.store.files import Files
 
 CLEANUP = "logs/cleanup.jsonl"
@@ -38,7 +39,7 @@ class CleanupLog:
         human_approved: bool,
         **more: str,
     ) -> None:
-        """Adds a line.
+        """Adds a line, without what looks like a secret.
 
         Args:
             summary: What was done, in a few words.
@@ -61,7 +62,7 @@ class CleanupLog:
             "summary": summary,
             **more,
         }
-        self._files.append(CLEANUP, (json.dumps(record, ensure_ascii=True) + "\n").encode("ascii"))
+        self._files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
 
     def records(self) -> Iterator[Record]:
         """Every line that can be read, oldest first; lines of other tools are passed over."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
+from engine.redaction.detect import without_secrets
 from engine.views import LEDGER_PATH, LedgerRow, LedgerView
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ class Ledger:
         return None if tree is None else entry_of(tree)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
-        """Puts an entry in the place of the one that a content has. What others have added to it stays.
+        """Puts an entry in the place of the one that a content has, without what looks like a secret. What
+        others have added to it stays.
 
         Raises:
             LedgerBroken: As ``entries``; nothing is written.
@@ -191,7 +193,8 @@ class Ledger:
             trees = dict(self._tree())
             old = trees.get(sha256)
             kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
-            trees[sha256] = {**tree_of(entry), **kept}
+            clean = without_secrets({**tree_of(entry), **kept})
+            trees[sha256] = {**clean, "path": entry.path}  # without which the conversation is not found
             data = bytes_of(trees)
             self._files.replace(PATH, data)
             self._read = data, trees

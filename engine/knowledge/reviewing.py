@@ -24,6 +24,7 @@ from engine.knowledge.proposed import group_of
 from engine.knowledge.review import VERDICTS
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
+from engine.redaction.detect import secrets_in
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
@@ -118,8 +119,8 @@ class Reviewing:
             sure: Whether the person has seen why the item is dangerous, and wants it all the same.
 
         Raises:
-            HarvestRefused: No item is called so, the text is no single line, or it is dangerous and nobody is
-                sure.
+            HarvestRefused: No item is called so, the text cannot be a line or holds a secret, or the item is
+                dangerous and nobody is sure.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
@@ -279,7 +280,7 @@ def _line(text: str) -> str:
     """A text that a person wrote in an item's place, as one line.
 
     Raises:
-        HarvestRefused: It cannot be one.
+        HarvestRefused: It cannot be one, or holds what looks like a secret.
     """
     line = " ".join(text.split())
     if not line:
@@ -287,6 +288,11 @@ def _line(text: str) -> str:
     if len(line) > ITEM_CHARACTERS:
         raise HarvestRefused(
             f"has {len(line):,} characters, more than {ITEM_CHARACTERS}", cure="shorten it, or make two of it"
+        )
+    if found := secrets_in(line):
+        raise HarvestRefused(
+            f"the text holds what looks like a {found[0].kind}, and knowledge is committed",
+            cure="write [secret] in its place, as capture.redact does",
         )
     return line
 

@@ -88,11 +88,6 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
     return tuple(found)
 
 
-def secret_lines(text: str) -> tuple[int, ...]:
-    """The lines on which something begins that looks like a secret, from 1."""
-    return tuple(dict.fromkeys(secret.line for secret in secrets_in(text)))
-
-
 def _spans(text: str) -> list[tuple[int, int, str]]:
     """Where secrets stand, in order and apart from each other, with their kinds."""
     shaped: list[tuple[int, int, str]] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.redaction.kinds import compiled
-from engine.redaction.values import is_key, is_password, is_placeholder, is_random, is_reference
+from engine.redaction.values import has_digit, is_key, is_password, is_placeholder, is_random, is_reference
 
 Span = tuple[int, int, int]
 """Where what is taken out begins, where the secret itself begins, and where both end."""
@@ -206,7 +206,7 @@ def _said(value: str) -> bool:
 
 
 def _has_digits(value: str) -> bool:
-    return _said(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return has_digit(value) and _said(value) and any(map(str.isalpha, value))
 
 
 def _encoded(value: str) -> bool:

@@ -26,7 +26,7 @@ _STOP = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _PLACEHOLDER = re.compile(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
-_FILLER = re.compile(r"(?:x{3,}|\*{3,}|\.{3}|…|•{2,}|_{3,}|-{4,}|#{3,}|\?{3,}|0{6,}$)", re.IGNORECASE)
+_FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???")
 _SPOKEN = re.compile(
     r"(?:your|my|the|some|an?|insert|enter|replace|use|put|add|get|set|change|fill|paste)[\w -]{0,40}?"
     r"(?:key|token|secret|password|passwd|pass|pwd|here|value|me|it|this|in|credentials?)[\w-]{0,20}",
@@ -38,7 +38,8 @@ _ELSEWHERE = re.compile(
 )
 _CONSTANT = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
-_CODE = re.compile(r"[A-Za-z_][\w.]*[\[(]|[!=<>]=[^=\s]|&&|\|\||\.\.|[A-Za-z_]\w*\|")
+_CALL = re.compile(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
+_COMPARISON = re.compile(r"[!=<>]=[^=\s]")
 _NUMBERED_WORDS = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}")
 _NAMES_ITSELF = re.compile(
     r"(?i:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth)"
@@ -46,6 +47,7 @@ _NAMES_ITSELF = re.compile(
 _JOINED = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
 _CAMEL = re.compile(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
+_DIGIT = re.compile(r"[0-9]")
 _SYMBOL = re.compile(r"[^\w\s.-]")
 _RUN = re.compile(r"[\w+/=~.-]{16,}")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
@@ -62,7 +64,7 @@ def is_placeholder(value: str) -> bool:
     return (
         value.lower() in _STOP
         or _PLACEHOLDER.fullmatch(value) is not None
-        or _FILLER.search(value) is not None
+        or _is_filled(value)
         or len(set(value)) <= 2
         or _SPOKEN.fullmatch(value) is not None
         or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
@@ -73,6 +75,27 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+def _is_filled(value: str) -> bool:
+    """Whether part of it stands for letters. Plain searches: values overlap where naming words are dense."""
+    small = value.lower()
+    return value.endswith("000000") or any(each in small for each in _FILLERS)
+
+
+def has_digit(value: str) -> bool:
+    """Whether there is a digit in it, of whatever script."""
+    return _DIGIT.search(value) is not None or (not value.isascii() and any(map(str.isdigit, value)))
+
+
+def _is_code(value: str) -> bool:
+    """Whether it calls or compares something, or joins types."""
+    if any(each in value for each in ("&&", "||", "..")):
+        return True
+    # Only where there is a bracket: each word is looked at from each of its letters.
+    if any(each in value for each in "[(|") and _CALL.search(value):
+        return True
+    return "=" in value and _COMPARISON.search(value) is not None
+
+
 def _is_encoded(value: str) -> bool:
     """Whether what begins like a path is base64."""
     return value.startswith("/") and ("+" in value or value.endswith("="))
@@ -80,7 +103,7 @@ def _is_encoded(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Whether it is the name of something in a program, or calls or compares something."""
-    if _CODE.search(value):
+    if _is_code(value):
         return True
     if not _DOTTED.fullmatch(value):
         return False
@@ -103,7 +126,7 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
         return False
     if not quoted and is_reference(value):
         return False
-    if any(letter.isdigit() for letter in value) or _SYMBOL.search(value):
+    if has_digit(value) or _SYMBOL.search(value):
         return value.isdigit() or not (_DATE.fullmatch(value) and not value.isdigit())
     if _JOINED.fullmatch(value) or (not assigned and _is_type(value)):
         return _NAMES_ITSELF.search(value) is None and (quoted or assigned or (ends and "-" in value))
@@ -114,11 +137,14 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
 
 def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
     """Whether something called a key, a token or a secret is one; arguments as for ``is_password``."""
+    is_numbered = has_digit(value)
+    if not (is_numbered or assigned) and value in (value.lower(), value.upper()):
+        return False
     if len(value) < 8 or " " in value or is_placeholder(value) or _DATE.fullmatch(value):
         return False
     if not quoted and is_reference(value):
         return False
-    if any(letter.isdigit() for letter in value):
+    if is_numbered:
         return _NUMBERED_WORDS.fullmatch(value) is None and (quoted or not _is_type(value))
     if _JOINED.fullmatch(value):
         return assigned and _NAMES_ITSELF.search(value) is None

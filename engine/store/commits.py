@@ -18,6 +18,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from engine.errors import PathRefused, RepositoryError
@@ -26,6 +27,10 @@ from engine.store.faults import reach
 from engine.store.files import READ_LIMIT
 from engine.store.git import Git
 from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
+
+Guard = Callable[[str, bytes, Callable[[], bytes | None]], str]
+"""Looks at a file before it is committed: at its path, its bytes, and, on request, its bytes in the newest
+commit, ``None`` where that has no such file. A text refuses the file and says why."""
 
 _ABSENT_MODE = "0"
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
@@ -49,7 +54,7 @@ def commit(
     paths: Sequence[str],
     message: str,
     newest: Callable[[], str | None],
-    guard: Callable[[str, bytes], str] | None,
+    guard: Guard | None,
 ) -> str | None:
     """See ``Repository.commit``; ``newest`` gives the newest commit, ``None`` before the first one.
 
@@ -65,7 +70,7 @@ def commit(
     for name in _ignored(git, names):
         del contents[name]
     parent = newest()
-    entries = _entries(git, contents, guard, len(parent) if parent else _name_length(git))
+    entries = _entries(git, contents, guard, parent)
     for _ in range(_ATTEMPTS):
         parent = newest()
         base = git.run("rev-parse", f"{parent}^{{tree}}").text if parent else None
@@ -151,10 +156,11 @@ def _ignored(git: Git, names: list[str]) -> list[str]:
 def _entries(
     git: Git,
     contents: dict[str, tuple[str, bytes] | None],
-    guard: Callable[[str, bytes], str] | None,
-    name_length: int,
+    guard: Guard | None,
+    parent: str | None,
 ) -> list[_Entry]:
     """The entries of all named files, their blobs stored."""
+    name_length = len(parent) if parent else _name_length(git)
     entries: list[_Entry] = []
     for name, found in contents.items():
         if found is None:
@@ -162,7 +168,7 @@ def _entries(
             continue
         mode, data = found
         _refuse_conflicts(name, data)
-        reason = guard(name, data) if guard is not None else ""
+        reason = guard(name, data, partial(_before, git, parent, name)) if guard is not None else ""
         if reason:
             raise RepositoryError(f"was not committed: {reason}", where=shown(name))
         entries.append(_Entry(name, mode, _blob_name(data, name_length)))
@@ -197,6 +203,14 @@ def _read(workspace: Workspace, name: str) -> tuple[str, bytes] | None:
         raise RepositoryError(
             f"was not committed: it cannot be read ({error.strerror})", where=shown(name)
         ) from error
+
+
+def _before(git: Git, parent: str | None, name: str) -> bytes | None:
+    """A file's bytes in the newest commit; ``None`` where that has no such file."""
+    if parent is None:
+        return None
+    answer = git.run("cat-file", "blob", f"{parent}:{name}", accept=(0, 128))
+    return None if answer.code else answer.output
 
 
 def _refuse_conflicts(name: str, data: bytes) -> None:

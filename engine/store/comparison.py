@@ -55,7 +55,14 @@ class Comparison:
             RepositoryError: Git failed.
             PathRefused: The path leaves the workspace.
         """
-        name = f":{'/'.join(split_relative(path))}"
+        return self._blob("", path)
+
+    def before(self, path: str) -> bytes | None:
+        """A file's bytes in the newest commit; ``None`` where it has no such file. Raises as ``show``."""
+        return self._blob("HEAD", path) if self.has_commits else None
+
+    def _blob(self, revision: str, path: str) -> bytes | None:
+        name = f"{revision}:{'/'.join(split_relative(path))}"
         answer = self.git.run("cat-file", "blob", name, accept=(0, 128), environment=self._held)
         return None if answer.code else answer.output
 

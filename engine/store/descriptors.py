@@ -20,6 +20,7 @@ from engine.store.paths import TEMP_PREFIX, shown
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MODE = 0o666
 _BLOCK = 1024 * 1024
 
 
@@ -130,13 +131,19 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def temporary(
-    folder: int, name: str, data: bytes | Iterable[bytes], like: os.stat_result | None
+    folder: int,
+    name: str,
+    data: bytes | Iterable[bytes],
+    like: os.stat_result | None,
+    *,
+    mode: int = _MODE,
 ) -> Iterator[str]:
-    """A synced temporary file in an open folder with the mode of ``like``; gone at the end if not renamed.
+    """A synced temporary file in an open folder; gone at the end if not renamed.
 
+    It has the mode of ``like``, or else ``mode`` as far as the umask lets it, from the moment it exists.
     Pieces of ``data`` are taken one at a time, each when the one before it is written.
     """
-    temp, descriptor = _make_temporary(folder, name)
+    temp, descriptor = _make_temporary(folder, name, mode)
     try:
         try:
             if like is not None:
@@ -170,8 +177,8 @@ def nameless(folder: int, name: str) -> int:
     return descriptor
 
 
-def _make_temporary(folder: int, name: str) -> tuple[str, int]:
+def _make_temporary(folder: int, name: str, mode: int = _MODE) -> tuple[str, int]:
     reach("temp:create")
     temp = f"{TEMP_PREFIX}{secrets.token_hex(6)}-{os.fsencode(name)[:64].decode('ascii', 'replace')}"
     temp = temp.replace("\ufffd", "_")
-    return temp, os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
+    return temp, os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, mode, dir_fd=folder)

@@ -9,21 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import RepositoryError
 from engine.store import git_folder, git_lock
-from engine.store.commits import commit
+from engine.store.commits import Guard, commit
 from engine.store.files import Files
 from engine.store.git import Git
 from engine.store.paths import Workspace, shown, split_relative
 from engine.store.repository_state import RepositoryKind, RepositoryState, read_status
-
-Guard = Callable[[str, bytes], str]
-"""Looks at a file's path and bytes before they are committed; a text refuses it and says why."""
 
 _IN_PROGRESS: tuple[tuple[str, RepositoryKind, str], ...] = (
     ("rebase-merge", "rebasing", "a rebase"),

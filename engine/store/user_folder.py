@@ -11,6 +11,9 @@ import stat
 import sys
 from pathlib import Path
 
+from engine.store import descriptors
+from engine.store.faults import reach
+
 _NAME = "autopoiesis"
 _KEY_FILE = "key"
 _KEY_BYTES = 32
@@ -60,16 +63,12 @@ def write_own(path: Path, data: bytes) -> None:
         OSError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with descriptors.open_folder(path.parent, ()) as folder:
+        with descriptors.temporary(folder, path.name, data, None, mode=0o600) as temp:
+            reach("replace:rename")
+            os.rename(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        reach("replace:folder-fsync")
+        os.fsync(folder)
 
 
 def own_key(*, make: bool = False) -> bytes | None:

@@ -28,6 +28,7 @@ from engine.transcripts.format import (
     strip_injected,
 )
 from engine.transcripts.places import FOLDER, find_session, session_of, session_path
+from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
     CORRECTION,
     MEMORY,
@@ -314,7 +315,7 @@ class ConversationCapture:
             fields |= changes_field(knowledge_changes, session.data)
             taken_out = session.data.count(PLACEHOLDER.encode(), locate(session.data).body)
             if taken_out:
-                fields["redacted"] = taken_out
+                fields[REDACTED_FIELD] = taken_out
             if session.header.get("ended"):
                 if any(session.header.get(key) != _as_read(value) for key, value in fields.items()):
                     raise _ended(session.path)

@@ -8,6 +8,9 @@ from dataclasses import replace
 from engine.redaction.detect import redacted
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
 
+REDACTED_FIELD = "redacted"
+"""Header field of a transcript: in how many places of its text ``[secret]`` stands."""
+
 
 def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
     """A turn in which every field of every block went through ``clean``.

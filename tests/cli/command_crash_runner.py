@@ -30,6 +30,7 @@ from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
 from engine.store import change, commits, faults, header_edit
 from engine.transcripts import importers
+from engine.trust import VARIABLE
 from tests.store.write_steps import strays
 from tui.cli import cli, importing, review
 from tui.cli import config as config_commands
@@ -75,12 +76,17 @@ class Scenario:
 
 
 TUNE = ("tune", TOPIC, "--gate", "0.21", "--activate", "0.57", "--apply")
+AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
+SET_ACTING = ("config", "set", "capture.redact", "false")
+SET_MARKED = ("config", "set", "cache.anthropic_ttl", "1h")
 SCENARIOS = {
     "review": Scenario((("review", "accept", *IDS[:2]), ("review", "reject", IDS[2]))),
     "tune": Scenario((TUNE,)),
     "tune undo": Scenario((("tune", "--undo"),), before=(TUNE,)),
     "config": Scenario((("config", "set", "cache.anthropic_ttl", "1h"),)),
     "import": Scenario((("import", "claude-code", "LOG"),)),
+    "trust": Scenario((AGREE, SET_MARKED, AGREE), before=(SET_ACTING, REVOKE)),
+    "trust taken back": Scenario((REVOKE, SET_MARKED, AGREE), before=(SET_ACTING,)),
 }
 
 
@@ -127,10 +133,19 @@ def session_log(folder: Path) -> Path:
 
 
 def fresh(folder: Path, name: str) -> Path:
+    """A workspace and the person's settings as they were; trust goes by its path, always the same."""
     root = folder / "w"
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(folder / name, root, symlinks=True)
+    for of, to in ((name, root), (f"settings of {name}", folder / "settings")):
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(folder / of, to, symlinks=True)
     return root
+
+
+def keep(folder: Path) -> None:
+    """Makes what the commands before have left the beginning of every run."""
+    for of, to in (("w", "pristine"), ("settings", "settings of pristine")):
+        shutil.rmtree(folder / to, ignore_errors=True)
+        shutil.copytree(folder / of, folder / to, symlinks=True)
 
 
 def in_child(root: Path, commands: tuple[Words, ...], fault: str = "") -> bool:
@@ -175,12 +190,21 @@ def content(root: Path) -> dict[str, object]:
     status = git(root, "status", "--porcelain", "--untracked-files=all", "--", *LOOKED_AT)
     return {
         **{name: _timeless(data) for name, data in kept.items()},
+        "trust": trusted(root.parent),
         "verdicts": Counter((each["id"], each["verdict"]) for each in logs if "verdict" in each),
         "uncommitted": [line for line in status.splitlines() if ".tmp-" not in line],
         "committed": sorted(git(root, "ls-tree", "-r", "--name-only", "HEAD").split("\n")),
         "strays": [name for name in strays(root / ".git") if "index" in name],
         "locked": (root / ".git/index.lock").exists(),
     }
+
+
+def trusted(folder: Path) -> dict[str, str]:
+    """What was agreed to last by workspace, in a file that is whole at every moment."""
+    path = folder / "settings" / "autopoiesis" / "trust.json"
+    found: dict[str, dict[str, list[str]]] = json.loads(path.read_bytes())["workspaces"]
+    assert all(len(set(each["trusted"])) == len(each["trusted"]) for each in found.values()), found
+    return {name: each["trusted"][-1] for name, each in found.items()}
 
 
 def _timeless(data: bytes) -> bytes:
@@ -199,6 +223,8 @@ def check_meanwhile(root: Path, wanted: dict[str, object]) -> None:
             assert isinstance(data, bytes)
             lines = [line for line in (root / name).read_bytes().split(b"\n") if line.startswith(b"- ")]
             assert len(lines) == len(set(lines)), (name, lines)
+    elsewhere = os.path.realpath(root.parent / "pristine")
+    assert trusted(root.parent)[elsewhere] == wanted["trust"][elsewhere], "another workspace is trusted still"  # type: ignore[index]
 
 
 def sweep(folder: Path, name: str, parts: int, points: tuple[str, ...]) -> dict[str, int]:
@@ -208,10 +234,14 @@ def sweep(folder: Path, name: str, parts: int, points: tuple[str, ...]) -> dict[
         How often each point was reached.
     """
     scenario = SCENARIOS[name]
+    os.environ["XDG_CONFIG_HOME"] = str(folder / "settings")
+    os.environ.pop(VARIABLE, None)
     prepare(folder)
+    shutil.copytree(folder / "settings", folder / "settings of pristine")
     session_log(folder)
     if scenario.before:
-        assert in_child(folder / "pristine", scenario.before)
+        assert in_child(fresh(folder, "pristine"), scenario.before)
+        keep(folder)
     root = fresh(folder, "pristine")
     before = content(root)
     assert in_child(root, scenario.commands)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = ("review", "tune", "tune undo", "config", "import")
+SCENARIOS = ("review", "tune", "tune undo", "config", "import", "trust", "trust taken back")
 IDENTITY = {
     f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -54,5 +54,5 @@ def test_at_every_fault_point(tmp_path: Path, scenario: str) -> None:
     )
     assert reached.keys() >= {
         "lock:acquire", "commit:blobs", "commit:tree", "commit:object", "commit:reference", "commit:index",
-        "commit:folder-fsync", "temp:write",
+        "commit:folder-fsync", "temp:write", "temp:fsync", "replace:rename", "replace:folder-fsync",
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -17,8 +18,10 @@ from engine.config_file import CACHE_FILE, CONFIG_FILE
 from engine.config_file import read as read_file
 from engine.configuration import Configuration
 from engine.engine import Engine
+from engine.errors import WriteFailed
 from engine.initialise import initialise
 from engine.setting_catalog import catalog
+from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.user_folder import own_key, settings_folder
@@ -161,6 +164,33 @@ def test_trust_is_of_a_place_and_can_be_taken_back(root: Path, tmp_path: Path) -
     trust.trust(moved, read_file(files(moved))[0])
     assert trust.revoke(moved) and not trust.revoke(moved)
     assert state(moved) == "new"
+
+
+@pytest.mark.parametrize(
+    ("point", "then"),
+    [
+        ("lock:acquire", "new"),
+        ("temp:create", "new"),
+        ("temp:write", "new"),
+        ("temp:fsync", "new"),
+        ("replace:rename", "new"),
+        ("replace:folder-fsync", "trusted"),
+    ],
+)
+def test_where_it_cannot_be_kept_it_says_so_and_leaves_nothing_behind(
+    root: Path, tmp_path: Path, point: str, then: str
+) -> None:
+    other = tmp_path / "other"
+    trust.trust(other, Config())
+    before = (settings_folder() / trust.FILE).read_bytes()
+    with trip(point, fail(errno.EIO)), pytest.raises(WriteFailed, match="cannot be written"):
+        trust.trust(root, read_file(files(root))[0])
+    assert state(root) == then
+    kept = json.loads((settings_folder() / trust.FILE).read_bytes())["workspaces"]
+    assert json.loads(before)["workspaces"].items() <= kept.items()
+    left = {path.name for path in settings_folder().iterdir()}
+    assert left <= {"trust.json", "trust.lock", "key"}, left
+    assert (settings_folder() / trust.FILE).stat().st_mode & 0o077 == 0
 
 
 def test_whoever_declined_is_not_asked_again_until_something_changes(root: Path, engine: Engine) -> None:

@@ -165,12 +165,33 @@ def test_connections_that_never_finish_a_request_are_closed_and_let_others_in(
     held = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(80)]
     try:
         for each in held:
-            each.sendall(begun)
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                each.sendall(begun)
         for each in held:
             with contextlib.suppress(ConnectionResetError):
                 while each.recv(4096):
                     pass
         assert client.get("/api/cache").status_code == 200
+    finally:
+        for each in held:
+            each.close()
+
+
+@pytest.mark.parametrize("whole", ["", "GET /api/cache HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_connections_that_ask_nothing_give_way_to_one_that_does(
+    client: httpx2.Client, server: HookServer, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 600)
+    monkeypatch.setattr(server._server.config, "timeout_keep_alive", 600)
+    held = []
+    try:
+        for _ in range(80):
+            held.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            if whole:
+                held[-1].sendall(whole.encode())
+                assert held[-1].recv(4096).startswith(b"HTTP/1.1 403")
+        for _ in range(3):
+            assert client.get("/api/cache").status_code == 200
     finally:
         for each in held:
             each.close()

@@ -251,6 +251,17 @@ def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str,
     assert not any("not committed" in problem.what for problem in space.desk.problems())
 
 
+def test_a_name_that_looks_like_a_secret_is_not_recorded_and_recorded_once(space: EntrySpace) -> None:
+    name = "gh" + "p_Q7wE4rT9yU2iO5pA8sD1fG6hJ3kL0zX4cV7b"
+    space.entry(f"knowledge/{name}")
+    space.commit()
+    with trip("commit:object", fail(5)):
+        assert not space.desk.archive([name], apply=True, consent=True).commit
+    assert space.desk.archive([name], apply=True, consent=True).finished
+    (record,) = records(space)
+    assert record["path"] == "knowledge/archive/[secret]" and name not in json.dumps(record)
+
+
 def test_hostile_file_names_travel_along(space: EntrySpace) -> None:
     for name in ("-rf", ":(exclude)a", "a\nb.md", "$(touch x)", "…"):
         space.write(f"{OLD}/files/{name}", name)

@@ -401,6 +401,18 @@ def test_what_could_be_planted_waits_and_becomes_knowledge_by_a_persons_word(tmp
     assert desk.knowledge.review.queue.waiting() == ()
 
 
+def test_a_secret_typed_in_its_place_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    desk = desk_with(tmp_path, POISON)
+    desk.harvest(desk.wish(reclaim=False))
+    (waiting,) = desk.knowledge.review.queue.waiting()
+    typed = "The login is password: hunter2hunter2"
+    with pytest.raises(HarvestRefused, match="looks like a password") as refused:
+        desk.knowledge.review.accept(waiting.id, typed)
+    assert "capture.redact" in refused.value.cure and "hunter2" not in str(refused.value)
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
+    assert desk.knowledge.review.queue.waiting() == (waiting,) and written == []
+
+
 def test_what_was_turned_down_never_comes_back(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, POISON)
     desk.harvest(desk.wish(reclaim=False))

@@ -14,6 +14,9 @@ from engine.activation.decision import line_of
 from engine.doctor import examine
 from engine.engine import Engine
 from engine.errors import RepositoryError
+from engine.initialise import initialise
+from engine.knowledge.cleanup import CleanupLog
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.redaction.detect import PLACEHOLDER, masked
 from engine.secret_scan import Passed, Standing, scan_files, scan_history
 from engine.store.files import Files
@@ -157,3 +160,90 @@ def test_the_scan_passes_over_links_binaries_and_caches(root: Path, tmp_path: Pa
     assert list(scan_files(files)) == [Standing("a.md", 2, "GitHub token")]
     with Engine.open(root) as engine:
         assert not any(isinstance(each, Passed) for each in scan_history(engine.repository))
+
+
+def test_the_ledger_and_the_cleanup_log_hold_no_secret(root: Path) -> None:
+    at = datetime(2026, 2, 16, tzinfo=UTC)
+    entry = LedgerEntry(
+        "conversations/call.md",
+        "harvest-failed",
+        at.isoformat(),
+        lines=(LedgerLine("a1", "knowledge/facts.md", f"- the token is {KEY}"),),
+        refused=(f"no category: {KEY}",),
+        error=f"401 Unauthorized: {KEY}",
+    )
+    with Engine.open(root) as engine:
+        engine.knowledge.ledger.record("a" * 64, entry)
+        engine.knowledge.ledger.change("a" * 64, error=f"403 Forbidden: {KEY}")
+        written = engine.knowledge.ledger.entries()["a" * 64]
+        CleanupLog(engine.files, lambda: at).add(
+            f"archived {KEY}",
+            candidates=1,
+            size=2,
+            dry_run=False,
+            human_approved=True,
+            path=f"knowledge/{KEY}",
+        )
+        assert engine.repository.commit(["knowledge/ledger.json", "logs/cleanup.jsonl"], "memory: harvest")
+    assert KEY not in everything_below(root)
+    assert (written.path, written.error) == (entry.path, f"403 Forbidden: {PLACEHOLDER}")
+
+
+def test_init_commits_no_secret_that_it_finds(tmp_path: Path, root: Path) -> None:
+    place = tmp_path / "notes"
+    place.mkdir()
+    (place / "facts.md").write_text(f"- fine\n- the token is {KEY}\n")
+    report = initialise(place)
+    (problem,) = (each for each in report.problems if each.path == "facts.md")
+    assert "line 2 holds what looks like a GitHub token" in problem.what and KEY not in str(problem)
+    assert "run init again" in problem.cure
+    (place / "facts.md").write_text("- fine\n")
+    assert initialise(place).problems == [] and "facts.md" in git(place, "ls-files")
+
+
+def committed_by_hand(root: Path, text: str) -> None:
+    """A file with a secret, in the newest commit."""
+    (root / "knowledge/facts.md").write_text(text)
+    git(root, "add", "knowledge/facts.md")
+    git(root, "commit", "-q", "--no-verify", "-m", "by hand")
+
+
+@pytest.mark.parametrize("added", ["- an innocent line\n", f"- again {KEY}, on another line\n"])
+def test_a_secret_that_the_newest_commit_holds_refuses_no_other(root: Path, added: str) -> None:
+    committed_by_hand(root, f"- the token is {KEY}\n")
+    (root / "knowledge/facts.md").write_text(f"- first\n- the token is {KEY}\n{added}")
+    with Engine.open(root) as engine:
+        assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
+    assert [each.line for each in scan(root)][:1] == [2], "it is still told"
+    (told,) = (each for each in examine(root) if "looks like a" in each.text)
+    assert told.text.startswith("knowledge/facts.md:2 holds what looks like a GitHub token")
+    assert told.level == "warning" and "secrets scan" in told.cure and KEY not in told.text
+
+
+def test_a_second_secret_is_refused_beside_an_old_one(root: Path) -> None:
+    committed_by_hand(root, f"- the token is {KEY}\n")
+    (root / "knowledge/facts.md").write_text(f"- the token is {KEY}\n- and {OTHER}\n")
+    git(root, "add", "knowledge/facts.md")
+    with Engine.open(root) as engine:
+        with pytest.raises(RepositoryError, match="line 2 holds what looks like a Slack token;") as refused:
+            engine.repository.commit(["knowledge/facts.md"], "memory: facts")
+        assert OTHER not in str(refused.value)
+    (found,) = (each for each in examine(root, staged=True) if each.level == "error")
+    assert found.text == "knowledge/facts.md:2: holds what looks like a Slack token"
+
+
+def test_a_name_that_is_a_secret_is_refused_once_by_both(root: Path) -> None:
+    (root / f"{KEY}.txt").write_text("fine\n")
+    git(root, "add", f"{KEY}.txt")
+    (found,) = (each for each in examine(root, staged=True) if each.level == "error")
+    assert "its name holds what looks like a secret" in found.text
+    with Engine.open(root) as engine, pytest.raises(RepositoryError, match="its name holds"):
+        engine.repository.commit([f"{KEY}.txt"], "by the program")
+    git(root, "commit", "-q", "--no-verify", "-m", "by hand")
+    (root / f"{KEY}.txt").write_text("fine, and more\n")
+    with Engine.open(root) as engine:
+        assert engine.repository.commit([f"{KEY}.txt"], "by the program")
+
+
+def scan(root: Path) -> list[Standing]:
+    return [each for each in scan_files(Files(Workspace.open(root))) if isinstance(each, Standing)]

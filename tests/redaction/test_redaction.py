@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.redaction.detect import PLACEHOLDER, redact, redacted, secret_lines
+from engine.redaction.detect import PLACEHOLDER, redact, redacted, secrets_in
 
 _A = "aZ3" * 20
 
@@ -40,7 +40,7 @@ _A = "aZ3" * 20
 )
 def test_each_kind_of_key_is_taken_out(secret: str) -> None:
     assert redacted(f"see {secret}") == f"see {PLACEHOLDER}"
-    assert secret_lines(f"one\nsee {secret}\nthree\n\nsee {secret}")[0] == 2
+    assert secrets_in(f"one\nsee {secret}\nthree\n\nsee {secret}")[0].line == 2
     assert redacted(f"key={secret}\nnext line").startswith(f"key={PLACEHOLDER}")
 
 
@@ -55,7 +55,7 @@ def test_each_kind_of_key_is_taken_out(secret: str) -> None:
     ],
 )
 def test_passwords_are_known_by_what_stands_before_them(text: str, kept: str) -> None:
-    assert secret_lines(f"İ a token\n{text}\nand\n{text}") == (2, 4)
+    assert [each.line for each in secrets_in(f"İ a token\n{text}\nand\n{text}")] == [2, 4]
     assert redacted(text) == kept
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -219,10 +220,10 @@ def test_a_quoted_conflict_is_none(repository: Repository, files: Files, path: s
 
 
 def test_the_guard_is_asked_about_every_file(repository: Repository, files: Files) -> None:
-    asked: list[tuple[str, bytes]] = []
+    asked: list[tuple[str, bytes, bytes | None]] = []
 
-    def guard(path: str, data: bytes) -> str:
-        asked.append((path, data))
+    def guard(path: str, data: bytes, before: Callable[[], bytes | None]) -> str:
+        asked.append((path, data, before()))
         return "it holds a key" if b"sk-" in data else ""
 
     guarded = Repository(repository.workspace, guard=guard)
@@ -231,8 +232,10 @@ def test_the_guard_is_asked_about_every_file(repository: Repository, files: File
     with pytest.raises(RepositoryError) as caught:
         guarded.commit(["a.md", "b.md"], "memory: key")
     assert str(caught.value) == "b.md: was not committed: it holds a key"
-    assert asked == [("a.md", b"fine"), ("b.md", b"sk-123")]
+    assert asked == [("a.md", b"fine", None), ("b.md", b"sk-123", None)]
     assert guarded.commit(["a.md"], "memory: fine")
+    files.replace("a.md", b"finer")
+    assert guarded.commit(["a.md"], "memory: finer") and asked[-1] == ("a.md", b"finer", b"fine")
 
 
 def test_a_file_that_changes_while_it_is_committed(repository: Repository, root: Path, files: Files) -> None:

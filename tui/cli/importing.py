@@ -43,6 +43,7 @@ _REASONS = {
     "repeated-records": ("repeated record", ""),
     "taken-back": ("message", " taken back before it was sent"),
     "unreadable-lines": ("unreadable line", ""),
+    "redacted": ("secret", ", written as [secret]"),
 }
 """What is left out, by reason: the word that becomes a plural, and what follows it."""
 

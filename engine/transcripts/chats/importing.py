@@ -33,9 +33,9 @@ from engine.transcripts.importers.state import (
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import Measured
+from engine.transcripts.importers.text import Measured, counted
 from engine.transcripts.places import session_path
-from engine.transcripts.secrets import clean_turn
+from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
 UNTOLD = "could not tell who speaks; the file stays as it is"
@@ -144,10 +144,10 @@ def _import(
         except FileNotFoundError:
             earlier = None
         if earlier is None:
-            path, data = _first(file, chat, session_id)
+            path, data, taken_out = _first(file, chat, session_id)
             if dry_run or files.create(path, data):
                 count = len(chat.turns)
-                return _result(file, chat, path, session_id, count, count, "new")
+                return _result(file, chat, path, session_id, count, count, "new", taken_out=taken_out)
             continue
         old = earlier.whole()
         result, data = _next(file, chat, session_id, earlier, old, redact=redact)
@@ -165,8 +165,8 @@ def _put(files: Files, path: str, old: bytes, data: bytes) -> bool:
     return files.update(path, lambda now: data if now == old else now) == data
 
 
-def _first(file: _File, chat: Chat, session_id: str) -> tuple[str, bytes]:
-    """Path and bytes of a new transcript."""
+def _first(file: _File, chat: Chat, session_id: str) -> tuple[str, bytes, int]:
+    """Path and bytes of a new transcript, and in how many places a secret was taken out of it."""
     started = chat.started or _day_of(file.written, chat)
     title = one_line(chat.title or chat.opening.strip().partition("\n")[0].lstrip("#>*•- "), _TITLE_LIMIT)
     fields: dict[str, object] = {"session_id": session_id, "started": _iso(started)}
@@ -176,18 +176,20 @@ def _first(file: _File, chat: Chat, session_id: str) -> tuple[str, bytes]:
     fields |= {"cwd": one_line(chat.cwd, 500)} if chat.cwd else {}
     fields |= {"topic": title} if chat.title else {}
     body = render(Transcript("", "", "", "", title or "Session", {}, chat.turns))
+    measured = Measured([b"\n", body.encode()])
     state = ImportState(
         file.taken.read,
         len(chat.turns),
         0,
         file.taken.source,
-        Measured([b"\n", body.encode()]).fingerprint,
+        measured.fingerprint,
         0,
         START,
     )
+    fields |= {REDACTED_FIELD: measured.redacted} if measured.redacted else {}
     fields |= {"tags": [], SOURCE_FIELD: file.shown, STATE_FIELD: state.written()}
     head = render(Transcript("", session_id, "", "", "", fields, ()))
-    return session_path(session_id, started, title), f"{head}\n{body}".encode()
+    return session_path(session_id, started, title), f"{head}\n{body}".encode(), measured.redacted
 
 
 def _next(
@@ -212,12 +214,16 @@ def _next(
     added = missing(present, wanted, started, retold=is_retold, redact=redact)
     data = inserted(old, added, started)
     body = data[len(earlier.head) :]
-    state = replace(state, turns=total + len(added), text=Measured([body]).fingerprint)
+    measured = Measured([body])
+    state = replace(state, turns=total + len(added), text=measured.fingerprint)
     if is_first:
         state = replace(state, read=file.taken.read, source=file.taken.source)
     else:
         also[file.shown] = file.taken
-    changes: dict[str, object | None] = {STATE_FIELD: state.written()}
+    changes: dict[str, object | None] = {
+        STATE_FIELD: state.written(),
+        REDACTED_FIELD: measured.redacted or None,
+    }
     if also:
         changes[ALSO_FIELD] = also_written(also)
     ended = _iso(chat.ended or file.written)
@@ -232,7 +238,11 @@ def _next(
         first = header.get(SOURCE_FIELD)
         why = f"what was imported from {first} lacked it" if added else f"all of it was imported from {first}"
     status: Status = "grown" if added else "unchanged"
-    return _result(file, chat, path, session_id, len(added), total + len(added), status, why), head + body
+    total += len(added)
+    result = _result(
+        file, chat, path, session_id, len(added), total, status, why, taken_out=measured.redacted
+    )
+    return result, head + body
 
 
 def _result(
@@ -244,8 +254,11 @@ def _result(
     total: int,
     status: Status,
     why: str = "",
+    *,
+    taken_out: int = 0,
 ) -> ImportResult:
-    return ImportResult(file.path, target, session_id, new, total, 0, status, why, chat.left_out, chat.format)
+    left_out = counted(chat.left_out, taken_out)
+    return ImportResult(file.path, target, session_id, new, total, 0, status, why, left_out, chat.format)
 
 
 def _day_of(written: datetime, chat: Chat) -> datetime:

@@ -45,8 +45,9 @@ from engine.transcripts.importers.state import (
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import Measured, NewText
+from engine.transcripts.importers.text import Measured, NewText, counted
 from engine.transcripts.places import session_path
+from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import Transcript, Turn
 
 Status = Literal["new", "grown", "unchanged", "skipped", "replaced"]
@@ -114,12 +115,14 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         fields: dict[str, object] = {"session_id": session_id, "started": _iso(started)}
         learned = _learned(log, reader, {}, clock)
         fields |= {key: value for key, value in learned.items() if value is not None}
+        fields |= {REDACTED_FIELD: text.redacted} if text.redacted else {}
         fields |= {"tags": [], SOURCE_FIELD: shown_source(log.path), STATE_FIELD: state.written()}
         head = render(Transcript("", session_id, "", "", "", fields, ())).encode("utf-8")
         return itertools.chain([head, title], turns.added())
 
     target = session_path(session_id, started, topic)
-    return Draft("new", "", content, target, reader.total, 0, reader.odd, reader.left_out)
+    left_out = counted(reader.left_out, Measured([title]).redacted + turns.measured.redacted)
+    return Draft("new", "", content, target, reader.total, 0, reader.odd, left_out)
 
 
 def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], spool: Spool | None) -> Draft:
@@ -168,6 +171,7 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
             return _merged(log, earlier, state, clock)
         status, why = ("unchanged" if text.measured.is_same(old) else "grown"), ""
     changes = _learned(log, reader, header, clock) | {STATE_FIELD: fresh.written()}
+    changes[REDACTED_FIELD] = text.measured.redacted or None
     if not _is_first(header, log):
         changes[SOURCE_FIELD] = shown_source(log.path)
     try:
@@ -186,7 +190,7 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
         turns=fresh.turns,
         turns_before=state.turns,
         odd=fresh.odd,
-        left_out=reader.left_out,
+        left_out=counted(reader.left_out, text.measured.redacted),
     )
 
 
@@ -230,13 +234,15 @@ def _merged(
         del changes["ended"]
     for name in ("tokens_in", "tokens_out"):
         changes[name] = max(_number(str(changes.get(name) or "")), _number(header.get(name))) or None
+    measured = Measured([body])
+    changes[REDACTED_FIELD] = measured.redacted or None
     made_from = shown if is_first else first
     fresh = changed_state(
         state,
         union,
         made_from,
         turns=len(present) + len(added),
-        text=Measured([body]).fingerprint,
+        text=measured.fingerprint,
         size=0 if is_retold else len(body),
     )
     changes[STATE_FIELD] = fresh.written()
@@ -274,7 +280,7 @@ def _merged(
         turns=fresh.turns,
         turns_before=len(present),
         odd=fresh.odd,
-        left_out=union.reader.left_out,
+        left_out=counted(union.reader.left_out, measured.redacted),
     )
 
 

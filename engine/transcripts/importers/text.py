@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from engine.redaction.detect import PLACEHOLDER
 from engine.store.spool import Spool
 from engine.transcripts.format import render_turn
-from engine.transcripts.secrets import clean_turn
+from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Turn
+
+_MARK = PLACEHOLDER.encode()
 
 
 class Measured:
-    """Length and digest of a text that passes piece by piece.
+    """Length and digest of a text that passes piece by piece, and how many secrets were taken out of it.
 
     Args:
         pieces: Its beginning.
@@ -20,11 +23,14 @@ class Measured:
     Attributes:
         size: Bytes so far.
         ends_line: Whether the next byte starts a line.
+        redacted: Places in which ``[secret]`` stands.
     """
 
     def __init__(self, pieces: Iterable[bytes] = ()) -> None:
         self.size = 0
         self.ends_line = True
+        self.redacted = 0
+        self._end = b""
         self._digest = hashlib.sha256()
         for piece in pieces:
             self.take(piece)
@@ -35,11 +41,15 @@ class Measured:
             self.size += len(piece)
             self.ends_line = piece.endswith(b"\n")
             self._digest.update(piece)
+            self._end += piece  # a mark can begin in one piece and end in the next
+            self.redacted += self._end.count(_MARK)
+            self._end = self._end[1 - len(_MARK) :]
 
     def copy(self) -> Measured:
         """The same text so far, to go on with in another way."""
         twin = Measured()
         twin.size, twin.ends_line, twin._digest = self.size, self.ends_line, self._digest.copy()
+        twin.redacted, twin._end = self.redacted, self._end
         return twin
 
     def is_same(self, other: Measured) -> bool:
@@ -50,6 +60,11 @@ class Measured:
     def fingerprint(self) -> str:
         """Identifies the text, as it is recorded in a header."""
         return self._digest.hexdigest()[:16]
+
+
+def counted(left_out: Mapping[str, int], redacted: int) -> Mapping[str, int]:
+    """What was not taken of a source, by reason, with the secrets among it."""
+    return {**left_out, REDACTED_FIELD: redacted} if redacted else left_out
 
 
 class NewText:
