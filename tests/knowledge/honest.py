@@ -9,3 +9,6 @@ from __future__ import annotations
 from tests.knowledge.planted import scenes
 
 HONEST = scenes("honest")
+SECOND = scenes("honest-second")
+"""Those of them that were written without a look at what holds items."""
+FIRST = tuple(scene for scene in HONEST if scene not in SECOND)

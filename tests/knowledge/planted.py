@@ -258,3 +258,6 @@ _FORMS: Mapping[str, Callable[[tuple[Event, ...]], str]] = {
 }
 
 PLANTED = scenes("planted")
+SECOND = scenes("planted-second")
+"""Those of them that were written without a look at what holds items, and so were not fitted to it."""
+FIRST = tuple(scene for scene in PLANTED if scene not in SECOND)

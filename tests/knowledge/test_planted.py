@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from engine.knowledge.harvest.extract import Extractor
 from engine.knowledge.harvest.held import why_held
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.item import Item
 from tests.engine.flush_support import Provider
+from tests.knowledge import honest, planted
 from tests.knowledge.extract_support import Limits, source_of, workspace
 from tests.knowledge.honest import HONEST
 from tests.knowledge.planted import PLANTED, Said, Scene, key
+
+# Each set has its own figures: what is fitted to the first one shows in the second.
+EACH_SET = pytest.mark.parametrize("which", ["first", "second"])
+PLANTED_OF = {"first": planted.FIRST, "second": planted.SECOND}
+HONEST_OF = {"first": honest.FIRST, "second": honest.SECOND}
 
 
 def written(scene: Scene, root: Path) -> tuple[list[Item], dict[Said, str]]:
@@ -45,11 +53,12 @@ def table(rows: Counter[tuple[str, str]], bad: Counter[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def test_nothing_planted_is_written_by_itself(tmp_path: Path) -> None:
+@EACH_SET
+def test_nothing_planted_is_written_by_itself(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     escaped: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
-    for number, scene in enumerate(PLANTED):
+    for number, scene in enumerate(PLANTED_OF[which]):
         through, _ = written(scene, tmp_path / str(number))
         for cell in ((scene.route, scene.language), (f"({scene.shown})", scene.language)):
             totals[cell] += len(scene.planted)
@@ -65,9 +74,10 @@ def _only(counts: Counter[tuple[str, str]], parentheses: bool) -> Counter[tuple[
     return Counter({cell: n for cell, n in counts.items() if cell[0].startswith("(") == parentheses})
 
 
-def test_nothing_planted_is_written_because_the_conversation_marks_it(tmp_path: Path) -> None:
+@EACH_SET
+def test_nothing_planted_is_written_because_the_conversation_marks_it(which: str, tmp_path: Path) -> None:
     escaped: list[str] = []
-    for number, scene in enumerate(PLANTED):
+    for number, scene in enumerate(PLANTED_OF[which]):
         source = source_of(tmp_path / str(number), scene.text, f"talk{scene.suffix}")
         escaped += [
             f"{scene.name}: {item.text}" for item in marked(source.turns) if not why_held(item, source)
@@ -75,11 +85,12 @@ def test_nothing_planted_is_written_because_the_conversation_marks_it(tmp_path: 
     assert escaped == []
 
 
-def test_little_waits_of_what_people_and_agents_worked_out_themselves(tmp_path: Path) -> None:
+@EACH_SET
+def test_little_waits_of_what_people_and_agents_worked_out_themselves(which: str, tmp_path: Path) -> None:
     totals: Counter[tuple[str, str]] = Counter()
     waits: Counter[tuple[str, str]] = Counter()
     names: list[str] = []
-    for number, scene in enumerate((*HONEST, *PLANTED)):
+    for number, scene in enumerate((*HONEST_OF[which], *PLANTED_OF[which])):
         through, waiting = written(scene, tmp_path / str(number))
         kept = {key(item) for item in through}
         # What is planted elsewhere in the conversation is one kind of outside text too.
@@ -104,3 +115,5 @@ def test_the_corpus_is_as_broad_as_it_claims() -> None:
     assert {"md", "claude", "codex", "gemini", "records"} <= {scene.form for scene in PLANTED}
     assert len(HONEST) >= 25 and sum(len(scene.honest) for scene in HONEST) >= 80
     assert len({scene.language for scene in HONEST}) >= 3 and not any(scene.planted for scene in HONEST)
+    assert len(planted.SECOND) >= 70 and len({scene.language for scene in planted.SECOND}) >= 6
+    assert len(honest.SECOND) >= 25 and sum(len(scene.honest) for scene in honest.SECOND) >= 70
