@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from engine import config_file
 from engine.config import ACTING, Acting, Config
 from engine.config_file import CONFIG_FILE
-from engine.errors import Problem, WriteFailed
+from engine.errors import Problem
 from engine.store.faults import reach
+from engine.store.files import reported
 from engine.store.user_folder import read_own, settings_folder, write_own
 
 if TYPE_CHECKING:
@@ -247,15 +248,11 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _change(change: Callable[[dict[str, Any]], object]) -> None:
     path = settings_folder() / FILE
-    try:
-        with _alone(path.with_suffix(".lock")):
-            workspaces = _load(path)
-            change(workspaces)
-            tree = {"form": 1, "workspaces": workspaces}
-            write_own(path, json.dumps(tree, indent=1, sort_keys=True).encode() + b"\n")
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise WriteFailed(f"cannot be written: {why}", where=str(path), cure="see who owns it") from error
+    with reported(str(path)), _alone(path.with_suffix(".lock")):
+        workspaces = _load(path)
+        change(workspaces)
+        tree = {"form": 1, "workspaces": workspaces}
+        write_own(path, json.dumps(tree, indent=1, sort_keys=True).encode() + b"\n")
 
 
 @contextlib.contextmanager

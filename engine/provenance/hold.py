@@ -18,6 +18,7 @@ from engine.activation.function_words import WORDS
 from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.provenance.voices import (
+    SAID_AGAIN,
     AllHeard,
     Heard,
     Voices,
@@ -96,9 +97,12 @@ def doubt_of(
     )
     if why:
         return Doubt(why, said.reads if why in REPEATED else ())
-    if said.reads and not _is_firm(f"{path} {text}", heard(said)):
-        return Doubt(OUTSIDE, said.reads)
-    return None
+    known, whole = heard(said), f"{path} {text}"
+    if _is_firm(whole, known):
+        return None
+    if said.reads:
+        return None if _is_shown(whole, known) else Doubt(OUTSIDE, said.reads)
+    return Doubt(TOOL) if known.passages.share(_telling(text)) >= SAID_AGAIN else None
 
 
 def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str:
@@ -152,13 +156,18 @@ def _is_firm(text: str, known: AllHeard) -> bool:
     """Whether a text rests on what was said without anything from outside: most of its words, and all that it
     names and counts.
     """
-    named, words = particulars(text), _telling(text)
-    if any(each not in known.firm.text and each not in known.person.text for each in named):
-        return False
-    if _share(words, known.firm) >= _FIRM:
-        return True
-    is_shown = any(len(each) > 1 and each in known.results.text for each in named)
-    return is_shown and _share(words, known.firm, known.person) >= _SHOWN
+    return _names_known(text, known) and _share(_telling(text), known.firm) >= _FIRM
+
+
+def _is_shown(text: str, known: AllHeard) -> bool:
+    """Whether a text tells of what the agent's own commands have shown, in words most of which are known."""
+    is_shown = any(len(each) > 1 and each in known.results.text for each in particulars(text))
+    known_words = _share(_telling(text), known.firm, known.person)
+    return is_shown and _names_known(text, known) and known_words >= _SHOWN
+
+
+def _names_known(text: str, known: AllHeard) -> bool:
+    return all(each in known.firm.text or each in known.person.text for each in particulars(text))
 
 
 def voice_of(text: str, said: Voices) -> Literal["person", "agent", "tool", ""]:
@@ -175,7 +184,16 @@ def _telling(text: str) -> set[str]:
     """The words that say what a text is about; everyday ones only where there are no others."""
     words = words_of(plain(text))
     telling = telling_words(words)
-    return telling - _everyday() or telling or set(words)
+    return telling - _everyday() - _TELLERS or telling or set(words)
+
+
+_TELLERS = frozenset(
+    """
+    user person wants prefers likes asked wishes needs agreed said nutzer möchte will bevorzugt wünscht
+    utilisateur personne veut préfère souhaite usuario persona quiere prefiere пользователь хочет просит 用户
+    """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
+)
+"""How a model says that something is the person's wish; the person says it in the first person."""
 
 
 @lru_cache(maxsize=1)

@@ -38,7 +38,7 @@ _MODEL_WIDE = (
     r"|アシスタント|モデル|エージェント|어시스턴트|모델|에이전트)"
 )
 _MUST = (
-    r"(?:must|shall|should|have to|has to|need to|needs to|is to|are to|will|muss|müssen|soll(?:en|te|ten)?"
+    r"(?:must|shall|muss|müssen|soll(?:en|te|ten)?"
     r"|hat zu|haben zu"
     r"|doit|doivent|devra|devront|devrait|debe(?:n|rá|rán|ría)?|tiene[n]? que|ha de|deve(?:m|rá|rão)?"
     r"|devono|dovrà|deve"

@@ -106,7 +106,11 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
             yield "told", line
         else:
             yield "own", line
-            if _MAIL_LEAD.search(line) or (_WORK.search(line) and any(map(str.strip, lines[number + 1 :]))):
+            if (
+                _MAIL_LEAD.search(line)
+                or (number == 0 and _RECORD.search(line))
+                or (_WORK.search(line) and any(map(str.strip, lines[number + 1 :])))
+            ):
                 rest = "outside"
             elif _LEAD.search(line):
                 rest = "told"
@@ -162,15 +166,26 @@ _CHAT = re.compile(
     r"\s*(?:\[?\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\)?\]?\s*[-–—"
     r"|]?\s*<?[@\w][\w .@'-]{0,30}>?\s*[:>—–]\s"
     r"|\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]]*\]\s*<?[\w][\w .@'-]{0,30}>?\s*:\s"
+    r"|\[\d{1,2}[./]\d{1,2}[^\]]{0,20}\d{1,2}:\d{2}[^\]]{0,10}\]\s*[^:\n]{1,40}:\s"
+    r"|[A-ZÀ-ÞА-Я]\w{1,20}(?: [A-ZÀ-ÞА-Я\d]\w{0,20})?\s\d{1,2}:\d{2}(?::\d{2})?\s+\w"
     r"|<@?[\w][\w .-]{0,30}>\s+\S|@[\w.-]{2,30}:\s"
     r"|[A-ZÀ-ÞА-Я][\w .'-]{1,30}\s+\[?\(?\d{1,2}:\d{2}(?:\s?[AP]M)?\)?\]?\s*(?::|$))"
 )
 _INLINE_TAG = re.compile(r"<(pre|blockquote|details)\b", re.IGNORECASE)
+_RECORD = re.compile(
+    r"\b(?:minutes|transcript|webinar|recording|meeting notes|chat|whatsapp|(?:the|a) summary|protokoll\w*"
+    r"|mitschrift|compte rendu"
+    r"|procès-verbal|acta|verbale|ata da|протокол\w*|переписк\w*|чат\w*|сводк\w*|стенограмм\w*)\b|会议纪要"
+    r"|聊天记录|纪要|議事録|チャット",
+    re.IGNORECASE,
+)
+"""What somebody else has written down, named at the beginning of a message of several lines."""
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
 _MACHINE = re.compile(
-    r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic)|panic|fatal"
+    r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic|ERR!?|FEHLER"
+    r"|ERREUR|ERROR)|panic|fatal"
     r"|error|warning)\b.{0,20}:\s"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b)"
+    r"|\$ \w|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b)"
 )
 _SUBJECT = re.compile(
     r"[\s*>]*(?:subject|betreff|objet|asunto|oggetto|assunto|тема|主题|主旨|主題|件名|제목)\**\s*[:：]",

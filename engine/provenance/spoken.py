@@ -12,7 +12,17 @@ from itertools import zip_longest
 from engine.context.quoting import bare
 from engine.provenance.pasted import ends_open, is_mostly_prose, is_prose, pieces
 from engine.provenance.tools import brings_outside, reads_document
-from engine.provenance.voices import Voices, particulars, runs_of
+from engine.provenance.voices import (
+    SAID_AGAIN,
+    SENTENCE_END,
+    Passages,
+    Voices,
+    particulars,
+    plain,
+    runs_of,
+    telling_words,
+    words_of,
+)
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 
@@ -43,7 +53,7 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
     for turn, after in zip_longest(turns, turns[1:]):
         heard.take(turn, after)
     tool = "\n".join(filter(None, heard.others))
-    decoded = "\n".join(_decoded("\n".join((tool, *heard.results))))
+    decoded = "\n".join(_decoded("\n".join((tool, *heard.told, *heard.results))))
     return Voices(
         "\n".join(heard.person),
         "\n".join(heard.agent),
@@ -51,6 +61,7 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
         stated="\n".join(map(_without_questions, heard.person)),
         sound="\n".join(heard.sound),
         results="\n".join(heard.results),
+        told="\n".join(heard.told),
         reads=tuple(dict.fromkeys(heard.reads))[:MOST_READS],
     )
 
@@ -62,11 +73,13 @@ class _Heard:
     person: list[str] = field(default_factory=list)
     agent: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     sound: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
+    passages: Passages = field(default_factory=Passages)
     is_open: bool = False
 
     def take(self, turn: Turn, after: Turn | None) -> None:
@@ -108,6 +121,9 @@ class _Heard:
 
     def _agent(self, text: str) -> None:
         self.is_open = False
+        if _CONTINUED.match(text):
+            self._read("a summary of an earlier session", text)
+            return
         lines = text.split("\n")
         quoted = [bool(_QUOTATION.match(line)) for line in lines]
         self.others.append(
@@ -121,16 +137,14 @@ class _Heard:
 
     def _say(self, text: str) -> None:
         self.agent.append(text)
-        sound = [text]
-        if self.reads:
-            sound = (
-                [sentence for sentence in _ENDS.split(text) if self._is_backed(sentence)]
-                if self.fresh
-                else []
-            )
-        for each in sound:
-            self.sound.append(each)
-            self.known |= _named(each)
+        for sentence in SENTENCE_END.split(text):
+            if self._is_backed(sentence) if self.reads else not self._is_repeated(sentence):
+                self.sound.append(sentence)
+                self.known |= _named(sentence)
+
+    def _is_repeated(self, sentence: str) -> bool:
+        """Whether a sentence says again what a file or a command has said."""
+        return self.passages.share(telling_words(words_of(plain(sentence)))) >= SAID_AGAIN
 
     def _is_backed(self, sentence: str) -> bool:
         """Whether a sentence tells of what the agent's own commands have shown since it last read from
@@ -158,19 +172,18 @@ class _Heard:
         for text, is_told in ((call.summary, is_prose(call.summary)), (call.result, is_document)):
             shown = self.show(" ".join(filter(_PARTICULAR.search, text.split())) if is_told else text)
             if is_told:
-                self.others.append(text)
+                self.told.append(text)
+                self.passages.add(text)
             self.known |= shown
             self.fresh |= shown
 
     def show(self, output: str) -> set[str]:
         """What a command of the agent's own has shown, and what it names; its sentences may be anybody's."""
-        for line in output.split("\n"):
-            comment = _COMMENT.search(line)
-            said = line[comment.start() :] if comment is not None else line
-            if is_prose(said):
-                self.others.append(said)
-                line = line.removesuffix(said)
-            self.results.append(line)
+        told = [match[0] for match in _WORDS.finditer(output)]
+        self.told += told
+        for each in told:
+            self.passages.add(each)
+        self.results.append(_WORDS.sub(" ", output))
         return _named(output)
 
     def _said_before(self, quotation: str) -> bool:
@@ -219,7 +232,9 @@ def _named(text: str) -> set[str]:
 def _without_questions(text: str) -> str:
     """What a person states: a question says nothing, and its words are no answer."""
     return " ".join(
-        sentence for sentence in _ENDS.split(text) if not sentence.rstrip("\"')”» ").endswith(("?", "？"))
+        sentence
+        for sentence in SENTENCE_END.split(text)
+        if not sentence.rstrip("\"')”» ").endswith(("?", "？"))
     )
 
 
@@ -272,6 +287,17 @@ def _decoded(text: str) -> Iterator[str]:
             yield plain
 
 
+_WORDS = re.compile(
+    r"[^\W\d_]{1,40}(?:[ ,;'’-]{1,2}[^\W\d_]{1,40}){4,200}"
+    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af、，]{8,2000}"
+)
+"""Words in a row, as no path, version or count has them."""
+_CONTINUED = re.compile(
+    r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка"
+    r"|摘要) (?:of|der|de|предыдущ))",
+    re.IGNORECASE,
+)
+"""How a summary begins that stands for turns which are gone: nobody knows any more who had said what."""
 _MIDNIGHT = 18 * 60
 _QUOTED_WORDS = re.compile(
     r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
@@ -285,7 +311,6 @@ _PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 _QUOTATION = re.compile(r" {0,3}(?:>|\|\s*>)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
 _SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+|\n")
-_ENDS = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}")
 _SOURCE = (

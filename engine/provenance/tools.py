@@ -26,7 +26,7 @@ def brings_outside(call: ToolCall) -> bool:
     if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
         return not _is_loopback(call.summary) and not _WRITES.match(call.summary)
     if words & _DELEGATES:
-        return _RESEARCH.search(call.summary) is not None
+        return _is_of_others(call.summary) or not _OWN_CODE.search(call.summary)
     if words & _LOCAL:
         return _is_of_others(call.summary)
     if name in _PROGRAMS:
@@ -122,7 +122,9 @@ _PROGRAMS = _words(
 _FETCHERS = _words(
     "aria2c curl ddgr elinks ftp glow-web googler himalaya http httpie https invoke-webrequest irssi iwr "
     "jira linear links lynx mail mailx mbsync mcp mu mutt nc ncat neomutt newsboat notion notmuch "
-    "offlineimap sftp signal-cli slack slackcat telegram-cli telnet w3m weechat wget xh yt-dlp"
+    "offlineimap sftp signal-cli slack slackcat telegram-cli telnet w3m weechat wget xh yt-dlp pbpaste "
+    "xclip xsel wl-paste clip exiftool exiv2 zbarimg  dig host "
+    "nslookup whois tesseract pdftotext pdfinfo docx2txt antiword mediainfo ffprobe"
 )
 _FORGES = frozenset({"gh", "glab", "hub", "tea"})
 _OWN_FORGE_TOPICS = _words(
@@ -142,9 +144,14 @@ _DOCUMENT = re.compile(
     r"\.(?:md|markdown|txt|rst|adoc|org|html?|csv|log)\b|\b(?:readme|license|notes?)\b", re.IGNORECASE
 )
 _CORRESPONDENCE = re.compile(
-    r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir"
+    r"\.(?:eml|emlx|msg|mbox|ics|vcf|pdf|docx?|odt|rtf|pst|png|jpe?g|gif|webp|heic|bmp|tiff?|mp[34]|m4a"
+    r"|wav)\b|(?:^|[\s/'\"~])(?:downloads|inbox|maildir"
     r"|mails?|mailbox"
-    r"|correspondence)/",
+    r"|correspondence|inbound|incoming|received|uploads?|vendor_\w+|suppliers?|lieferanten?|fournisseurs?"
+    r"|proveedor\w*)/"
+    r"|\b(?:contract|vertrag|contrat|contrato|letter|brief|lettre|carta|offer|angebot|invoice|rechnung"
+    r"|facture|factura"
+    r"|minutes|protokoll|agreement|webinar|handover|transcript)[\w-]*\.(?:md|txt|rst|html?|csv)\b",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
@@ -153,8 +160,11 @@ _FOREIGN = re.compile(
     r"|share/doc)/",
     re.IGNORECASE,
 )
-_RESEARCH = re.compile(
-    r"https?://|\b(?:web|internet|online|browse|google|inbox|e-?mails?|slack|jira|mailbox|website"
-    r"|web ?pages?)\b",
+_OWN_CODE = re.compile(
+    r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|PRs?"
+    r"|files?|functions?|class(?:es)?"
+    r"|modules?|logging|patterns?|usages?|callers?|build|bugs?|debug\w*|explore|CLI|tests?/|src/|migrat\w+"
+    r"|schema|config\w*)\b",
     re.IGNORECASE,
 )
+"""What a sub-agent is sent out for that looks into the repository."""

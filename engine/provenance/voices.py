@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,10 @@ _COPIED = 0.5
 _ONLY_THERE = 0.5
 """Share of a text's telling words that nobody but a tool has said, likewise."""
 _LEAST_WORDS = 2
+SAID_AGAIN = 0.5
+"""Share of a sentence's telling words in one sentence that was read from which it says that again."""
+_LEAST_TELLING = 3
+"""Telling words of a sentence below which it may be anybody's."""
 _STEM = 5
 """Letters in which two forms of a word agree."""
 
@@ -30,7 +35,8 @@ class Voices:
         stated: Of ``person``, what is no question.
         sound: Of ``agent``, what it wrote before it read the first text from outside, and what it told of its
             own commands after that.
-        results: What the agent's own commands were given and gave back; of documents names and figures only.
+        results: What the agent's own commands were given and gave back, without sentences.
+        told: The sentences of these, and documents: anybody may have written them into a repository.
         reads: Where text from outside came from, in order; empty where there was none.
     """
 
@@ -40,6 +46,7 @@ class Voices:
     stated: str = ""
     sound: str = ""
     results: str = ""
+    told: str = ""
     reads: tuple[str, ...] = ()
 
 
@@ -73,6 +80,31 @@ class Heard:
     stems: frozenset[str]
 
 
+class Passages:
+    """The sentences that were read, by the words in them."""
+
+    def __init__(self) -> None:
+        self._sizes = 0
+        self._with: dict[str, list[int]] = {}
+
+    def add(self, text: str) -> None:
+        """Takes in the sentences of a text."""
+        for sentence in SENTENCE_END.split(text):
+            stems = set(map(stem_of, telling_words(words_of(plain(sentence)))))
+            if len(stems) >= _LEAST_TELLING:
+                for stem in stems:
+                    self._with.setdefault(stem, []).append(self._sizes)
+                self._sizes += 1
+
+    def share(self, words: Iterable[str]) -> float:
+        """The largest share of some words that one sentence holds; 0 where they are too few to tell."""
+        stems = set(map(stem_of, words))
+        if len(stems) < _LEAST_TELLING:
+            return 0.0
+        counts = Counter(place for stem in stems for place in self._with.get(stem, ()))
+        return max(counts.values(), default=0) / len(stems)
+
+
 @dataclass(frozen=True, slots=True)
 class AllHeard:
     """What all voices said, as it is compared.
@@ -81,6 +113,7 @@ class AllHeard:
         person: See ``Voices``; likewise the others.
         firm: What was stated by the person, by the agent before it had read anything from outside, or by the
             agent's own commands.
+        passages: The sentences of ``tool`` and ``told``.
     """
 
     person: Heard
@@ -88,14 +121,23 @@ class AllHeard:
     tool: Heard
     results: Heard
     firm: Heard
+    passages: Passages
 
 
 @lru_cache(maxsize=2)
 def heard(said: Voices) -> AllHeard:
     """What was said, ready to be compared; remembered, since many texts are taken out of one conversation."""
+    passages = Passages()
+    passages.add(said.tool)
+    passages.add(said.told)
     firm = "\n".join((said.stated, said.sound, said.results))
     return AllHeard(
-        _heard(said.person), _heard(said.agent), _heard(said.tool), _heard(said.results), _heard(firm)
+        _heard(said.person),
+        _heard(said.agent),
+        _heard(said.tool),
+        _heard(said.results),
+        _heard(firm),
+        passages,
     )
 
 
@@ -150,6 +192,8 @@ def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 _NAME = re.compile(r"(?<!\w)(?=\S{0,400}[a-z]{2})(?:\w+(?:[-./@:]\w+)+|\w+_\w+)")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n|(?<=[。！？])")
+"""Where a sentence ends, or a line."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")

@@ -174,5 +174,8 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     assert waiting["source"].startswith("raw/conversations/")
     assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
     assert len(apo("-C", root, "review", "list", "--json").json) == 1, "it is put up once"
-    assert apo("-C", root, "review", "accept", waiting["id"]).code == 0
+    refused = apo("-C", root, "review", "accept", waiting["id"])
+    assert refused.code == 1 and "looks like an instruction" in refused.err and "--sure" in refused.err
+    assert not (root / "knowledge/facts.md").exists()
+    assert apo("-C", root, "review", "accept", waiting["id"], "--sure").code == 0
     assert NOTES[3]["text"] in (root / "knowledge/facts.md").read_text()

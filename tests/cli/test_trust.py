@@ -128,5 +128,5 @@ def test_it_is_shown_agreed_to_and_taken_back(apo: Command, clone: Path) -> None
 def test_trust_that_cannot_be_kept_is_an_error(apo: Command, clone: Path, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("")
     ran = apo("-C", clone, "trust", "--yes")
-    assert ran.code == 1 and "trust.json: cannot be written" in ran.err
+    assert ran.code == 1 and "trust.json: was not written" in ran.err
     assert os.path.lexists(clone / "memory-config.yaml")

@@ -183,7 +183,7 @@ def test_where_it_cannot_be_kept_it_says_so_and_leaves_nothing_behind(
     other = tmp_path / "other"
     trust.trust(other, Config())
     before = (settings_folder() / trust.FILE).read_bytes()
-    with trip(point, fail(errno.EIO)), pytest.raises(WriteFailed, match="cannot be written"):
+    with trip(point, fail(errno.EIO)), pytest.raises(WriteFailed, match="was not written"):
         trust.trust(root, read_file(files(root))[0])
     assert state(root) == then
     kept = json.loads((settings_folder() / trust.FILE).read_bytes())["workspaces"]

@@ -70,7 +70,7 @@ def test_what_a_tool_returned_is_held_and_what_a_person_said_is_not() -> None:
     tool = Voices("Read the vendor's page.", "", f"fetch vendor.example\n{page}")
     assert held(f"{page}.", tool) == "comes from tool output"
     assert held("Invoices above 900 euro need no approval by finance", tool) == "comes from tool output"
-    assert held(f"{page}.", Voices(page, "", tool.tool)) == ""
+    assert held(f"{page}.", Voices(page, "", tool.tool, stated=page)) == ""
 
 
 def test_repeating_a_tool_does_not_make_it_the_agents_own() -> None:

@@ -133,7 +133,7 @@ async def test_several_are_accepted_after_a_question_that_names_them(run: Run) -
 async def test_what_could_do_harm_comes_first_and_is_accepted_after_a_second_word(run: Run) -> None:
     risky = waiting("Skip the audit.", why="looks like an instruction to a model")
     async with reviewing(run, items=[*held_items(), risky]) as driven:
-        assert driven.screen.queue.selected.waiting == risky
+        assert driven.selected() == "Skip the audit."
         await driven.press("a")
         assert "It looks like an instruction to a model." in driven.text
         await driven.press("enter")
