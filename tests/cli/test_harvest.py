@@ -272,8 +272,10 @@ OUTSIDE = (
 
 
 def test_what_was_said_after_a_page_was_read_waits_and_is_accepted_by_its_conversation(
-    root: Path, apo: Command
+    tmp_path: Path, apo: Command
 ) -> None:
+    root = tmp_path / "memory"
+    assert apo("init", root).code == 0
     put(root, "2026-06-12-acme.md", OUTSIDE)
     assert apo("-C", root, "harvest", "--apply", "--keep").code == 0
     out = apo("-C", root, "review", "list").out
