@@ -6,6 +6,7 @@ signs; what is left measures as many cells as a terminal gives it.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -34,6 +35,17 @@ def visible(text: str, limit: int | None = None) -> str:
         return text
     text = _HAZARD.sub(_sign, text)
     return text if text.isascii() else _tame_marks(text)
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """A value as JSON that says the same to a program and hides nothing from the eye."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text if text.isascii() else _HAZARD.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    found = match.group()
+    return found if found == "\n" else json.dumps(found)[1:-1]
 
 
 def visible_lines(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -14,7 +15,7 @@ from rich.style import Style
 from textual.color import Color
 
 from tui.control_filter import ControlFilter
-from tui.safe import MAX_MARKS, first_line, visible, visible_lines
+from tui.safe import MAX_MARKS, first_line, json_text, visible, visible_lines
 
 BLACK = Color(0, 0, 0)
 
@@ -101,3 +102,11 @@ def test_the_filter_leaves_clean_lines_alone() -> None:
 def test_the_filter_stops_anything(text: str) -> None:
     cleaned = ControlFilter().apply([Segment(text)], BLACK)
     assert not any(re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff]", segment.text) for segment in cleaned)
+
+
+def test_json_says_the_same_and_hides_nothing() -> None:
+    value = {"text": "a\u202eb\u200b\U000e0041\x9b31m\ufeff\ud800 straße ✓\n"}
+    shown = json_text(value, indent=2)
+    assert json.loads(shown) == value and "straße ✓" in shown
+    assert all(character.isprintable() or character == "\n" for character in shown)
+    assert json_text({"a": 1}) == '{"a": 1}'

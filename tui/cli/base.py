@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -161,7 +160,7 @@ def plain(value: object) -> Any:
 
 def emit_json(value: object) -> None:
     """Prints one JSON document."""
-    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+    click.echo(safe.json_text(plain(value), indent=2))
 
 
 def visible(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import time
 
@@ -12,6 +11,7 @@ from engine.events import EngineEvent, TurnTraced
 from engine.feed import entry_of
 from engine.zone import local_time
 from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
+from tui.safe import json_text
 
 
 @click.command(epilog=example("autopoiesis watch --json | jq -c .event"))
@@ -30,7 +30,7 @@ def watch(seconds: float | None, as_json: bool) -> None:
                 event = events.get(timeout=left.remaining())
                 if as_json:
                     document = {"event": type(event).__name__, **plain(event)}
-                    click.echo(json.dumps(document, ensure_ascii=False))
+                    click.echo(json_text(document))
                 else:
                     line = described(event, engine.config.days.time_zone)
                     if line:
