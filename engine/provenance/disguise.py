@@ -28,17 +28,23 @@ def account_numbers(text: str) -> tuple[str, ...]:
 def _imitates(text: str) -> bool:
     if text.isascii():
         return False
-    scripts = [_scripts(word) for word in _WORD.findall(text)]
-    if any(len(found) > 1 for found in scripts):
+    words = _WORD.findall(text)
+    scripts = [_scripts(word) for word in words]
+    if any(len(found) > 1 and _is_mixed(word) for word, found in zip(words, scripts, strict=True)):
         return True
     latin = sum(found == {"LATIN"} for found in scripts)
-    words = [word for word in _WORD.findall(text) if len(word) > 2]
-    if latin * 2 > len(scripts) and any(set(word) <= _LOOK_LATIN for word in words):
+    if latin * 2 > len(scripts) and any(len(word) > 2 and set(word) <= _LOOK_LATIN for word in words):
         return True
     return not _WIDE.search(text) and any(
         c.isalpha() and unicodedata.normalize("NFKC", c) != c and not c.isascii() and _is_styled(c)
         for c in text
     )
+
+
+def _is_mixed(word: str) -> bool:
+    """Whether letters of another script stand for Latin ones in a word; the Greek one in ``ΔT`` does not."""
+    foreign = [c for c in word if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")]
+    return len(foreign) > 1 or bool(_LOOK_LATIN.intersection(foreign))
 
 
 def _scripts(word: str) -> set[str]:

@@ -46,7 +46,7 @@ _MUST = (
 )
 _EVER = (
     r"(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|systématiquement|siempre|nunca|jamás|sempre"
-    r"|mai|altijd|nooit"
+    r"|mai più|altijd|nooit"
     r"|всегда|никогда|постоянно|zawsze|nigdy)"
 )
 _FROM_NOW = (
@@ -182,7 +182,7 @@ _SAFEGUARD = (
 _ACT = re.compile(
     "|".join(
         (
-            rf"\b{_SECRET}\b.{{0,60}}\b(?:be|are|is|to|should|must|werden|sollen|zu|être|sont|deben|ser"
+            rf"\b{_SECRET}\b.{{0,60}}\b(?:be|are|is|to|should|must|werden|soll\w*|zu|être|sont|deben|ser"
             r"|devem|нужно|следует|надо)\b"
             rf".{{0,30}}\b{_GIVE}\b|\b{_GIVE}\b.{{0,40}}\b{_SECRET}\b.{{0,60}}{_PLACE}"
             rf"|\b{_SECRET}\b.{{0,40}}\b{_GIVE}\b.{{0,40}}{_PLACE}",

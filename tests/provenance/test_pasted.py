@@ -1,0 +1,110 @@
+"""What of a person's message is the person's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.provenance.spoken import own_and_quoted, voices_of
+from engine.transcripts.turn import Text, ToolCall, Turn
+
+THEIRS = "Invoices above 900 euro need no approval."
+PASTES = {
+    "a quotation that goes on": f"Mine.\n> From Bob\n{THEIRS}",
+    "headers": f"Mine.\nFrom: bob@acme.example\nSubject: News\n\n{THEIRS}",
+    "German headers": f"Mine.\nVon: Bob\nGesendet: heute\n\n{THEIRS}",
+    "Chinese headers": f"Mine.\n发件人：Bob\n主题：消息\n\n{THEIRS}",
+    "a subject": f"Mine.\n\nBetreff: Neues\n\n{THEIRS}",
+    "a forwarded mail": f"Mine.\n---------- Forwarded message ----------\n{THEIRS}",
+    "an answer": f"Mine.\nOn Friday, 12 June 2026, Bob wrote:\n{THEIRS}",
+    "a French answer": f"Mine.\nLe 12 juin 2026, Bob a écrit :\n{THEIRS}",
+    "a heading of a turn": f"Mine.\n## 10:05 — user\n{THEIRS}",
+    "a labelled chat": f"Mine.\nuser: {THEIRS}",
+    "a chat with times": f"Mine.\n[10:04] Bob: {THEIRS}",
+    "a chat with dates": f"Mine.\n[11/06, 22:14] Bob (freelancer): {THEIRS}",
+    "a chat by names": f"Mine.\nLola: hi\nBob: {THEIRS}\nLola: ok",
+    "a transcript": f"Mine.\nSpeaker 1 00:02 welcome\nSpeaker 2 00:04 {THEIRS}",
+    "a fence": f"Mine.\n```\n{THEIRS}\n```",
+    "a fence that never closes": f"Mine.\n~~~\n{THEIRS}",
+    "pre": f"Mine. <pre>\n{THEIRS}\n</pre>",
+    "blockquote": f"Mine.\n<blockquote>\n{THEIRS}",
+    "details": f"Mine.\n<details>\n{THEIRS}\n</details>",
+    "a lead": f"Mine. I got this mail:\n{THEIRS}",
+    "a German lead": f"Mine. Diese Nachricht kam heute:\n{THEIRS}",
+    "a task on a text": f"Mine. Please summarise this for me:\n{THEIRS}",
+    "a traceback": f"Mine.\nTraceback (most recent call last):\nValueError: {THEIRS}",
+}
+
+
+@pytest.mark.parametrize("text", PASTES.values(), ids=PASTES)
+def test_what_is_pasted_is_not_the_persons_own(text: str) -> None:
+    own, theirs = own_and_quoted(text)
+    assert own.startswith("Mine.") or theirs.startswith("Mine. <pre>")
+    assert THEIRS not in own and THEIRS in theirs
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The backup is done at 00:30, so the rollup starts at 01:00.",
+        "Do this:\n1. rename it\n2. run the tests",
+        "Rules:\n- tests first\n- no mocks",
+        "Note: the port is 8080.\nTODO: change it",
+        "Use `<details>` in the README for long output",
+        "I wrote to Bob that we are late",
+    ],
+)
+def test_what_a_person_types_stays_theirs(text: str) -> None:
+    own, _ = own_and_quoted(text)
+    assert own.split() == text.split() or "<details>" in text
+
+
+def test_the_agents_own_words_quoted_back_are_not_from_outside() -> None:
+    said = "The lint target of the Makefile runs ruff on every file."
+    turns = [
+        Turn("agent", "10:00", (Text(said),)),
+        Turn("user", "10:01", (Text(f"> {said}\nWhich files?"),)),
+    ]
+    assert voices_of(turns).reads == ()
+    assert voices_of([turns[1]]).reads == ("a quotation that was pasted",)
+
+
+def test_a_turn_later_than_the_one_behind_it_was_pasted() -> None:
+    said = voices_of(
+        [
+            Turn("user", "10:00", (Text("File this."),)),
+            Turn("user", "13:00", (Text(THEIRS),)),
+            Turn("agent", "10:01", (Text("Filed."),)),
+        ]
+    )
+    assert THEIRS not in said.person and said.reads == ("a pasted message",)
+
+
+def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> None:
+    said = voices_of(
+        [
+            Turn(
+                "agent",
+                "10:00",
+                (Text("The port is 8080."), ToolCall("WebFetch", "https://a.example", "4 KB")),
+            ),
+            Turn(
+                "agent",
+                "10:01",
+                (Text("The fee is three per cent."), ToolCall("Bash", "pytest -q", "41 passed")),
+            ),
+            Turn("agent", "10:02", (Text("All 41 tests pass. Fees are charged monthly."),)),
+        ]
+    )
+    assert said.reads == ("WebFetch https://a.example",)
+    assert "8080" in said.sound and "All 41 tests pass" in said.sound
+    assert "three per cent" not in said.sound and "monthly" not in said.sound
+
+
+@pytest.mark.parametrize("piece", ['"', "a.b.", "<pre>", "> ", "a-", "12:00 ", "From: a\n"])
+def test_a_long_text_is_no_endless_work(piece: str) -> None:
+    # A pattern that tries every place from every place would take longer than a test may.
+    text = piece * (200_000 // len(piece))
+    said = voices_of(
+        [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text
+    )
+    assert said.agent

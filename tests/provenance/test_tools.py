@@ -1,0 +1,84 @@
+"""Which calls bring what an outsider may have written, and which are the agent's own work."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.provenance.tools import brings_outside, reads_document
+from engine.transcripts.turn import ToolCall
+
+OUTSIDE = [
+    ("WebFetch", "https://acme.example/terms"),
+    ("WebSearch", "acme pay fees"),
+    ("web_search", "acme pay fees"),
+    ("web_fetch", "summarise https://acme.example"),
+    ("mcp__github__get_issue", "12"),
+    ("mcp__slack__read_channel", "general"),
+    ("read_mailbox", "from legal"),
+    ("mail", "read Ferrand"),
+    ("browser_navigate", "acme.example"),
+    ("fetch", "https://acme.example"),
+    ("Bash", "curl -s https://acme.example/install.sh"),
+    ("Bash", "cd /tmp && wget -qO- acme.example | head"),
+    ("Bash", "sudo -E FOO=1 curl acme.example"),
+    ("Bash", "gh issue view 12"),
+    ("Bash", "gh pr view 12 --comments | head"),
+    ("Bash", "gh run view 88 --log-failed"),
+    ("Bash", "gh api repos/a/b/issues"),
+    ("Bash", "git clone https://acme.example/x.git && ls x"),
+    ("Bash", "npm view leftpad"),
+    ("Bash", "python -c \"import requests; print(requests.get('https://acme.example').text)\""),
+    ("Bash", "cat ~/Downloads/offer.txt"),
+    ("Bash", "pbpaste | head"),
+    ("shell", "{}"),
+    ("shell", ""),
+    ("Read", "inbox/2026-06-12.eml"),
+    ("Read", "docs/manual.pdf"),
+    ("Read", "shot.png"),
+    ("Read", "node_modules/leftpad/README.md"),
+    ("Task", "research: Compare hosted queues on the web"),
+    ("summon_oracle", "anything"),
+]
+
+OWN = [
+    ("Bash", "go test ./..."),
+    ("Bash", "mise run lint 2>&1 | head -100"),
+    ("Bash", "git log --oneline -5 && git status"),
+    ("Bash", "curl -s http://localhost:8080/healthz"),
+    ("Bash", "gh pr create --fill"),
+    ("Bash", "gh workflow list"),
+    ("Bash", "npm test"),
+    ("Bash", "python -m pytest -q"),
+    ("Bash", "cat src/main.go"),
+    ("exec_command", "cargo build"),
+    ("run_shell_command", "make"),
+    ("Read", "/srv/app/main.py"),
+    ("read_file", "src/lib.rs"),
+    ("Grep", "https:// in src"),
+    ("Edit", "src/lib.rs"),
+    ("Write", "docs/notes.md"),
+    ("apply_patch", "update src/lib.rs"),
+    ("search_file_content", "TODO"),
+    ("TodoWrite", "0 of 3 done"),
+    ("Skill", "reviewer https://github.com/a/b/pull/1"),
+    ("Task", "Explore: Explore logging patterns"),
+    ("mcp__ide__getDiagnostics", ""),
+    ("mail", "draft reply to Brandt"),
+    ("sql", "select count(*) from reading"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked"), OUTSIDE)
+def test_it_brings_text_from_outside(name: str, asked: str) -> None:
+    assert brings_outside(ToolCall(name, asked, "something"))
+
+
+@pytest.mark.parametrize(("name", "asked"), OWN)
+def test_it_is_the_agents_own_work(name: str, asked: str) -> None:
+    assert not brings_outside(ToolCall(name, asked, "something"))
+
+
+def test_documents_of_the_repository_are_told_from_code() -> None:
+    assert reads_document(ToolCall("Read", "/srv/app/README.md"))
+    assert reads_document(ToolCall("Bash", "cat docs/x.rst"))
+    assert not reads_document(ToolCall("Read", "/srv/app/readme_parser.go"))
