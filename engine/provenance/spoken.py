@@ -23,6 +23,7 @@ from engine.provenance.voices import (
     telling_words,
     words_of,
 )
+from engine.redaction.detect import redacted
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 
@@ -68,7 +69,15 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
 
 @dataclass(slots=True)
 class _Heard:
-    """What was heard up to some turn; the fields are those of ``Voices``."""
+    """What was heard up to some turn; the fields are those of ``Voices``, and besides
+
+    Attributes:
+        others: ``Voices.tool``.
+        known: What the person, the agent's sound sentences and its own commands have named.
+        fresh: What its own commands have named since it last read from outside.
+        passages: ``told``, to look a sentence up in.
+        is_open: Whether what was pasted last may go on in the person's next turn.
+    """
 
     person: list[str] = field(default_factory=list)
     agent: list[str] = field(default_factory=list)
@@ -155,7 +164,7 @@ class _Heard:
 
     def _read(self, source: str, text: str) -> None:
         self.others.append(text)
-        self.reads.append(source)
+        self.reads.append(redacted(source))
         self.fresh.clear()
 
     def _call(self, call: ToolCall) -> None:
@@ -178,7 +187,11 @@ class _Heard:
             self.fresh |= shown
 
     def show(self, output: str) -> set[str]:
-        """What a command of the agent's own has shown, and what it names; its sentences may be anybody's."""
+        """Takes in what a command of the agent's own has shown; its sentences may be anybody's.
+
+        Returns:
+            What it names.
+        """
         told = [match[0] for match in _WORDS.finditer(output)]
         self.told += told
         for each in told:

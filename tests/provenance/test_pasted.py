@@ -108,3 +108,9 @@ def test_a_long_text_is_no_endless_work(piece: str) -> None:
         [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text
     )
     assert said.agent or said.tool
+
+
+def test_what_names_a_source_holds_no_secret() -> None:
+    key = "sk-ant-api03-" + "aZ3" * 20
+    call = ToolCall("Bash", f"curl -H 'x-api-key: {key}' https://a.example", "4 KB")
+    assert key not in "".join(voices_of([Turn("agent", "10:00", (call,))]).reads)
