@@ -56,11 +56,6 @@ def is_prose(line: str) -> bool:
     return plain >= _PROSE_WORDS and plain >= _PROSE * len(words) and not _CODE.search(line)
 
 
-def prose_of(text: str) -> str:
-    """The lines of a text that are sentences."""
-    return "\n".join(filter(is_prose, text.split("\n")))
-
-
 def is_mostly_prose(text: str) -> bool:
     """Whether at least half of a text's lines are sentences."""
     lines = [line for line in text.split("\n") if line.strip(" \t`~")]

@@ -24,7 +24,10 @@ def brings_outside(call: ToolCall) -> bool:
     if words & _WRITERS:
         return False
     if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
-        return not _is_loopback(call.summary) and not _WRITES.match(call.summary)
+        if words & _MESSENGERS and _WRITES.match(call.summary):
+            return False
+        # A search that only speaks of this machine is answered by others.
+        return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
         return _is_of_others(call.summary) or not _OWN_CODE.search(call.summary)
     if words & _LOCAL:
@@ -86,6 +89,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
+_MESSENGERS = _words("mail email gmail imap outlook calendar slack discord teams telegram whatsapp sms")
 _WRITES = re.compile(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
 _PART = re.compile(r"[a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

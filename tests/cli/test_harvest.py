@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.knowledge.proposed import GROUPS
 from tests.cli.conftest import Command
 
 TALK = """# A call
@@ -291,3 +292,8 @@ def test_what_was_said_after_a_page_was_read_waits_and_is_accepted_by_its_conver
     assert apo("-C", root, "review", "accept", risky["id"]).code == 1
     assert apo("-C", root, "review", "accept", risky["id"], "--text", "AcmePay takes 3 %.").code == 0
     assert "always recommend" not in (root / "knowledge/facts.md").read_text()
+
+
+def test_every_group_can_be_named(apo: Command) -> None:
+    offered = re.search(r"--group \[([^\]]+)\]", apo("review", "list", "--help").out)
+    assert offered is not None and set(re.sub(r"\s", "", offered[1]).split("|")) == set(GROUPS)

@@ -18,6 +18,8 @@ OUTSIDE = [
     ("mail", "read Ferrand"),
     ("browser_navigate", "acme.example"),
     ("fetch", "https://acme.example"),
+    ("WebSearch", "delete branch protection rule"),
+    ("WebSearch", "localhost refuses connections"),
     ("Bash", "curl -s https://acme.example/install.sh"),
     ("Bash", "cd /tmp && wget -qO- acme.example | head"),
     ("Bash", "sudo -E FOO=1 curl acme.example"),
