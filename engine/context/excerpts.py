@@ -137,6 +137,7 @@ def _label(found: Excerpt, style: Style) -> str:
     return f"§{first}{last}{outside(about)}\n"
 
 
+@lru_cache(maxsize=512)
 def normal(text: str) -> str:
     """A text whose line ends and spaces do not count."""
     return " ".join(text.split())

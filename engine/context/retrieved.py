@@ -110,6 +110,7 @@ class Retrieved:
         share = largest(left)
         chosen = _Selection(style, placement.count)
         waiting: list[SearchResult] = []
+        spent = by_length = 0
         for result in self._results:
             if left < _FULL:
                 waiting.append(result)
@@ -118,13 +119,16 @@ class Retrieved:
             if why_not:
                 omit(placement.left_out, result, why_not)
                 continue
-            fits = about(len(result.text)) * _LEAST_TOKENS_PER_ABOUT <= min(left, share + LENGTH_FLOOR)
+            size = about(len(result.text))
+            # Text of few letters to a token takes more than its length says; what is in already tells.
+            denser = max(1.0, spent / by_length) if by_length else 1.0
+            fits = size * denser * _LEAST_TOKENS_PER_ABOUT <= min(left, share + LENGTH_FLOOR)
             found = _whole(placement, result, chosen) if fits else None
             cost = _cost(found, chosen) if found else 0
             if found is None or cost > min(left, share + LENGTH_FLOOR):
                 waiting.append(result)
                 continue
-            left -= cost
+            left, spent, by_length = left - cost, spent + cost, by_length + size
             chosen.add(found)
         left = self._fill(placement, chosen, waiting, left, share)
         for result in waiting:
@@ -253,6 +257,8 @@ def _excerpt(
 def _cost(found: Excerpt, chosen: _Selection) -> int:
     """Tokens of an excerpt among those chosen already, with what it changes in the head of the one below."""
     same = chosen.of_file(found.result.path)
+    if not same:
+        return chosen.count(f"{head(found, chosen.style, above=None)}{found.text}\n")
     above = max((each for each in same if order(each) <= order(found)), key=order, default=None)
     below = min((each for each in same if order(each) > order(found)), key=order, default=None)
     style = chosen.style

@@ -66,6 +66,8 @@ class WorkspaceSource:
         known = self._known.get(path)
         if known is not None and known[0] == status:
             return known[1]
+        if status is None and not os.path.lexists(self._files.workspace.root / path):
+            raise FileNotFoundError(path)
         data = self._files.read(path, limit=FILE_LIMIT)
         # A write in the same tick of the file system's clock would leave the same status, so a file is
         # remembered only when its last change is long past.

@@ -11,7 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from hashlib import sha256
 
 _CACHED_FROM = 256
 """Characters from which looking a count up is cheaper than counting again."""
@@ -22,7 +21,7 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 _LINE_END = re.compile(r"(?=\n)")
 
-_cache: OrderedDict[tuple[int, bytes], int] = OrderedDict()
+_cache: OrderedDict[tuple[int, int], int] = OrderedDict()
 _guard = threading.Lock()
 
 
@@ -33,7 +32,8 @@ def count(text: str) -> int:
     """
     if len(text) < _CACHED_FROM:
         return _count(text)
-    key = (len(text), sha256(text.encode("utf-8", "surrogatepass")).digest())
+    # The hash is keyed anew in each process, so nobody can write two texts that share one.
+    key = (len(text), hash(text))
     with _guard:
         known = _cache.get(key)
         if known is not None:

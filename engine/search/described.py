@@ -63,14 +63,14 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
         " WHERE chunks.id IN (SELECT value FROM json_each(?))",
         (json.dumps([one.chunk for one in chosen]),),
     )
-    found = {row[0]: row[1:] for row in rows}
+    found = {row[0]: row for row in rows}
     for one in chosen:
         if tuple(map(type, found.get(one.chunk, ()))) != _TYPES:
             raise apsw.CorruptError(f"chunk {one.chunk} is not the one that was written")
     finder = matches.Finder(wording.terms, matches.stemmer(connection)) if wording.in_full else None
     results: list[SearchResult] = []
     for one in chosen:
-        path, category, start, end, heading, date, speaker, about, text = found[one.chunk]
+        _, path, category, start, end, heading, date, speaker, about, text = found[one.chunk]
         snippet = why = ""
         if finder is not None:
             within = finder.find(text)
@@ -101,7 +101,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
     return results
 
 
-_TYPES = (str, str, int, int, str, str, str, str, str)
+_TYPES = (int, str, str, int, int, str, str, str, str, str)
 """Of what is read of a chunk; damage may give a column another one."""
 
 _SAID: dict[ShareName, str] = {

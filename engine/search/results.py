@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Category = Literal[
     "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",
@@ -42,8 +42,7 @@ conversation that is the session), who said it, whether its date was asked for, 
 it was of use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What one signal gave to a result's score; the shares of a result add up to its score."""
 
     name: ShareName

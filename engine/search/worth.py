@@ -8,12 +8,14 @@ best read whole.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from engine.search.results import SearchResult
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHARACTERS_PER_TOKEN = 4
 LENGTH_POWER = 0.4
@@ -53,22 +55,25 @@ class Room:
     own: str = ""
 
 
-class Offer(NamedTuple):
-    """A result that might get room; a tuple, for hundreds are made of a query.
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """``N`` results that might get room, best first.
 
     Attributes:
-        path: Its file.
-        score: As in ``SearchResult``.
-        by_file: The part of the score that its file gave it.
-        relevance: As in ``SearchResult``; 0 where it was not measured.
-        tokens: About how many it takes.
+        files: int ``[N]``: the same number for those of one file, from 0.
+        own: The number of the transcript of the conversation itself; -1 where nothing of it was found.
+        scores: float ``[N]``, as in ``SearchResult``.
+        by_file: float ``[N]``: the part of each score that its file gave it.
+        relevance: float ``[N]``, as in ``SearchResult``; 0 where it was not measured.
+        tokens: int ``[N]``: about how many each takes.
     """
 
-    path: str
-    score: float
-    by_file: float
-    relevance: float
-    tokens: int
+    files: NDArray[Any]
+    own: int
+    scores: NDArray[Any]
+    by_file: NDArray[Any]
+    relevance: NDArray[Any]
+    tokens: NDArray[Any]
 
 
 def about(characters: int) -> int:
@@ -81,12 +86,6 @@ def largest(room: int) -> int:
     return max(_ITEM_TOKENS, room // _ITEM_SHARE)
 
 
-def _offered(result: SearchResult) -> Offer:
-    """A result as an offer."""
-    by_file = sum(share.value for share in result.shares if share.name == "session")
-    return Offer(result.path, result.score, by_file, result.relevance or 0.0, about(len(result.text)))
-
-
 def chosen(results: Sequence[SearchResult], room: Room | None, *, every: bool = False) -> list[SearchResult]:
     """The results in the order in which they are worth the room; as they are where there is none.
 
@@ -94,13 +93,30 @@ def chosen(results: Sequence[SearchResult], room: Room | None, *, every: bool = 
         results: In any order.
         room, every: As for ``in_order``.
     """
-    if room is None:
+    if room is None or not results:
         return list(results)
     best_first = sorted(results, key=lambda each: (-each.score, each.path, each.start_line))
-    return [best_first[place] for place in in_order([*map(_offered, best_first)], room, every=every)]
+    return [best_first[place] for place in in_order(_offered(best_first, room), room, every=every)]
 
 
-def in_order(offers: Sequence[Offer], room: Room, *, every: bool = False) -> list[int]:
+def _offered(results: Sequence[SearchResult], room: Room) -> Offers:
+    import numpy  # noqa: PLC0415 — only a search needs it
+
+    numbers: dict[str, int] = {}
+    files = [numbers.setdefault(result.path, len(numbers)) for result in results]
+    return Offers(
+        files=numpy.array(files),
+        own=numbers.get(room.own, -1),
+        scores=numpy.array([result.score for result in results]),
+        by_file=numpy.array([
+            sum(share.value for share in result.shares if share.name == "session") for result in results
+        ]),
+        relevance=numpy.array([result.relevance or 0.0 for result in results]),
+        tokens=numpy.array([about(len(result.text)) for result in results]),
+    )  # fmt: skip
+
+
+def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
     """The places of the offers, those worth most first; equals as they were given.
 
     Args:
@@ -108,61 +124,57 @@ def in_order(offers: Sequence[Offer], room: Room, *, every: bool = False) -> lis
         room: What they would share.
         every: Whether to give all of them, or no more than may find room.
     """
-    repeats = _repeats(offers, room)
-    waiting = [(-_worth(offer, room, 0.0), place, False) for place, offer in enumerate(offers)]
-    heapq.heapify(waiting)
-    most = largest(room.tokens) + LENGTH_FLOOR
-    left = room.tokens * _MORE
-    seen: set[str] = set()
-    found: list[int] = []
-    while waiting and (every or left > 0 or len(found) < _AT_LEAST):
-        _, place, is_known = heapq.heappop(waiting)
-        offer = offers[place]
-        if not is_known and offer.path in seen and (less := repeats.get(offer.path)):
-            heapq.heappush(waiting, (-_worth(offer, room, less), place, True))
-            continue
-        seen.add(offer.path)
-        left -= min(offer.tokens, most)
-        found.append(place)
+    import numpy  # noqa: PLC0415 — as above
+
+    if not len(offers.files):
+        return []
+    worth = _worth(offers, offers.scores)
+    order = numpy.argsort(-worth, kind="stable")
+    less = _repeats(offers, room)[offers.files]
+    if less.any():
+        # The best of a file counts in full; the file is there then, and gives the others less.
+        firsts = order[numpy.unique(offers.files[order], return_index=True)[1]]
+        less[firsts] = 0.0
+        worth = _worth(offers, offers.scores - less * offers.by_file)
+        order = numpy.argsort(-worth, kind="stable")
+    if not every:
+        most = largest(room.tokens) + LENGTH_FLOOR
+        spent = numpy.cumsum(numpy.minimum(offers.tokens[order], most))
+        filled = 1 + int(numpy.searchsorted(spent, room.tokens * _MORE))
+        order = order[: max(filled, _AT_LEAST)]
+    found: list[int] = order.tolist()
     return found
 
 
-def _worth(offer: Offer, room: Room, repeats: float) -> float:
-    """What an offer is worth per token.
+def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
+    """What each offer is worth per token."""
+    import numpy  # noqa: PLC0415 — as above
 
-    Args:
-        offer: The offer.
-        room: Where it is wanted.
-        repeats: Part of what its file gave it that is not counted, because the file is there already.
-    """
-    score = offer.score - repeats * offer.by_file
-    if offer.path == room.own:
-        score *= OWN
-    length: float = max(offer.tokens, LENGTH_FLOOR) ** LENGTH_POWER
-    return round((score + RELEVANCE * offer.relevance) / length, 9)
+    scores = numpy.where(offers.files == offers.own, scores * OWN, scores)
+    lengths = numpy.maximum(offers.tokens, LENGTH_FLOOR) ** LENGTH_POWER
+    # What differs in the last digits only is equal.
+    worth: NDArray[Any] = numpy.round((scores + RELEVANCE * offers.relevance) / lengths, 9)
+    return worth
 
 
-def _repeats(offers: Sequence[Offer], room: Room) -> dict[str, float]:
+def _repeats(offers: Offers, room: Room) -> NDArray[Any]:
     """By file, which part of what the file gave its results counts for the first of them alone."""
-    best: dict[str, float] = {}
-    tokens: dict[str, int] = {}
-    for offer in offers:
-        score = offer.score * (OWN if offer.path == room.own else 1.0)
-        best[offer.path] = max(best.get(offer.path, 0.0), score)
-        tokens[offer.path] = tokens.get(offer.path, 0) + offer.tokens
+    import numpy  # noqa: PLC0415 — as above
+
+    best = numpy.zeros(int(offers.files.max()) + 1)
     if len(best) < _MANY_FILES:
-        return {}
-    following = sorted(best.values(), reverse=True)[1 : 1 + _EQUALS]
-    usual = sum(following) / len(following) or 1.0
+        return best
+    numpy.maximum.at(best, offers.files, numpy.where(offers.files == offers.own, OWN, 1.0) * offers.scores)
+    tokens = numpy.bincount(offers.files, weights=offers.tokens)
+    usual = float(numpy.mean(numpy.sort(best)[::-1][1 : 1 + _EQUALS])) or 1.0
     low, high = _STANDS_OUT
     short, long = (share * room.tokens for share in _FILLS)
-    found = {
-        path: _between(tokens[path], short, long) * (1 - _between(score / usual, low, high))
-        for path, score in best.items()
-    }
-    return {path: part for path, part in found.items() if part}
+    found: NDArray[Any] = _between(tokens, short, long) * (1 - _between(best / usual, low, high))
+    return found
 
 
-def _between(value: float, low: float, high: float) -> float:
-    """Where a value lies between two others, 0 to 1."""
-    return min(1.0, max(0.0, (value - low) / (high - low or 1.0)))
+def _between(values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    """Where values lie between two others, 0 to 1."""
+    import numpy  # noqa: PLC0415 — as above
+
+    return numpy.clip((values - low) / (high - low or 1.0), 0.0, 1.0)

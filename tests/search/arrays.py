@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 from hypothesis import strategies as st
 
+from engine.search.resident.ranking import Found
 from engine.search.resident.segment import ARRAYS, ChunkRow, FileRow, Segment, build
 from engine.search.resident.terms import Terms
 
@@ -18,6 +19,44 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 16
 WORDS = ("heron", "trout", "river", "herons", "Ann", "bread", "café", "the")
+
+
+class FoundRow(NamedTuple):
+    """One column of ``Found``."""
+
+    part: int
+    place: int
+    score: float
+    words: float
+    meaning: float
+    speaker: float
+    date: float
+    neighbours: float
+    session: float
+    recency: float
+    use: float
+    lexical_rank: int | None
+    vector_rank: int | None
+    cosine: float | None
+
+
+def rows(found: Found | None) -> list[FoundRow]:
+    """What was found, one by one."""
+    if found is None:
+        return []
+    return [
+        FoundRow(*row)
+        for row in zip(
+            found.parts.tolist(),
+            found.places.tolist(),
+            found.scores.tolist(),
+            *found.shares.tolist(),
+            found.lexical_ranks,
+            found.vector_ranks,
+            [None] * len(found) if found.cosines is None else found.cosines.tolist(),
+            strict=True,
+        )
+    ]
 
 
 def chunk(

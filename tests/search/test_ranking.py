@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
 from engine.search.resident.meaning import Meaning
-from engine.search.resident.ranking import Asked, Found
+from engine.search.resident.ranking import SHARES, Asked
 from engine.search.resident.resident import _sample
 from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
 from engine.search.resident.terms import Terms
 from tests.search import reference
-from tests.search.arrays import DIMENSIONS, WORDS, chunk, corpora, files_of
+from tests.search.arrays import DIMENSIONS, WORDS, FoundRow, chunk, corpora, files_of, rows
 from tests.search.reference import FADING, Row
-
-SHARES = ("words", "meaning", "speaker", "date", "neighbours", "session", "recency", "use")
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,10 @@ class Memory:
         asked: Asked,
         among: Collection[str] | None = None,
         used: Mapping[str, int] | None = None,
-    ) -> list[Found]:
+    ) -> list[FoundRow]:
         """As an answer would ask for it."""
         parts = [self._part(number, among, used or {}) for number in range(len(self.segments))]
-        return ranking.rank(parts, _sample(self.segments, [part.alive for part in parts]), asked)
+        return rows(ranking.rank(parts, _sample(self.segments, [part.alive for part in parts]), asked))
 
     def _part(self, number: int, among: Collection[str] | None, used: Mapping[str, int]) -> Part:
         segment = self.segments[number]
@@ -60,7 +58,7 @@ class Memory:
             numpy.array([used.get(path, 0) for path in segment.paths], dtype=numpy.float32),
         )
 
-    def named(self, found: Sequence[Found]) -> list[tuple[str, int]]:
+    def named(self, found: Sequence[FoundRow]) -> list[tuple[str, int]]:
         """Path and chunk of each, ordered as an answer orders them."""
         names = [
             (self.segments[one.part].path_of(one.place), int(self.segments[one.part].chunks[one.place]))
@@ -109,7 +107,7 @@ def query(
     )
 
 
-def scores(memory: Memory, asked: Asked, **among: object) -> dict[int, Found]:
+def scores(memory: Memory, asked: Asked, **among: object) -> dict[int, FoundRow]:
     """What was found by the row of the chunk."""
     found = memory.rank(asked, **among)  # type: ignore[arg-type]
     return {int(memory.segments[one.part].chunks[one.place]): one for one in found}
@@ -212,7 +210,7 @@ def test_where_chunks_lie_changes_nothing_at_all(
         assert _values(one) == _values(other)  # to the last bit
 
 
-def _values(one: Found) -> tuple[float, ...]:
+def _values(one: FoundRow) -> tuple[float, ...]:
     shares = (getattr(one, name) for name in SHARES)
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 

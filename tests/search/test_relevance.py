@@ -20,7 +20,7 @@ from engine.search.resident.relevance import (
     weighed,
 )
 from engine.search.resident.segment import Part
-from tests.search.arrays import chunk, files_of
+from tests.search.arrays import chunk, files_of, rows
 from tests.search.test_ranking import Memory, memory_of, query
 
 
@@ -74,10 +74,9 @@ def test_the_scale_is_the_same_in_a_small_memory(size: int) -> None:
 
 
 def test_words_and_vectors_count_alike_and_a_vector_alone_less() -> None:
-    assert relevance(0.6, 0.4) == pytest.approx(0.5)
-    assert relevance(0.6, -0.4) == pytest.approx(0.3)
-    assert relevance(0.0, 0.5) == pytest.approx(0.5 * ALONE)
-    assert relevance(0.6, None) == 0.6
+    held, cosines = numpy.array([0.6, 0.6, 0.0]), numpy.array([0.4, -0.4, 0.5])
+    assert relevance(held, cosines) == pytest.approx([0.5, 0.3, 0.5 * ALONE])
+    assert relevance(held, None) == pytest.approx(held)
 
 
 def test_the_context_counts_less_than_the_query_and_fills_in_where_that_says_little() -> None:
@@ -115,7 +114,7 @@ def test_context_moves_what_the_query_leaves_open() -> None:
         parts = parts_of(whole)
         about = weighed(parts, list(asked.terms), context)
         asked = replace(asked, context=about, asks={**asked.asks, **about})
-        found = rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), asked)
+        found = rows(rank(parts, numpy.zeros((0, 0), dtype=numpy.float32), asked))
         return whole.named(found)[0][0]
 
     assert best(terms(whole, "river")) == "a"

@@ -3,54 +3,72 @@
 from __future__ import annotations
 
 import random
+from typing import NamedTuple
+
+import numpy
 
 from engine.config import SearchSettings
-from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offer, Room, chosen, in_order
+from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offers, Room, chosen, in_order
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
 
 
-def offer(
-    path: str, score: float, tokens: int = LENGTH_FLOOR, by_file: float = 0.0, relevance: float = 0.0
-) -> Offer:
-    return Offer(path, score, by_file, relevance, tokens)
+class Offer(NamedTuple):
+    path: str
+    score: float
+    tokens: int = LENGTH_FLOOR
+    by_file: float = 0.0
+    relevance: float = 0.0
+
+
+def order_of(each: list[Offer], room: Room, *, every: bool = False) -> list[int]:
+    paths = [*dict.fromkeys(offer.path for offer in each)]
+    offers = Offers(
+        files=numpy.array([paths.index(offer.path) for offer in each], dtype=int),
+        own=paths.index(room.own) if room.own in paths else -1,
+        scores=numpy.array([offer.score for offer in each]),
+        by_file=numpy.array([offer.by_file for offer in each]),
+        relevance=numpy.array([offer.relevance for offer in each]),
+        tokens=numpy.array([offer.tokens for offer in each]),
+    )
+    return in_order(offers, room, every=every)
 
 
 def test_a_text_four_times_as_long_has_to_be_better() -> None:
     for factor, expected in ((1.02, [1, 0]), (0.98, [0, 1])):
-        long = offer("b", 0.5 * 4**LENGTH_POWER * factor, 4 * LENGTH_FLOOR)
-        assert in_order([offer("a", 0.5), long], Room(4_000)) == expected
+        long = Offer("b", 0.5 * 4**LENGTH_POWER * factor, 4 * LENGTH_FLOOR)
+        assert order_of([Offer("a", 0.5), long], Room(4_000)) == expected
 
 
 def test_the_conversation_itself_counts_more() -> None:
-    offers = [offer("a", 0.5), offer("own", 0.5 / OWN * 1.01)]
-    assert in_order(offers, Room(4_000)) == [0, 1]
-    assert in_order(offers, Room(4_000, "own")) == [1, 0]
+    offers = [Offer("a", 0.5), Offer("own", 0.5 / OWN * 1.01)]
+    assert order_of(offers, Room(4_000)) == [0, 1]
+    assert order_of(offers, Room(4_000, "own")) == [1, 0]
 
 
 def test_relevance_decides_between_equals() -> None:
-    assert in_order([offer("a", 0.5), offer("b", 0.5, relevance=0.4)], Room(4_000)) == [1, 0]
+    assert order_of([Offer("a", 0.5), Offer("b", 0.5, relevance=0.4)], Room(4_000)) == [1, 0]
 
 
 def test_no_more_than_may_find_room() -> None:
-    offers = [offer(f"{number:03}", 0.5, 100) for number in range(400)]
-    assert in_order(offers, Room(8_000)) == [*range(100)]
-    assert in_order(offers, Room(100)) == [*range(48)]
-    assert in_order(offers, Room(100), every=True) == [*range(400)]
-    assert in_order([], Room(100)) == []
+    offers = [Offer(f"{number:03}", 0.5, 100) for number in range(400)]
+    assert order_of(offers, Room(8_000)) == [*range(100)]
+    assert order_of(offers, Room(100)) == [*range(48)]
+    assert order_of(offers, Room(100), every=True) == [*range(400)]
+    assert order_of([], Room(100)) == []
 
 
 def test_where_many_files_answer_another_file_is_worth_more_than_more_of_the_same() -> None:
-    same = [offer("a", 0.52, 200, by_file=0.3) for _ in range(6)]
-    others = [offer(f"{number:02}", 0.5, 200, by_file=0.3) for number in range(20)]
-    order = in_order([*same, *others], Room(800))
+    same = [Offer("a", 0.52, 200, by_file=0.3) for _ in range(6)]
+    others = [Offer(f"{number:02}", 0.5, 200, by_file=0.3) for number in range(20)]
+    order = order_of([*same, *others], Room(800))
     assert order[0] == 0
     assert order[1:21] == [*range(6, 26)]
     # A file that stands out is read on, and so is every one where there are few.
-    best = [offer("a", 0.7, 200, by_file=0.3) for _ in range(6)]
-    assert in_order([*best, *others], Room(800))[:6] == [*range(6)]
-    assert in_order([*same, *others[:10]], Room(800))[:6] == [*range(6)]
+    best = [Offer("a", 0.7, 200, by_file=0.3) for _ in range(6)]
+    assert order_of([*best, *others], Room(800))[:6] == [*range(6)]
+    assert order_of([*same, *others[:10]], Room(800))[:6] == [*range(6)]
 
 
 def test_a_search_for_a_room_gives_what_packing_would_take_of_all(

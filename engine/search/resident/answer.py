@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
-from engine.search.resident.ranking import Asked, Found
-from engine.search.resident.relevance import relevance, weighed
+from engine.search.resident.ranking import BY_FILE, SHARES, Asked, Found
+from engine.search.resident.relevance import weighed
 from engine.search.resident.segment import Part
-from engine.search.results import Category, SearchResult, Share, ShareName
+from engine.search.results import Category, SearchResult, Share
 from engine.search.talk import telling
-from engine.search.worth import Offer, Room, about, in_order
+from engine.search.worth import CHARACTERS_PER_TOKEN, Offers, Room, in_order
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from engine.search.resident.resident import Resident, View
     from engine.search.resident.segment import Floats, Segment
 
 _LEAST_SHARE = 0.0005
-_NAMES: tuple[ShareName, ...] = (
-    *("words", "meaning", "speaker", "date", "neighbours", "session", "recency", "use"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,8 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     Raises:
         apsw.Error: The database is damaged.
     """
+    import numpy  # noqa: PLC0415 — only a search needs it
+
     view = resident.view(connection)
     words, meaning = question.weights
     days = days_in(question.query, question.today)
@@ -90,37 +92,89 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
         asks={**dict.fromkeys(asks, 1.0), **context},
     )
     found = ranking.rank(parts, view.sample, asked)
-    best = found[0].score if found else 1.0
-    if len(parts) > 1:  # in one, equals are in order already
-        found.sort(key=lambda one: (-one.score, view.segments[one.part].path_of(one.place), one.place))
-    found = found[: question.limit]
+    if found is None:
+        return []
+    files = _files(found, view)
+    # In one segment equals are in order already.
+    order = numpy.lexsort((found.places, files.numbers, -found.scores))[: question.limit]
     if question.room is not None:
-        offers = [_offer(one, best, view) for one in found]
-        found = [found[place] for place in in_order(offers, question.room)]
-    chosen = [
-        Chosen(
-            chunk=int(view.segments[one.part].chunks[one.place]),
-            score=one.score / best,
-            lexical_rank=one.lexical_rank,
-            vector_rank=one.vector_rank,
-            cosine=one.cosine,
-            shares=_shares(one, best),
-            relevance=relevance(one.share, one.cosine),
-        )
-        for one in found
-    ]
-    return described(connection, Wording(question.terms, ranking.POOL, question.in_full), chosen)
+        offers = _offers(found, files, order, view, question.room.own)
+        order = order[in_order(offers, question.room)]
+    wording = Wording(question.terms, ranking.POOL, question.in_full)
+    return described(connection, wording, _chosen(found, order, view))
 
 
-def _offer(found: Found, best: float, view: View) -> Offer:
-    segment = view.segments[found.part]
-    return Offer(
-        path=segment.path_of(found.place),
-        score=found.score / best,
-        by_file=found.session / best,
-        relevance=relevance(found.share, found.cosine),
-        tokens=about(int(segment.sizes[found.place])),
+class _Files(NamedTuple):
+    """The files of what was found.
+
+    Attributes:
+        paths: Ascending.
+        numbers: int ``[N]``: the place of each one's path.
+    """
+
+    paths: list[str]
+    numbers: NDArray[Any]
+
+
+def _files(found: Found, view: View) -> _Files:
+    import numpy  # noqa: PLC0415 — as above
+
+    owners = numpy.empty(len(found), dtype=numpy.int64)
+    for number, segment in enumerate(view.segments):
+        mine = found.parts == number
+        owners[mine] = segment.owners[found.places[mine]]
+    which, numbers = numpy.unique(found.parts << 32 | owners, return_inverse=True)
+    paths = [view.segments[each >> 32].paths[each & 0xFFFF_FFFF] for each in which.tolist()]
+    if len(view.segments) > 1:
+        ascending = sorted(range(len(paths)), key=paths.__getitem__)
+        places = numpy.empty(len(paths), dtype=numpy.intp)
+        places[ascending] = numpy.arange(len(paths))
+        return _Files([paths[each] for each in ascending], places[numbers])
+    return _Files(paths, numbers)
+
+
+def _offers(found: Found, files: _Files, order: NDArray[Any], view: View, own: str) -> Offers:
+    import numpy  # noqa: PLC0415 — as above
+
+    characters = numpy.empty(len(found), dtype=numpy.int64)
+    for number, segment in enumerate(view.segments):
+        mine = found.parts == number
+        characters[mine] = segment.sizes[found.places[mine]]
+    place = bisect_left(files.paths, own)
+    best = found.scores[order[0]]
+    return Offers(
+        files=files.numbers[order],
+        own=place if files.paths[place : place + 1] == [own] else -1,
+        scores=found.scores[order] / best,
+        by_file=found.shares[BY_FILE][order] / best,
+        relevance=found.relevance[order],
+        tokens=characters[order] // CHARACTERS_PER_TOKEN,
     )
+
+
+def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
+    best = float(found.scores[0])
+    return [
+        Chosen(
+            chunk=int(view.segments[part].chunks[place]),
+            score=score,
+            lexical_rank=found.lexical_ranks[number],
+            vector_rank=found.vector_ranks[number],
+            cosine=cosine,
+            shares=_shares(shares),
+            relevance=relevance,
+        )
+        for number, part, place, score, cosine, shares, relevance in zip(
+            order.tolist(),
+            found.parts[order].tolist(),
+            found.places[order].tolist(),
+            (found.scores[order] / best).tolist(),
+            [None] * len(order) if found.cosines is None else found.cosines[order].tolist(),
+            (found.shares[:, order] / best).T.tolist(),
+            found.relevance[order].tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _usable(vector: Floats | None, view: View) -> Floats | None:
@@ -155,12 +209,12 @@ def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
     return used
 
 
-def _shares(found: Found, best: float) -> tuple[Share, ...]:
-    values = (
-        *(found.words, found.meaning, found.speaker, found.date),
-        *(found.neighbours, found.session, found.recency, found.use),
-    )
-    least = _LEAST_SHARE * best
-    told = [(value, name) for value, name in zip(values, _NAMES, strict=True) if not -least < value < least]
+def _shares(values: Sequence[float]) -> tuple[Share, ...]:
+    """What a score is made of, largest first, without what hardly counts.
+
+    Args:
+        values: Parts of the best score, in the order of ``SHARES``.
+    """
+    told = [(value, name) for value, name in zip(values, SHARES, strict=True) if abs(value) >= _LEAST_SHARE]
     told.sort(reverse=True)
-    return tuple([Share(name, value / best) for value, name in told])
+    return tuple([Share(name, value) for value, name in told])

@@ -75,12 +75,15 @@ def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]
     count = sum(int(numpy.count_nonzero(each)) for each in lengths)
     mean = sum(int(each.sum()) for each in lengths) / count if count else 1.0
     scores = [numpy.zeros(len(each), dtype=numpy.float32) for each in lengths]
+    floors = [
+        numpy.float32(FILE_K1) * (1 - FILE_B + FILE_B * length / mean).astype(numpy.float32)
+        for length in lengths
+    ]
     for term in terms:
         times = [_times(part, term) for part in parts]
         holders = sum(int(numpy.count_nonzero(each)) for each in times)
         idf = math.log1p((count - holders + 0.5) / (holders + 0.5))
-        for score, each, length in zip(scores, times, lengths, strict=True):
-            floor = numpy.float32(FILE_K1) * (1 - FILE_B + FILE_B * length / mean).astype(numpy.float32)
+        for score, each, floor in zip(scores, times, floors, strict=True):
             score += numpy.float32(idf) * (each / (each + floor))
     best = max((float(each.max(initial=0.0)) for each in scores), default=0.0)
     return [each / numpy.float32(best) for each in scores] if best else scores

@@ -65,11 +65,12 @@ def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
     """In how many signs each row differs."""
     import numpy  # noqa: PLC0415 — as above
 
-    most = 8 * bits.shape[1]
-    counted: Any = numpy.zeros(len(bits), dtype=numpy.uint8 if most <= _MOST_OF_A_BYTE else numpy.uint16)
+    size = numpy.uint8 if 8 * bits.shape[1] <= _MOST_OF_A_BYTE else numpy.uint16
     if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
         bits, signs = bits.view(numpy.uint64), signs.view(numpy.uint64)
     # Column by column: what comes of one fits the processor's cache.
-    for column, sign in zip(bits.T, signs, strict=True):
+    first, *others = zip(bits.T, signs, strict=True)
+    counted: Any = numpy.bitwise_count(numpy.bitwise_xor(*first)).astype(size, copy=False)
+    for column, sign in others:
         counted += numpy.bitwise_count(column ^ sign)
     return counted

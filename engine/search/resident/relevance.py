@@ -97,9 +97,11 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
     return [sums / numpy.float32(max(total, 1.0)) for sums in held]
 
 
-def relevance(share: float, cosine: float | None) -> float:
-    """The relevance of a chunk, 0 to 1, by what it holds of the words and by how like the vectors are."""
-    if cosine is None:
-        return share
-    likeness = max(0.0, cosine)
-    return (share + likeness) / 2 if share else ALONE * likeness
+def relevance(held: Floats, cosines: Floats | None) -> Any:
+    """The relevance of chunks, 0 to 1, by what share of the words they hold and how like the vectors are."""
+    import numpy  # noqa: PLC0415 — as above
+
+    if cosines is None:
+        return held
+    likeness = numpy.maximum(cosines, 0.0)
+    return numpy.where(held > 0, (held + likeness) / 2, ALONE * likeness)
