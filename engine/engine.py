@@ -11,27 +11,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from engine import config_file, trust
 from engine.activation.trace import Direction, Event, Message, Trace
 from engine.errors import AutopoiesisError, Problem, TopicError
+from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
-from engine.questions import Questions
+from engine.settings import file as config_file
+from engine.settings import trust
+from engine.settings.trust import Counting, read
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.trust import Counting, read
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, Section
+    from engine.context.revisions import Revisions
+    from engine.context.views import DigestView, LedgerView, StatusView
     from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent
-    from engine.feed import FeedEntry
-    from engine.live import Live
-    from engine.revisions import Revisions
+    from engine.live.feed import FeedEntry
+    from engine.live.live import Live
     from engine.search.reports import IndexReport
     from engine.search.results import SearchResult
     from engine.topics.library import TopicsDelta
     from engine.topics.model import Topic
-    from engine.views import DigestView, LedgerView, StatusView
 
 
 class Engine(Parts):
@@ -121,7 +122,7 @@ class Engine(Parts):
 
     def start(self) -> None:
         """Begins to watch the workspace and to work on what happens in it, in background threads."""
-        from engine.live import Live  # noqa: PLC0415 — brings the watcher
+        from engine.live.live import Live  # noqa: PLC0415 — brings the watcher
 
         with self._guard:
             if self._live is None:
@@ -247,7 +248,7 @@ class Engine(Parts):
     @property
     def revisions(self) -> Revisions:
         """The workspace as it was at any commit: prompts of the past."""
-        from engine.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
+        from engine.context.revisions import Revisions  # noqa: PLC0415 — most prompts are made from what is there now
 
         # No service is sent the texts of the past, as the gate is not asked about it.
         engines = partial(Engine.open, local_vectors=True)
@@ -359,8 +360,8 @@ class Engine(Parts):
         """The last ``limit`` things that happened, oldest first."""
         with self._filling:
             if not self._feed_filled:
-                from engine.feed import KEPT_ENTRIES  # noqa: PLC0415 — only a face with a feed needs it
-                from engine.history import recent_past  # noqa: PLC0415 — likewise
+                from engine.live.feed import KEPT_ENTRIES  # noqa: PLC0415 — only a face with a feed needs it
+                from engine.live.history import recent_past  # noqa: PLC0415 — likewise
 
                 self.lately.fill(
                     recent_past(self.workspace, self.conversations, self.repository, KEPT_ENTRIES)
@@ -372,7 +373,7 @@ class Engine(Parts):
 
     def digest(self) -> DigestView:
         """``knowledge/digest.md`` as it is."""
-        from engine.views import read_digest  # noqa: PLC0415 — only a face shows it
+        from engine.context.views import read_digest  # noqa: PLC0415 — only a face shows it
 
         return read_digest(self.files)
 
@@ -388,7 +389,7 @@ class Engine(Parts):
 
     def status(self) -> StatusView:
         """The workspace and the engine at a glance. Asks git, so it takes some ten milliseconds."""
-        from engine.views import StatusView  # noqa: PLC0415 — only a face shows it
+        from engine.context.views import StatusView  # noqa: PLC0415 — only a face shows it
 
         state = self.repository.state()
         mode, why = self._live.watch_state if self._live is not None else ("off", "")

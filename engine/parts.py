@@ -11,36 +11,37 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from engine.config import Config
-from engine.questions import Questions
+from engine.live.questions import Questions
+from engine.settings.model import Config, HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
+    from engine.activation.completion import Completer
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
-    from engine.configuration import Configuration
+    from engine.activation.tuning.tuning import Tuning
     from engine.context.compiler import ContextCompiler
-    from engine.conversations import Conversations
+    from engine.context.presets import Presets
+    from engine.conversations.conversations import Conversations
+    from engine.conversations.turns import Turns
     from engine.costs.costs import Costs
     from engine.discussions.caches import DiscussionCaches
-    from engine.feed import FeedLog
-    from engine.flush import Flusher
-    from engine.flush_log import FlushLog
+    from engine.flush.flush import Flusher
+    from engine.flush.log import FlushLog
     from engine.injections.injections import Injections
     from engine.knowledge.knowledge import Knowledge
     from engine.knowledge.knowledge_entries import KnowledgeEntries
-    from engine.labels import Labels
-    from engine.presets import Presets
+    from engine.live.feed import FeedLog
+    from engine.pipeline.labels import Labels
+    from engine.pipeline.prompts import Prompts
     from engine.probes.probes import Probes
-    from engine.prompts import Prompts
     from engine.search.index import SearchIndex
+    from engine.settings.editing import Configuration
     from engine.stability.log import PrefixLog
     from engine.store.repository import Repository
     from engine.transcripts.capture import ConversationCapture
-    from engine.tuning import Tuning
-    from engine.turns import Turns
 
 Clock = Callable[[], datetime]
 Made = TypeVar("Made")
@@ -108,7 +109,7 @@ class Parts:
 
     def reload_config(self) -> None:
         """Takes over memory-config.yaml as it is now."""
-        from engine.trust import read  # noqa: PLC0415 — only where it was changed
+        from engine.settings.trust import read  # noqa: PLC0415 — only where it was changed
 
         self.config = read(self.files).config
 
@@ -135,21 +136,21 @@ class Parts:
     @part
     def lately(self) -> FeedLog:
         """What happened since the workspace was opened, and before it once a face asks."""
-        from engine.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
+        from engine.live.feed import FeedLog  # noqa: PLC0415 — where nothing happens, it is not needed
 
         return FeedLog()
 
     @part
     def conversations(self) -> Conversations:
         """Reads transcripts and working conversations."""
-        from engine.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
+        from engine.conversations.conversations import Conversations  # noqa: PLC0415 — a message tried by hand needs none
 
         return Conversations(self.workspace, self.files)
 
     @part
     def turns(self) -> Turns:
         """Traces of their turns."""
-        from engine.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
+        from engine.conversations.turns import Turns  # noqa: PLC0415 — a message tried by hand needs none
 
         return Turns(
             self.conversations,
@@ -182,7 +183,7 @@ class Parts:
     @part
     def labels(self) -> Labels:
         """Labels decisions, and learns from that."""
-        from engine.labels import Labels  # noqa: PLC0415 — a message tried by hand needs none
+        from engine.pipeline.labels import Labels  # noqa: PLC0415 — a message tried by hand needs none
 
         return Labels(
             self.files,
@@ -228,7 +229,13 @@ class Parts:
         from engine.knowledge.knowledge import Knowledge  # noqa: PLC0415 — a message tried by hand needs none
 
         return Knowledge(
-            self.files, self.repository, lambda: self.config, lambda: self.costs, self.clock, self.trouble
+            self.files,
+            self.repository,
+            lambda: self.config,
+            lambda: self.costs,
+            self.clock,
+            self.trouble,
+            model=_harvest_model,
         )
 
     @part
@@ -241,7 +248,7 @@ class Parts:
     @part
     def tuning(self) -> Tuning:
         """Tunes topics by what was decided."""
-        from engine.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
+        from engine.activation.tuning.tuning import Tuning  # noqa: PLC0415 — only where somebody tunes
 
         return Tuning(
             self.files,
@@ -256,7 +263,7 @@ class Parts:
     @part
     def configuration(self) -> Configuration:
         """The settings, each with what it means; changes them in their file."""
-        from engine.configuration import Configuration  # noqa: PLC0415 — only where one is changed or shown
+        from engine.settings.editing import Configuration  # noqa: PLC0415 — only where one is changed or shown
 
         return Configuration(self.files, lambda: self.repository, lambda: self.config, self.reload_config)
 
@@ -272,14 +279,14 @@ class Parts:
     @part
     def presets(self) -> Presets:
         """Named sets of files for the prompt, and which are active."""
-        from engine.presets import Presets  # noqa: PLC0415 — a compile reads them by itself
+        from engine.context.presets import Presets  # noqa: PLC0415 — a compile reads them by itself
 
         return Presets(self.files, lambda: self.repository, lambda: self.config)
 
     @part
     def pipeline(self) -> WatcherPipeline:
         """The three tiers."""
-        from engine.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
+        from engine.pipeline.assembly import assemble_pipeline  # noqa: PLC0415 — a search needs no pipeline
 
         return assemble_pipeline(
             self.library,
@@ -294,7 +301,7 @@ class Parts:
     @part
     def index(self) -> SearchIndex:
         """The search index; a cache of the files."""
-        from engine.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
+        from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — a trace needs no index
 
         return assemble_index(
             self.workspace,
@@ -315,7 +322,7 @@ class Parts:
     @part
     def prompts(self) -> Prompts:
         """Compiles prompts for messages and their traces."""
-        from engine.prompts import Prompts  # noqa: PLC0415 — not for a trace
+        from engine.pipeline.prompts import Prompts  # noqa: PLC0415 — not for a trace
 
         return Prompts(
             self.library,
@@ -338,14 +345,14 @@ class Parts:
     @part
     def flush_log(self) -> FlushLog:
         """The record of flushes."""
-        from engine.flush_log import FlushLog  # noqa: PLC0415 — a message tried by hand needs none
+        from engine.flush.log import FlushLog  # noqa: PLC0415 — a message tried by hand needs none
 
         return FlushLog(self.files, self.clock)
 
     @part
     def flush(self) -> Flusher:
         """Takes notes of turns before they leave the window."""
-        from engine.assembly import assemble_flusher  # noqa: PLC0415 — only where turns leave it
+        from engine.pipeline.assembly import assemble_flusher  # noqa: PLC0415 — only where turns leave it
         from engine.store.change import commit_change  # noqa: PLC0415 — likewise
 
         return assemble_flusher(
@@ -362,3 +369,11 @@ class Parts:
             zone=lambda: self.config.days.time_zone,
             review=lambda: self.knowledge.review.queue,
         )
+
+
+def _harvest_model(settings: HarvestSettings) -> Completer | None:
+    """The model that takes knowledge out of conversations, where the settings name one."""
+    from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
+    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+
+    return completer_for(settings, HARVEST)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from engine.initialise import initialise
+from engine.workspace.initialise import initialise
 
 # The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
 # looks for new ones.

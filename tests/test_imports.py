@@ -50,8 +50,8 @@ def test_a_trace_with_the_preset_of_the_specification_does_without_numpy(sample:
 def test_a_trace_loads_nothing_that_only_a_face_shows(sample: Path) -> None:
     shown = {
         "engine.events",
-        "engine.feed",
-        "engine.views",
+        "engine.live.feed",
+        "engine.context.views",
         "engine.context.compiled",
         "engine.transcripts.turn",
     }
@@ -76,6 +76,8 @@ def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:
     assert not loaded & (HEAVY - {"asyncio"})
 
 
-@pytest.mark.parametrize("module", ["engine.engine", "engine.live", "engine.initialise", "engine.doctor"])
+@pytest.mark.parametrize(
+    "module", ["engine.engine", "engine.live.live", "engine.workspace.initialise", "engine.workspace.doctor"]
+)
 def test_the_engine_imports_no_face(module: str) -> None:
     assert not loaded_by(f"import {module}") & {"tui", "themes", "textual", "rich", "click"}

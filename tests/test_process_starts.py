@@ -1,4 +1,4 @@
-"""No process is started past ``engine.programs``, which keeps the current folder off every path.
+"""No process is started past ``engine.store.programs``, which keeps the current folder off every path.
 
 The source is read for it, so that a new place is seen before anything is planted there.
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HELPER = "engine/programs.py"
-NAMES_THE_INTERPRETER = {HELPER, "engine/hooks.py", "engine/initialise.py"}
+HELPER = "engine/store/programs.py"
+NAMES_THE_INTERPRETER = {HELPER, "engine/workspace/hooks.py", "engine/workspace/initialise.py"}
 """Beside the helper: what tells git which interpreter runs its hooks, and says so. They start nothing."""
 
 STARTS = {

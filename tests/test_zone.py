@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import Config
-from engine.config_file import load
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.events import Signal
+from engine.settings.file import load
+from engine.settings.model import Config
 from engine.store.moments import moment
-from engine.zone import is_zone, local_day, local_time, moment_of
+from engine.store.zone import is_zone, local_day, local_time, moment_of
 from tests.conftest import set_zone
 from tui import figures
 from tui.cli.watch import described

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.events import (
     CacheGivenUp,
     Committed,
@@ -25,7 +26,6 @@ from engine.events import (
     TurnTraced,
     WatchState,
 )
-from engine.views import DIGEST_PATH, LEDGER_PATH
 
 Part = Literal["feed", "digest", "ledger", "status"]
 ALL_PARTS: frozenset[Part] = frozenset({"feed", "digest", "ledger", "status"})

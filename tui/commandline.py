@@ -6,8 +6,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from engine import programs
 from engine.errors import AutopoiesisError
+from engine.store import programs
 
 DEADLINE_S = 600.0
 """Longest time a command may take; longer work belongs in a shell."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine import programs
+from engine.store import programs
 
 FALLBACKS = ("nano", "vim", "vi", "emacs")
 

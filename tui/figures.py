@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from engine.zone import local_time
+from engine.store.zone import local_time
 
 
 def _machine() -> str:

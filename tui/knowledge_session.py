@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from engine.context.views import DigestView
     from engine.knowledge.apply import Applied
     from engine.knowledge.entries import EntryScan
     from engine.knowledge.harvest.report import Report, Result, Survey, Wish
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from engine.knowledge.reviewing import Reviewed
     from engine.knowledge.verify import CheckedEntry
     from engine.store.change import ChangeCommit
-    from engine.views import DigestView
 
 
 class WorkbenchLedger(Protocol):

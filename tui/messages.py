@@ -8,8 +8,8 @@ from textual.message import Message
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
-from engine.feed import FeedEntry
-from engine.views import DigestView, LedgerView, StatusView
+from engine.context.views import DigestView, LedgerView, StatusView
+from engine.live.feed import FeedEntry
 
 
 class EventsArrived(Message):

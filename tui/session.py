@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Trace
-from engine.config import Config
 from engine.context.compiled import Compiled, Section
+from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import EngineEvent
-from engine.feed import FeedEntry
-from engine.views import DigestView, LedgerView, StatusView
+from engine.live.feed import FeedEntry
+from engine.settings.model import Config
 
 if TYPE_CHECKING:
     from engine.activation.policy import Cuts
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
-    from engine.configuration import SettingChange, SettingInfo
+    from engine.activation.tuning.tuning import Applied
+    from engine.context.presets import PresetChange
     from engine.discussions.overview import CacheOverview
     from engine.discussions.state import DiscussionCacheState
     from engine.discussions.turn import Sent, Step
-    from engine.presets import PresetChange
     from engine.search.reports import IndexStatus
     from engine.search.results import SearchResult
-    from engine.trust import Counting
-    from engine.tuning import Applied
+    from engine.settings.editing import SettingChange, SettingInfo
+    from engine.settings.trust import Counting
     from tui.knowledge_session import WorkbenchEntries, WorkbenchKnowledge
 
 
@@ -39,7 +39,7 @@ class HasRoot(Protocol):
 
 
 class WorkbenchTuning(Protocol):
-    """What the tune screen needs of the engine (``engine.tuning.Tuning``); all of it may block."""
+    """What the tune screen needs of the engine (``engine.activation.tuning``); all of it may block."""
 
     def table(self) -> DecisionTable:
         """The decision log as it can be replayed; the same object until something changes."""
@@ -91,7 +91,7 @@ class WorkbenchFiles(Protocol):
 
 
 class WorkbenchPresets(Protocol):
-    """Named sets of files for the prompt (``engine.presets.Presets``); called from worker threads."""
+    """Named sets of files for the prompt (``engine.context.presets.Presets``); called from worker threads."""
 
     def add(self, name: str, path: str, lines: str = "", note: str = "") -> PresetChange:
         """Adds lines of a file, such as ``3-9``, to a preset and commits it; a new name makes a new one."""
@@ -155,7 +155,7 @@ class WorkbenchDiscussions(Protocol):
 
 
 class WorkbenchConfiguration(Protocol):
-    """The settings (``engine.configuration.Configuration``); called from worker threads."""
+    """The settings (``engine.settings.editing.Configuration``); called from worker threads."""
 
     def settings(self) -> tuple[SettingInfo, ...]:
         """Every setting, with the line of the settings file that names it."""

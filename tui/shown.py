@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
-from engine.feed import FeedEntry, FeedKind
+from engine.live.feed import FeedEntry, FeedKind
 
 Source = Literal["nothing", "feed", "draft", "kept"]
 

@@ -12,7 +12,7 @@ from engine.activation.similarity import Hits, deciding_value
 from engine.activation.trace import Direction, Score, TriggerHit
 
 if TYPE_CHECKING:
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
 EXPLAINED_ROWS = 20

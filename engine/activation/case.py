@@ -12,7 +12,7 @@ from engine.activation.proof import FREELY, NOTHING, Alone
 from engine.activation.trace import Contribution, Direction, GateOutcome, TriggerHit, Verdict
 
 if TYPE_CHECKING:
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
 NOT_ASKED = "not asked"

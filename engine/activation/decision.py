@@ -7,7 +7,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from engine.redaction.detect import masked, without_secrets
+from engine.redaction.detect import masked
+from engine.store.monthly import line_of
 
 if TYPE_CHECKING:
     from engine.activation.signals import Signals
@@ -174,12 +175,6 @@ def record_of(message: Message, message_hash: str, row: TopicTrace, signals: Sig
             name: value for name, value in told.items() if value
         }
     return line_of(record)
-
-
-def line_of(record: object) -> bytes:
-    """A record, or a part of one, as a line of UTF-8 without secrets; lone surrogates become ``?``."""
-    text = json.dumps(without_secrets(record), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
 
 
 _NO_GATE: dict[str, Any] = {}

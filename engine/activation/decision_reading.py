@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import LABELLER_RANK, Decision, Label, entry_of
-from engine.errors import DocumentError
-from engine.store import descriptors
+from engine.store.monthly import open_month
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -176,23 +175,6 @@ def log_stamp(files: Files) -> LogStamp:
             status = files.workspace.root.joinpath(name).stat()
             found.append((name, status.st_ino, status.st_size, status.st_mtime_ns))
     return tuple(found)
-
-
-def open_month(files: Files, relative: str) -> int:
-    """A descriptor of one of the log's files.
-
-    Raises:
-        DocumentError, PathRefused: It cannot be read.
-    """
-    workspace = files.workspace
-    *parents, name = workspace.resolve(relative).relative_to(workspace.root).parts
-    try:
-        with descriptors.open_folder(workspace.root, parents) as folder:
-            return descriptors.open_file(name, folder, os.O_RDONLY, relative)
-    except OSError as error:
-        raise DocumentError(
-            f"cannot be read ({error.strerror})", where=relative, cure="check its permissions"
-        ) from error
 
 
 def _lines_backwards(files: Files, relative: str) -> Iterator[bytes]:

@@ -18,7 +18,6 @@ from engine.activation.decision import (
     Labeller,
     decision_id,
     hash_of,
-    line_of,
     record_of,
     worth_logging,
 )
@@ -31,6 +30,7 @@ from engine.activation.decision_reading import (
     log_stamp,
 )
 from engine.errors import AutopoiesisError
+from engine.store.monthly import line_of
 
 if TYPE_CHECKING:
     from engine.activation.signals import Signals

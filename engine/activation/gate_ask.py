@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from engine.activation.gate import GateQuestion
+from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
 from engine.errors import GateError
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.activation.gate import recalled
+from engine.activation.gate_question import recalled
 from engine.activation.trace import GateAnswer, GateOutcome
 from engine.errors import AutopoiesisError
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 
 from engine.activation.completion import Completed, Completer, Spending
-from engine.activation.gate import GateQuestion
 from engine.activation.gate_model import Asking, after_thought, excerpt, fenced
+from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
 
 LIST_VERSION = 1

@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.activation.gate import GateQuestion
+from engine.activation.gate_question import GateQuestion
 from engine.activation.numbers import limit, written
 from engine.activation.signals import CALIBRATED, Signals
 from engine.activation.trace import GateOutcome

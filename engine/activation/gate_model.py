@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 
 from engine.activation.completion import Completed, Completer, Spending
-from engine.activation.gate import GateQuestion
+from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
 from engine.redaction.detect import redacted
 

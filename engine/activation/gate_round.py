@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import TypeVar
 
-from engine.activation.gate import GateProvider, GateQuestion, TogetherGate, no_answer
+from engine.activation.gate_question import GateProvider, GateQuestion, TogetherGate, no_answer
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 

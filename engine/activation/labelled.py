@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.activation.decision_reading import LogStamp, log_stamp, open_month
+from engine.activation.decision_reading import LogStamp, log_stamp
 from engine.activation.tuning.labels import label_of
 from engine.errors import AutopoiesisError
+from engine.store.monthly import open_month
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog

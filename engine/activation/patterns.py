@@ -31,7 +31,7 @@ from engine.topics.expressions import ExpressionError, compile_expression
 from engine.topics.model import Topic
 
 if TYPE_CHECKING:
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
 
 DEFAULT_TIMEOUT_MS = 20
 

@@ -18,7 +18,8 @@ from engine.activation import explain, gate_limit
 from engine.activation.candidates import Candidate, candidates_of, counted_hits, telling
 from engine.activation.case import Circumstances
 from engine.activation.decision import worth_logging
-from engine.activation.gate import Gate, GateQuestion, profile_of
+from engine.activation.gate import Gate
+from engine.activation.gate_question import GateQuestion, profile_of
 from engine.activation.policy import Step, alone_of, far_step
 from engine.activation.proof import NO_PROOF, Alone, Proof
 from engine.activation.rows import funnel_of, rows_of, standing
@@ -28,8 +29,8 @@ from engine.activation.trace import Correction, Direction, GateOutcome, Message,
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
-    from engine.config import GateSettings, WatcherSettings
     from engine.errors import Problem
+    from engine.settings.model import GateSettings, WatcherSettings
     from engine.topics.model import Topic
 
 

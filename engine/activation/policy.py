@@ -37,7 +37,7 @@ from engine.activation.proof import FREELY, NOTHING, Alone, Proof, Standing
 from engine.activation.trace import TriggerHit
 
 if TYPE_CHECKING:
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
 StepKind = Literal["activate", "ask", "drop", "manual", "off"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.config import CompilerSettings
 from engine.context.compiled import SlotName
+from engine.settings.model import CompilerSettings
 
 _BYTES_PER_TOKEN = 4
 

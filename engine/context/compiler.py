@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.config import CompilerSettings
 from engine.context import catalog, fixed, tokens
 from engine.context.assemble import PRIORITIES, Assembled, assemble, slots
 from engine.context.budget import WHOLE, Candidate, Count, Piece, Placement
@@ -41,6 +40,7 @@ from engine.context.subscriptions import Playbooks, ordered, steering
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError, BudgetError
 from engine.search.worth import Room, chosen
+from engine.settings.model import CompilerSettings
 
 __all__ = ["CompileRequest", "ContextCompiler", "Source", "WorkspaceSource"]
 

@@ -1,21 +1,26 @@
-"""The one object that everybody uses to whom calls of models cost something."""
+"""The one object that everybody uses to whom calls of models cost something.
+
+It gives accounts: those who ask a model for one purpose are told whether they may, and say what it took.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from engine.costs.account import Account
 from engine.costs.guard import CostGuard
-from engine.costs.log import CostLog
+from engine.costs.log import FREE, CostLog
+from engine.costs.model import Operation
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers import pricing
+from engine.providers.chat import Usage
 
 if TYPE_CHECKING:
-    from engine.config import CostSettings
-    from engine.costs.model import Operation
+    from engine.activation.completion import Completed
     from engine.providers.pricing import PriceTable
+    from engine.settings.model import CostSettings
     from engine.store.files import Files
 
 
@@ -76,3 +81,105 @@ class Costs:
     def close(self) -> None:
         """Writes down what waits."""
         self.log.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What calls for one purpose are put down to.
+
+    Attributes:
+        costs: Where.
+        operation: The purpose.
+        provider: Who is asked, as the settings call it.
+        model: The model asked.
+        address: The server asked; empty for the provider's own.
+        error: What ``allow`` raises.
+    """
+
+    costs: Costs
+    operation: Operation
+    provider: str
+    model: str
+    address: str = ""
+    error: type[AutopoiesisError] = CostLimit
+
+    def allow(self, usage: Usage | None = None) -> None:
+        """Does nothing while a call may be paid for.
+
+        A server of one's own whose price nobody named costs nothing as far as is known, and is not refused.
+
+        Args:
+            usage: The most tokens that the call can take; left out, it is refused only once all is spent.
+
+        Raises:
+            AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
+        """
+        if self.provider in FREE:
+            return
+        if self.address and self.costs.prices.price(self.model, elsewhere=True) is None:
+            return
+        refused: CostLimit | None = None
+        try:
+            self.costs.guard.allow(None if usage is None else self.price_of(usage))
+        except CostLimit as error:
+            refused = error
+        if refused is not None:
+            raise self.error(refused.what, where=refused.where, cure=refused.cure)
+
+    def price_of(self, usage: Usage) -> float | None:
+        """US dollars that a call may cost; ``None`` where no price is known.
+
+        What it takes of caches is not known before it is made: all is reckoned as sent in full, or, where
+        that is dearer, as written to a cache that stays for five minutes.
+        """
+        if self.provider in FREE:
+            return 0.0
+        price = self.costs.prices.price(self.model, elsewhere=bool(self.address))
+        if price is None:
+            return None
+        return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
+
+    def spent(self, completed: Completed, topics: Sequence[str] = (), discussion: str = "") -> None:
+        """Puts a call down. Takes half a second at most and never raises.
+
+        Args:
+            completed: What came back.
+            topics: The topics that it was about.
+            discussion: The session it belongs to.
+        """
+        usage = Usage(
+            input_tokens=completed.input_tokens,
+            cached_tokens=completed.cached_tokens,
+            cache_write_tokens=completed.cache_write_tokens,
+            output_tokens=completed.output_tokens,
+        )
+        self._record(completed.model, usage, topics, discussion, self._said(completed))
+
+    def spent_tokens(self, tokens: int) -> None:
+        """Puts a call down that takes tokens and writes none; see ``spent``."""
+        self._record(self.model, Usage(input_tokens=tokens), (), "", None)
+
+    def _said(self, completed: Completed) -> float | None:
+        """What the service itself says that a call cost: only this one does."""
+        return completed.cost_usd if self.provider == "claude-code" else None
+
+    def _record(
+        self, model: str, usage: Usage, topics: Sequence[str], discussion: str, cost_usd: float | None
+    ) -> None:
+        self.costs.log.record(
+            self.operation,
+            self.provider,
+            self._priced_name(model),
+            usage,
+            cost_usd=cost_usd,
+            address=self.address,
+            topics=topics,
+            discussion=discussion,
+        )
+
+    def _priced_name(self, model: str) -> str:
+        """The name that the service gives, or the one it was asked by where only that has a price."""
+        known = self.costs.prices.price
+        if model and (known(model) is not None or known(self.model) is None):
+            return model
+        return self.model

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.activation.decision_reading import open_month
 from engine.costs.model import CostRecord, record_in
 from engine.errors import AutopoiesisError, CostLimit, DocumentError
-from engine.monthly import LOG_FOLDER, record_of
+from engine.store.monthly import LOG_FOLDER, open_month, record_of
 
 if TYPE_CHECKING:
-    from engine.config import CostSettings
     from engine.costs.log import CostLog
+    from engine.settings.model import CostSettings
     from engine.store.files import Files
 
 _TAIL = 256

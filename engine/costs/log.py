@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from engine.costs.model import CostRecord, Key, Operation, Sums, line_of, records_in, sums
 from engine.errors import AutopoiesisError
-from engine.monthly import MonthlyLog
 from engine.providers import pricing
+from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
     from engine.providers.chat import Usage

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from engine.providers.chat import Usage
 
 if TYPE_CHECKING:
-    from engine.monthly import Record
+    from engine.store.monthly import Record
 
 Operation = Literal["chat", "gate", "flush", "harvest", "embedding", "count", "cache"]
 """What a call was for; ``count`` asks for the tokens of a prompt, ``cache`` makes or keeps a named cache."""

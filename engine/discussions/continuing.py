@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.conversations import TurnKey
+from engine.conversations.conversations import TurnKey
 from engine.discussions.sending import CHANNEL
 from engine.errors import PathRefused
 from engine.store.paths import valid_session_id

@@ -12,12 +12,12 @@ from engine.discussions.turn import Sender
 from engine.providers.chat import TTL_SECONDS
 
 if TYPE_CHECKING:
-    from engine.config import ChatProviderName, ChatSettings
     from engine.costs.costs import Costs
     from engine.discussions.ending import Ending
     from engine.discussions.overview import CacheOverview
     from engine.discussions.sending import Sending
     from engine.providers.chat import ChatProvider
+    from engine.settings.model import ChatProviderName, ChatSettings
     from engine.store.paths import Workspace
 
 _SHORT_S = 300

@@ -12,9 +12,9 @@ from engine.transcripts.format import parse
 from engine.transcripts.places import read_head, session_files
 
 if TYPE_CHECKING:
-    from engine.config import CacheSettings
     from engine.costs.model import CostRecord
     from engine.discussions.state import DiscussionCacheState
+    from engine.settings.model import CacheSettings
     from engine.stability.misses import Misses
     from engine.store.paths import Workspace
 

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.context.stability import compare
-from engine.conversations import TurnKey
+from engine.conversations.conversations import TurnKey
+from engine.conversations.sessions import new_session_id
 from engine.discussions.call import Call
 from engine.discussions.named import NamedCache
 from engine.discussions.request import prefix_hash, request_for, without_secrets
 from engine.discussions.turn import Money, Sender, Sent, Step
 from engine.errors import CostLimit, SendFailed, TranscriptError
 from engine.providers.chat import TTL_SECONDS, ChatReply, Usage
-from engine.sessions import new_session_id
 from engine.stability.places import located
 from engine.transcripts.turn import QUOTED
 

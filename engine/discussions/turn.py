@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.activation.trace import Correction, Trace
-    from engine.config import Config
     from engine.context.compiled import Compiled
-    from engine.conversations import Conversations
+    from engine.conversations.conversations import Conversations
     from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.injections.injections import Injections
     from engine.providers.chat import ChatProvider, ChatReply, Usage
+    from engine.settings.model import Config
     from engine.stability.log import PrefixLog
     from engine.store.files import Files
     from engine.transcripts.capture import ConversationCapture

@@ -17,8 +17,8 @@ from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
+    from engine.conversations.turns import Exchange, Turns
     from engine.store.files import Files
-    from engine.turns import Exchange, Turns
 
 _SHOWN_BYTES = 8 * 1024 * 1024
 _CLOCKS_APART = timedelta(minutes=2)

@@ -25,7 +25,7 @@ from engine.injections.model import (
     record_of_injection,
     record_of_note,
 )
-from engine.monthly import MonthlyLog
+from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

@@ -10,7 +10,7 @@ from engine.activation.decision import hash_of
 
 if TYPE_CHECKING:
     from engine.context.compiled import Section
-    from engine.monthly import Record
+    from engine.store.monthly import Record
 
 RECORDED_PRIORITIES = (2, 3)
 """Topics with their subscriptions, and what search found: the parts of a prompt that were chosen for its

@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.activation.decision_reading import open_month
 from engine.errors import AutopoiesisError
 from engine.injections.model import UseNote, entry_of
-from engine.monthly import MonthlyLog, MonthStamp, record_of
+from engine.store.monthly import MonthlyLog, MonthStamp, open_month, record_of
 
 if TYPE_CHECKING:
     from engine.store.files import Files

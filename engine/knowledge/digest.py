@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.context.fixed import DIGEST, DIGEST_MAX_BYTES
+from engine.context.views import DigestView, read_digest
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import (
     CATEGORY_FILES,
@@ -33,7 +34,6 @@ from engine.knowledge.category_files import (
     entries,
 )
 from engine.knowledge.superseding import superseded
-from engine.views import DigestView, read_digest
 
 if TYPE_CHECKING:
     from engine.store.files import Files

@@ -158,12 +158,6 @@ class Entries:
             inventory,
         )
 
-    def info(self) -> str:
-        """The catalog as it is now, as ``knowledge({"action": "info"})`` answers; same files, same bytes."""
-        from engine.knowledge.tool import catalog_text  # noqa: PLC0415 — it is made of what this module finds
-
-        return catalog_text(self.scan())
-
     def _shelf(self, shelf: Shelf, inventory: Inventory, loose: list[Problem]) -> list[Entry]:
         places = entry_places(shelf, inventory.listed)
         below: dict[str, list[str]] = defaultdict(list)

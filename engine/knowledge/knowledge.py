@@ -14,7 +14,7 @@ from engine.knowledge.trash import Trash
 from engine.store.change import commit_change
 
 if TYPE_CHECKING:
-    from engine.config import Config, HarvestSettings
+    from engine.activation.completion import Completer
     from engine.costs.costs import Costs
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.report import Survey
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.knowledge.notes import NoteFiles
     from engine.knowledge.reviewing import Reviewing
     from engine.knowledge.verify import CheckedEntry
+    from engine.settings.model import Config, HarvestSettings
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
     from engine.store.repository import Repository
@@ -38,6 +39,7 @@ class Knowledge:
         clock: Now, UTC.
         on_problem: Told of what stops nothing.
         extractor: Who takes knowledge out of conversations; whom the settings name when left out.
+        model: The model that settings name; ``None`` where they name none.
 
     Attributes:
         ledger: What became of every conversation.
@@ -54,6 +56,7 @@ class Knowledge:
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
         extractor: Callable[[HarvestSettings], Extracts] | None = None,
+        model: Callable[[HarvestSettings], Completer | None] = lambda _settings: None,
     ) -> None:
         self._files = files
         self._repository = repository
@@ -62,6 +65,7 @@ class Knowledge:
         self._clock = clock
         self._on_problem = on_problem
         self._extractor = extractor or self._configured
+        self._model = model
         self.ledger = Ledger(files, repository)
         self.trash = Trash(files, clock)
         self.digest = Digest(files)
@@ -139,9 +143,7 @@ class Knowledge:
 
     def price_of(self, survey: Survey) -> float | None:
         """About what a harvest would cost, US dollars: what is sent; ``None`` where no price is known."""
-        from engine.providers.select import completer_for  # noqa: PLC0415 — only where one is asked
-
-        completer = completer_for(self._config().harvest)
+        completer = self._model(self._config().harvest)
         if completer is None:
             return 0.0
         price = self._costs().prices.price(completer.model, elsewhere=bool(completer.address))
@@ -153,10 +155,8 @@ class Knowledge:
 
     def _configured(self, settings: HarvestSettings) -> Extracts:
         from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — brings the tokenizer
-        from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
-        from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        completer = completer_for(settings, HARVEST)
+        completer = self._model(settings)
         if completer is None:
             return Extractor(settings)
         costs = self._costs()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import Problem
 from engine.knowledge.entries import Entries, EntryScan
-from engine.knowledge.tool import call
+from engine.knowledge.tool import call, catalog_text
 from engine.store.change import commit_change
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class KnowledgeEntries:
 
     def info(self) -> str:
         """What ``knowledge({"action": "info"})`` answers."""
-        return self._entries.info()
+        return catalog_text(self.scan())
 
     def links(self, scan: EntryScan) -> Links:
         """The references of the files, for a scan made just now."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from engine.context.views import LEDGER_PATH, LedgerRow, LedgerView
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.item import CATEGORIES
 from engine.redaction.detect import without_secrets
-from engine.views import LEDGER_PATH, LedgerRow, LedgerView
 
 if TYPE_CHECKING:
     from engine.store.files import Files

@@ -52,7 +52,7 @@ from engine.knowledge.edit import Edit
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.renames import Search, is_same_file
 from engine.store.paths import shown
-from engine.zone import local_day
+from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from engine.store.files import Files

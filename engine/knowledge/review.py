@@ -18,11 +18,11 @@ from engine.knowledge.edit import Held
 from engine.knowledge.item import CATEGORIES, Category, Item, Origin, Voice, normalised
 from engine.knowledge.likeness import Likeness
 from engine.knowledge.proposed import is_shown
-from engine.monthly import MonthlyLog
+from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
-    from engine.monthly import Record
     from engine.store.files import Files
+    from engine.store.monthly import Record
 
 KIND = "review"
 

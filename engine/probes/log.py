@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.monthly import MonthlyLog, Record
 from engine.probes.model import Comparison, Run, Turned
+from engine.store.monthly import MonthlyLog, Record
 
 if TYPE_CHECKING:
     from engine.store.files import Files

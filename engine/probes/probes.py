@@ -18,8 +18,8 @@ from engine.store.change import ChangeCommit, commit_change
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
-    from engine.config import Config
-    from engine.revisions import Opened
+    from engine.context.revisions import Opened
+    from engine.settings.model import Config
     from engine.store.files import Files
     from engine.store.repository import Repository
 

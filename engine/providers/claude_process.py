@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from engine import programs
 from engine.errors import AutopoiesisError
 from engine.providers.attempts import quoted
 from engine.providers.keys import OWN_KEY_VARIABLES, PURPOSE_KEY_VARIABLES, Purpose
 from engine.providers.outgoing import sendable
+from engine.store import programs
 
 COMMAND = "claude"
 WHERE = "claude-code"

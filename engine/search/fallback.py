@@ -18,13 +18,13 @@ from typing import Literal
 
 import apsw
 
-from engine import programs
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
 from engine.search.described import counted, listed
 from engine.search.folding import Folding
 from engine.search.results import Category, Chunk, SearchResult
 from engine.search.sources import FOLDERS, MAX_BYTES, Reader, Source, all_sources
+from engine.store import programs
 from engine.store.paths import Workspace
 
 TIME_LIMIT_S = 3.0

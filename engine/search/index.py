@@ -26,15 +26,15 @@ from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
 from engine.search.talk import telling
 from engine.search.worth import Room, chosen
-from engine.zone import local_day
+from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.config import SearchSettings
     from engine.search.embeddings import Embedder, Floats
     from engine.search.sources import Reader
     from engine.search.writer import Progress
+    from engine.settings.model import SearchSettings
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from engine.context.stability import Prefix, encoded, hash_of
 from engine.errors import AutopoiesisError
-from engine.monthly import MonthlyLog
 from engine.stability.misses import Misses, misses
 from engine.stability.places import first_line
 from engine.stability.record import PrefixUse, record_of, use_of
+from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

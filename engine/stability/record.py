@@ -11,7 +11,7 @@ from engine.context.stability import Boundary, Prefix, PrefixSection
 from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
-    from engine.monthly import Record
+    from engine.store.monthly import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from typing import Literal
 from engine.errors import Problem
 from engine.store.header import BOM, locate
 from engine.store.markdown import MarkdownSection, sections
-from engine.store.schema import validate
 from engine.store.yamltext import Mapping
 
-__all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "sections", "validate"]
+__all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "sections"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import programs
 from engine.errors import RepositoryError
+from engine.store import programs
 
 TIMEOUT_S = 60.0
 

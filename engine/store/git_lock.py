@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine import programs
+from engine.store import programs
 from engine.store.git_folder import REVISION
 from engine.store.paths import INDEX_PREFIX
 

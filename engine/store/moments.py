@@ -10,7 +10,7 @@ import calendar
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
-from engine.zone import local_time, moment_of
+from engine.store.zone import local_time, moment_of
 
 FORMS = "2026-10-01, '2026-10-01 14:00', yesterday, 'last friday', '3 days ago' or 'last week'"
 """What can be given, for messages. Days and times are those of the zone given unless they carry an offset."""

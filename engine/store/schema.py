@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from engine.errors import Problem
+from engine.store.documents import Document
 from engine.store.paths import category_of, valid_session_id
 from engine.store.yamltext import Mapping, Sequence
-
-if TYPE_CHECKING:
-    from engine.store.documents import Document
 
 MEMORY_FILE = "knowledge/memory/MEMORY.md"
 MEMORY_WARN_LINES = 180

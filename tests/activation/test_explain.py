@@ -25,7 +25,7 @@ from engine.activation.trace import (
     TriggerHit,
     Verdict,
 )
-from engine.config import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import pattern, topic
 

@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate, GateQuestion, profile_of, question_key
+from engine.activation.gate import Gate
 from engine.activation.gate_ask import AskGate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_local import LocalGate
+from engine.activation.gate_question import GateQuestion, profile_of, question_key
 from engine.activation.gate_round import LoopThread
 from engine.activation.signals import Signals
 from engine.activation.trace import GateOutcome
-from engine.config import GateSettings
 from engine.errors import GateError
+from engine.settings.model import GateSettings
 from tests.activation.support import PR_INSTRUCTIONS, topic, workspace_files
 
 Answerer = Callable[[GateQuestion, float], Awaitable[GateOutcome]]

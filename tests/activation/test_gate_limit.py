@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider, GateQuestion
+from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_limit import distance, unasked
 from engine.activation.gate_list import ListGate
 from engine.activation.gate_local import LocalGate
+from engine.activation.gate_question import GateProvider, GateQuestion
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Step
 from engine.activation.similarity import UNGUARDED, Explanation, Hits, TfidfScorer
 from engine.activation.trace import Score, Trace
-from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.gate import Gate, GateQuestion, TogetherGate
+from engine.activation.gate import Gate
 from engine.activation.gate_ask import AskGate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_list import (
@@ -22,9 +22,10 @@ from engine.activation.gate_list import (
 )
 from engine.activation.gate_local import LocalGate
 from engine.activation.gate_model import ModelGate
+from engine.activation.gate_question import GateQuestion, TogetherGate
 from engine.activation.trace import GateOutcome
-from engine.assembly import gate_provider
-from engine.config import GateSettings
+from engine.pipeline.assembly import gate_provider
+from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 from tests.activation.test_gate_model import Model, Said
 

@@ -12,7 +12,6 @@ import pytest
 
 from engine.activation import gate_local
 from engine.activation.decision import Decision
-from engine.activation.gate import GateQuestion, InstantGate, profile_of
 from engine.activation.gate_local import (
     FIXED_RULE,
     MODEL_PATH,
@@ -22,6 +21,7 @@ from engine.activation.gate_local import (
     load_model,
     save_model,
 )
+from engine.activation.gate_question import GateQuestion, InstantGate, profile_of
 from engine.activation.numbers import written
 from engine.activation.signals import Signals, content_words, measure
 from engine.activation.trace import Direction, TriggerHit

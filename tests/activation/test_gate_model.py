@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.gate import Gate, GateQuestion
+from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_answer
-from engine.config import GateSettings
+from engine.activation.gate_question import GateQuestion
+from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 
 

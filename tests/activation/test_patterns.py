@@ -17,7 +17,7 @@ from engine.activation import automaton
 from engine.activation.patterns import MAX_SPANS, PatternMatcher
 from engine.activation.scan import MAX_CHARACTERS
 from engine.activation.trace import Event, Message, TriggerHit
-from engine.config import WatcherSettings
+from engine.settings.model import WatcherSettings
 from engine.topics.expressions import compile_expression
 from engine.topics.model import Activation, Topic, Trigger
 

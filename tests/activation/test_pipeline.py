@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate import Gate
 from engine.activation.gate_ask import AskGate
 from engine.activation.gate_local import LocalGate
+from engine.activation.gate_question import GateProvider
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.rows import NEAREST_ROWS
 from engine.activation.similarity import SCORED_CHARS, TfidfScorer
 from engine.activation.trace import Event, Message, Score, Trace
-from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import PlainMatcher, Topics, pattern, pr_topic, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes

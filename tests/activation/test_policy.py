@@ -9,7 +9,7 @@ import pytest
 from engine.activation.policy import Cuts, Step, cuts_of, decide, far_step, threshold_of
 from engine.activation.proof import FREELY, NOTHING
 from engine.activation.trace import TriggerHit
-from engine.config import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
 
 HIT = (TriggerHit(0, "pattern", "review", 0, 6),)

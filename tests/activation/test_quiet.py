@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate, GateProvider
+from engine.activation.gate import Gate
 from engine.activation.gate_local import LocalGate
+from engine.activation.gate_question import GateProvider
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.policy import Cuts
 from engine.activation.proof import Proof, Standing, lower_bound
@@ -16,8 +17,8 @@ from engine.activation.trace import GateOutcome, TopicTrace
 from engine.activation.tuning.fit import propose
 from engine.activation.tuning.replay import alone_text, figures
 from engine.activation.tuning.table import DecisionTable
-from engine.config import GateSettings, PolicyRow, WatcherSettings
 from engine.errors import GateError
+from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import PlainMatcher, Topics, pattern, topic
 from tests.activation.test_gate import Scripted, yes

@@ -18,7 +18,7 @@ from engine.activation.labelled import Labelled
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Hits
 from engine.activation.trace import Trace
-from engine.config import GateSettings, WatcherSettings
+from engine.settings.model import GateSettings, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, MadeVectors, linear_combiner
 from tests.activation.support import PlainMatcher, Topics, topic, workspace_files

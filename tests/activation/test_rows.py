@@ -22,7 +22,7 @@ from engine.activation.trace import (
     TriggerHit,
     Verdict,
 )
-from engine.config import WatcherSettings
+from engine.settings.model import WatcherSettings
 from tests.activation.support import pattern, topic
 
 SETTINGS = WatcherSettings(preset="spec")

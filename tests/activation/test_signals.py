@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activation.gate import profile_of
+from engine.activation.gate_question import profile_of
 from engine.activation.signals import LOGIT_LIMIT, Signals, content_words, measure
 from engine.activation.trace import TriggerHit
 from tests.activation.support import pr_topic

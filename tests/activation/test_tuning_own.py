@@ -15,8 +15,8 @@ from engine.activation.policy import Cuts, cuts_of
 from engine.activation.tuning.journal import JOURNAL_FOLDER, TuningJournal
 from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
 from engine.activation.tuning.topicfile import cuts_in, header_of, with_cuts
-from engine.config import WatcherSettings
 from engine.errors import DocumentError, TopicError
+from engine.settings.model import WatcherSettings
 from engine.topics.model import PRIORITY_ORDER, Topic
 from tests.activation.support import topic, workspace_files
 from tests.activation.tuning_cases import CALIBRATED, SPEC

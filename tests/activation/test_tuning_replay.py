@@ -13,7 +13,7 @@ from engine.activation.decision import Decision
 from engine.activation.policy import Cuts
 from engine.activation.tuning.replay import figures, flips, histogram, overview, total
 from engine.activation.tuning.table import DecisionTable
-from engine.config import PolicyRow
+from engine.settings.model import PolicyRow
 from engine.topics.model import Topic
 from tests.activation.support import topic
 from tests.activation.tuning_cases import CALIBRATED, SPEC, decision, forced, judge, series, table_of

@@ -14,7 +14,7 @@ from engine.activation.trace import TriggerHit
 from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.own import own_cuts
 from engine.activation.tuning.table import DecisionTable
-from engine.config import PolicyRow, WatcherSettings
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import topic
 

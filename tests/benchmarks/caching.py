@@ -23,9 +23,9 @@ from engine.context.assemble import PRIORITIES
 from engine.context.compiled import Compiled, Section
 from engine.context.delimiters import GAP, marker
 from engine.context.stability import Prefix, compare, encoded, first_difference
+from engine.conversations.turns import Before
 from engine.engine import Engine
-from engine.initialise import initialise
-from engine.turns import Before
+from engine.workspace.initialise import initialise
 from tests.benchmarks.peers import token_counter
 from tests.benchmarks.rows import Row, agree
 from tests.benchmarks.setting import Setting

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateQuestion
+from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
+from engine.activation.gate_question import GateQuestion
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.trace import Message
-from engine.assembly import gate_provider, scorer_for
-from engine.config import Config
+from engine.pipeline.assembly import gate_provider, scorer_for
+from engine.settings.model import Config
 from engine.store.files import Files
 from engine.topics.model import Topic, Trigger
 from tests.benchmarks.inputs import Words, topics

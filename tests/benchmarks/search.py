@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from engine.config import SearchSettings
 from engine.search.chunks import split
 from engine.search.embeddings import LocalEmbedder
 from engine.search.index import SearchIndex
 from engine.search.query import literal_terms
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.benchmarks.inputs import Words, write_transcripts

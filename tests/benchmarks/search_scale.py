@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy
 
-from engine.config import SearchSettings
 from engine.context import tokens
 from engine.engine import Engine
 from engine.search.chunks import split
 from engine.search.embeddings import LocalEmbedder
 from engine.search.index import SearchIndex
 from engine.search.query import literal_terms
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.benchmarks.inputs import Words, write_transcripts

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from engine.initialise import initialise
 from engine.store.paths import Workspace
+from engine.workspace.initialise import initialise
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from engine.activation.tuning.labels import label_of
 from engine.activation.tuning.replay import figures, flips, histogram, overview
 from engine.activation.tuning.sums import Reliability
 from engine.activation.tuning.table import DecisionTable
-from engine.config import WatcherSettings
+from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic
 from tests.benchmarks.inputs import START
 from tests.benchmarks.rows import Row, agree

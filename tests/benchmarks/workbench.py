@@ -9,7 +9,7 @@ from datetime import timedelta
 from textual.app import App, ComposeResult
 from textual.widgets import RichLog
 
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from tests.benchmarks.inputs import START, Words
 from tests.benchmarks.rows import Row, agree
 from tests.benchmarks.setting import Setting

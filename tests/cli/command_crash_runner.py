@@ -20,17 +20,20 @@ from pathlib import Path
 
 import filelock
 
-from engine import configuration, imports, initialise, tuning
 from engine.activation.decisions import DecisionLog
+from engine.activation.tuning import tuning
 from engine.context import tokens
+from engine.conversations import imports
 from engine.engine import Engine
 from engine.knowledge import digest, held_notes, likeness, plan, reviewing
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
+from engine.settings import editing as configuration
+from engine.settings.trust import VARIABLE
 from engine.store import change, commits, faults, header_edit
 from engine.transcripts import importers
-from engine.trust import VARIABLE
+from engine.workspace import initialise
 from tests.store.write_steps import strays
 from tui.cli import cli, importing, review
 from tui.cli import config as config_commands

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import CacheSettings
 from engine.engine import Engine
 from engine.providers.chat import Usage
+from engine.settings.model import CacheSettings
 from engine.transcripts.capture import ConversationCapture
 from tests.cli.conftest import Command
 from tui.caches import SETTINGS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.messages import find_message, message_before
+from engine.live.messages import find_message, message_before
 from tests.cli.conftest import Command
 
 

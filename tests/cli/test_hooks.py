@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.doctor import Finding, examine
-from engine.hooks import NAMES, text_of
-from engine.initialise import initialise, renew_hooks
 from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.importers.text import Measured
+from engine.workspace.doctor import Finding, examine
+from engine.workspace.hooks import NAMES, text_of
+from engine.workspace.initialise import initialise, renew_hooks
 from tests.cli.conftest import Command
 
 FOLDER = "raw/conversations/2026/01/05"

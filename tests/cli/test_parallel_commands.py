@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.initialise import initialise
+from engine.workspace.initialise import initialise
 from tests.cli.test_command_crashes import IDENTITY
 
 ROOT = Path(__file__).parents[2]

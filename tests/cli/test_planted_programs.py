@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.hooks import NAMES, text_of
+from engine.workspace.hooks import NAMES, text_of
 from tests.cli.conftest import Command
 from tui import commandline
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import trust
+from engine.settings import trust
 from tests.cli.conftest import Command
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.initialise import initialise
+from engine.workspace.initialise import initialise
 from tests.cli.conftest import Command
 
 NOISY = """---

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.config import CompilerSettings
 from engine.context.compiled import Compiled
 from engine.context.compiler import CompileRequest, ContextCompiler, WorkspaceSource
+from engine.settings.model import CompilerSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.config import CompilerSettings
-from engine.config_file import load
 from engine.context import tokens
 from engine.context.caps import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
@@ -18,6 +16,8 @@ from engine.context.next_kb import More, next_kb
 from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult
+from engine.settings.file import load
+from engine.settings.model import CompilerSettings
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, Turn
 from tests.context.conftest import TODAY, Memory, Space

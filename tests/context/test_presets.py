@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.config import CompilerSettings
 from engine.context import tokens
 from engine.context.compiled import Compiled
 from engine.context.compiler import CompileRequest, ContextCompiler
 from engine.context.preset import read_active, read_preset
 from engine.errors import BudgetError
 from engine.search.results import SearchResult
+from engine.settings.model import CompilerSettings
 from engine.store.documents import parse
 from engine.topics.model import Topic
 from tests.context.conftest import TODAY, Memory, Space

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config import SearchSettings
 from engine.context.budget import Placement
 from engine.context.compiled import Compiled
 from engine.context.relevance import ENOUGH, FLOOR
@@ -22,6 +21,7 @@ from engine.errors import IndexFailed
 from engine.search.index import SearchIndex
 from engine.search.results import SearchResult, Share
 from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, Room, chosen
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.topics.model import Topic, Trigger

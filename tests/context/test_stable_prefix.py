@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.activation.trace import Correction
-from engine.config import CompilerSettings
 from engine.context import tokens
 from engine.context.compiled import Compiled
 from engine.context.compiler import CompileRequest, ContextCompiler
 from engine.errors import BudgetError
 from engine.search.results import SearchResult
+from engine.settings.model import CompilerSettings
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, ToolCall, Turn
 from tests.context.conftest import TODAY, Memory, Space

@@ -9,7 +9,7 @@ import pytest
 from engine.context import delimiters
 from engine.context.starter import starter_text
 from engine.engine import Engine
-from engine.initialise import initialise
+from engine.workspace.initialise import initialise
 
 STARTERS = [
     *(f"knowledge/identity/{name}.md" for name in ("SOUL", "USER", "AGENTS", "TOOLS")),

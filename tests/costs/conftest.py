@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from engine.config import CostSettings
 from engine.costs.costs import Costs
 from engine.costs.guard import CostGuard
 from engine.costs.log import CostLog
 from engine.providers.chat import Usage
+from engine.settings.model import CostSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.config import CostSettings
 from engine.costs.guard import CostGuard
 from engine.errors import CostLimit
-from engine.monthly import Record, record_of
+from engine.settings.model import CostSettings
 from engine.store.faults import fail, trip
+from engine.store.monthly import Record, record_of
 from tests.costs.conftest import Till
 
 LAST = datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC)

@@ -10,14 +10,14 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from engine.activation.trace import Trace
-from engine.assembly import embedder_for
-from engine.config import CostSettings, SearchSettings
-from engine.costs.account import Account
+from engine.costs.costs import Account
 from engine.discussions.money import Bills
 from engine.engine import Engine
 from engine.errors import CostLimit, EmbeddingFailed, GateError
+from engine.pipeline.assembly import embedder_for
 from engine.providers.base import Completion
 from engine.providers.chat import Usage
+from engine.settings.model import CostSettings, SearchSettings
 from engine.store.faults import fail, trip
 from tests.activation.test_gate_model import Model, Said
 from tests.costs.conftest import Till

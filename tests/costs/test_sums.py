@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.decision import line_of as bytes_of
 from engine.costs.model import KEYS, OPERATIONS, CostRecord, Key, line_of, record_in, sums
 from engine.providers.chat import Usage
+from engine.store.monthly import line_of as bytes_of
 
 _COUNTS = st.integers(0, 100_000)
 _DOLLARS = st.floats(0, 10)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import filelock
 
-from engine import asking
+from engine.activation import asking
 from engine.context import flush, flush_prompt, tokens
 from engine.errors import WriteFailed
 from engine.store import faults

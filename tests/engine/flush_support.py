@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.config import FlushSettings
-from engine.conversations import Conversation, Conversations
-from engine.flush import Flusher
-from engine.flush_log import FlushLog
+from engine.conversations.conversations import Conversation, Conversations
+from engine.flush.flush import Flusher
+from engine.flush.log import FlushLog
 from engine.providers.base import Completion
+from engine.settings.model import FlushSettings
 from engine.store.change import commit_change
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine import config_file
-from engine.config import Config, PolicyRow, WatcherSettings
-from engine.config_file import CACHE_FILE, CONFIG_FILE, load, read
 from engine.engine import Engine
 from engine.errors import ConfigError
+from engine.settings import file as config_file
+from engine.settings.file import CACHE_FILE, CONFIG_FILE, load, read
+from engine.settings.model import Config, PolicyRow, WatcherSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config import Config
-from engine.config_file import CONFIG_FILE, load
-from engine.configuration import Configuration
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, ReadOnly
-from engine.setting_catalog import NONE, catalog, is_cut, value_of
+from engine.settings.catalog import NONE, catalog, is_cut, value_of
+from engine.settings.editing import Configuration
+from engine.settings.file import CONFIG_FILE, load
+from engine.settings.model import Config
 from engine.store.faults import VARIABLE, fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -388,8 +388,8 @@ SETTER = """
 import sys
 from pathlib import Path
 from tests.engine.test_configuration import no_repository
-from engine.config import Config
-from engine.configuration import Configuration
+from engine.settings.model import Config
+from engine.settings.editing import Configuration
 from engine.store.files import Files
 from engine.store.paths import Workspace
 files = Files(Workspace.open(sys.argv[1]))

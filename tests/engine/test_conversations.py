@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.conversations import (
+from engine.conversations.conversations import (
     WINDOW,
     Conversation,
     Conversations,

@@ -10,10 +10,10 @@ import pytest
 
 from engine.activation.labelled import Labelled
 from engine.activation.proof import PROOFS_PATH, Proofs
-from engine.assembly import prove_topics
 from engine.engine import Engine
 from engine.errors import EmbeddingFailed
-from engine.initialise import initialise
+from engine.pipeline.assembly import prove_topics
+from engine.workspace.initialise import initialise
 
 TOPIC = "wine-cellar"
 ABOUT = {
@@ -152,7 +152,7 @@ def test_a_label_is_taken_where_the_embedding_is_missing(
     def missing(*_of: object) -> None:
         raise EmbeddingFailed("is not installed", where="watchers.embedding")
 
-    monkeypatch.setattr("engine.assembly._meaning", missing)
+    monkeypatch.setattr("engine.pipeline.assembly._meaning", missing)
     assert not prove_topics(engine.library.topics, engine.decision_log, engine.files, engine.config.watchers)
 
 

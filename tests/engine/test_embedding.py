@@ -11,15 +11,15 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from engine import doctor
-from engine.assembly import embedder_for
-from engine.config import SearchSettings
-from engine.config_file import CONFIG_FILE
-from engine.doctor import Finding
 from engine.engine import Engine
+from engine.pipeline.assembly import embedder_for
 from engine.providers import attempts
 from engine.providers.embeddings import OpenAIEmbedder
 from engine.search.embeddings import LocalEmbedder
+from engine.settings.file import CONFIG_FILE
+from engine.settings.model import SearchSettings
+from engine.workspace import doctor
+from engine.workspace.doctor import Finding
 from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
 from tests.providers.conftest import KEY, json_response
 from tests.search.samples import BagOfWords

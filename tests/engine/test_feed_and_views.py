@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.context.views import read_digest
 from engine.engine import Engine
 from engine.events import Committed, FileChanged, Trouble, TurnArrived
-from engine.feed import KEPT_ENTRIES, FeedEntry, FeedLog
+from engine.live.feed import KEPT_ENTRIES, FeedEntry, FeedLog
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
-from engine.views import read_digest
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 

@@ -493,7 +493,7 @@ def test_a_read_only_workspace_recovers_nothing(tmp_path: Path) -> None:
 def test_a_session_too_long_to_be_held_is_flushed_under_its_true_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.conversations.WINDOW", 2_000)
+    monkeypatch.setattr("engine.conversations.conversations.WINDOW", 2_000)
     desk = Desk(tmp_path, Provider(reply(NOTES[2])))
     desk.talk(20)
     later = Desk(tmp_path, Provider(reply(NOTES[2])))

@@ -14,7 +14,7 @@ import pytest
 from engine.context.history import sizes
 from engine.engine import Engine
 from engine.events import FlushDue, Flushed, PromptCompiled, TurnArrived, TurnTraced
-from engine.feed import FeedEntry, entry_of
+from engine.live.feed import FeedEntry, entry_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
-from engine.flush_log import FlushLog
+from engine.flush.log import FlushLog
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.engine.flush_support import AT

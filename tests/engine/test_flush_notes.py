@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused
-from engine.flush_notes import (
+from engine.flush.notes import (
     HEADING,
     MEMORY_BYTES,
     MEMORY_LINES,

@@ -11,8 +11,8 @@ import pytest
 
 from engine.engine import Engine
 from engine.events import Committed, TurnArrived, TurnTraced
-from engine.initialise import initialise
 from engine.transcripts.library import list_transcripts, read_transcript
+from engine.workspace.initialise import initialise
 from tests.engine.conftest import Witness
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 

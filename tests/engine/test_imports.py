@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.conversations.imports import Source, commit_imported, import_sessions, last_import
 from engine.engine import Engine
 from engine.errors import ReadOnly
-from engine.imports import Source, commit_imported, import_sessions, last_import
 from engine.store import faults
 
 CHAT = "**You:** {0} p1\n\n**Assistant:** fine\n"

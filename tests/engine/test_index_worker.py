@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import IndexFailed
 from engine.events import EngineEvent, Indexed, IndexProgress, Trouble
-from engine.index_worker import IndexWorker
+from engine.live.index_worker import IndexWorker
 from engine.search.reports import IndexReport
 
 NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
@@ -67,7 +67,7 @@ class Heard:
 
 @contextmanager
 def working(index: Index, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[IndexWorker, Heard]]:
-    monkeypatch.setattr("engine.index_worker.GATHER_S", 0.01)
+    monkeypatch.setattr("engine.live.index_worker.GATHER_S", 0.01)
     heard = Heard()
     worker = IndexWorker(index, heard.take)
     worker.start()

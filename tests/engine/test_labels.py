@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine.activation.trace import Funnel, Message, Trace
-from engine.conversations import Conversations
+from engine.conversations.conversations import Conversations
+from engine.conversations.turns import Turns
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.turns import Turns
 
 TOPIC = "github-pr-review"
 MESSAGE = "Can you review the PR that just came in?"

@@ -8,7 +8,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import TranscriptError
-from engine.messages import SpokenMessage, find_message, message_before
+from engine.live.messages import SpokenMessage, find_message, message_before
 
 OLD = "conversations/2026-06-01-old.md"
 NEW = "conversations/2026-06-12-new.md"
@@ -107,7 +107,7 @@ def test_a_workspace_without_a_word(tmp_path: Path) -> None:
 def test_turns_beyond_what_is_read_of_a_long_conversation(
     talks: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.conversations.WINDOW", 500)
+    monkeypatch.setattr("engine.conversations.conversations.WINDOW", 500)
     turns = "".join(f"## 10:{number:02} — user\nQuestion {number} {'x' * 40}\n\n" for number in range(50))
     path = "conversations/2026-06-13-long.md"
     (talks.workspace.root / path).write_text(f"# Long\n\n{turns}", encoding="utf-8")

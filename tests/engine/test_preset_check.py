@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.doctor import Finding, examine
-from engine.presets import Presets
+from engine.context.presets import Presets
+from engine.workspace.doctor import Finding, examine
 
 HOSTS = "---\ntype: reference\n---\n\n# Hosts\n\n" + "".join(f"- host {number}\n" for number in range(10))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.context.presets import Presets
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
-from engine.presets import Presets
 
 HAND_MADE = """\
 ---

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import programs
 from engine.errors import AutopoiesisError
+from engine.store import programs
 
 
 def plant(folder: Path, name: str) -> Path:

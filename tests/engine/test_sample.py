@@ -11,7 +11,6 @@ from typing import get_args
 
 import pytest
 
-from engine import config_file
 from engine.activation.patterns import PatternMatcher
 from engine.activation.trace import Message
 from engine.context import tokens
@@ -19,8 +18,10 @@ from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
 from engine.knowledge.ledger import Status
 from engine.search.results import CATEGORIES
+from engine.settings import file as config_file
 from engine.store import documents, paths
 from engine.store.files import Files
+from engine.store.schema import validate
 from engine.topics.library import TopicLibrary
 from engine.topics.model import Activation, Priority, Topic, TriggerType
 from engine.transcripts.format import parse, render
@@ -130,7 +131,7 @@ def test_every_header_is_valid() -> None:
     problems = []
     for path in sorted(WORKSPACE.rglob("*.md")):
         document = documents.parse(path.read_bytes(), relative(path))
-        problems += [str(problem) for problem in documents.validate(document)]
+        problems += [str(problem) for problem in validate(document)]
     assert problems == []
 
 

@@ -13,12 +13,9 @@ from typing import get_args
 
 import pytest
 
-from engine import sample_past
-from engine.config import Config, GitSettings
 from engine.costs.costs import Costs
 from engine.engine import Engine
 from engine.errors import WorkspaceError
-from engine.initialise import initialise
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import digest_of
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, read_source
@@ -26,9 +23,12 @@ from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import CATEGORIES, Item, item_id
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.ledger import LedgerEntry, Status
+from engine.settings.model import Config, GitSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository
+from engine.workspace import sample_past
+from engine.workspace.initialise import initialise
 
 SAMPLE = Path(str(resources.files("engine"))) / "sample"
 DUMP = "conversations/2026-06-03-nsl-console-dump.txt"

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from engine import trust
-from engine.config import ACTING, Config
-from engine.config_file import CACHE_FILE, CONFIG_FILE
-from engine.config_file import read as read_file
-from engine.configuration import Configuration
 from engine.engine import Engine
 from engine.errors import WriteFailed
-from engine.initialise import initialise
-from engine.setting_catalog import catalog
+from engine.settings import trust
+from engine.settings.catalog import catalog
+from engine.settings.editing import Configuration
+from engine.settings.file import CACHE_FILE, CONFIG_FILE
+from engine.settings.file import read as read_file
+from engine.settings.model import ACTING, Config
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.user_folder import own_key, settings_folder
+from engine.workspace.initialise import initialise
 
 ACTS = """\
 gate:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.activation.trace import Funnel, Message, Trace
+from engine.conversations.turns import Exchange
 from engine.engine import Engine
 from engine.events import Trouble
 from engine.injections.injections import of_exchange
@@ -18,7 +19,6 @@ from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.turns import Exchange
 from tests.injections.conftest import Clock
 
 SESSION = "ses_inj00001"

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.activation.decision_reading import open_month
 from engine.errors import DocumentError
 from engine.injections import references as module
 from engine.injections.references import REFERENCES_PATH, References, Use
 from engine.store.faults import fail, trip
 from engine.store.files import Files
+from engine.store.monthly import open_month
 from tests.injections.conftest import JUNE, Log
 
 

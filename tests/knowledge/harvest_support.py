@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.config import Config, GitSettings, HarvestSettings
 from engine.costs.costs import Costs
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.reading import SourceText
@@ -18,6 +17,7 @@ from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.harvest.report import Report, Wish
 from engine.knowledge.item import Item
 from engine.knowledge.knowledge import Knowledge
+from engine.settings.model import Config, GitSettings, HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository

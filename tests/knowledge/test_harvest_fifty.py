@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import Config, HarvestSettings
 from engine.context.fixed import DIGEST_MAX_BYTES
 from engine.costs.costs import Costs
 from engine.engine import Engine
@@ -20,6 +19,7 @@ from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import CATEGORIES
 from engine.knowledge.knowledge import Knowledge
 from engine.providers.base import Completion
+from engine.settings.model import Config, HarvestSettings
 from tests.knowledge.harvest_support import sha
 
 COUNT = 50

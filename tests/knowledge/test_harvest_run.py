@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import HarvestSettings
 from engine.errors import DocumentError, HarvestRefused, LedgerBroken, ReadOnly
 from engine.knowledge.apply import Applied, apply
 from engine.knowledge.edit import Edit
@@ -19,6 +18,7 @@ from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.harvest.report import Wish
 from engine.knowledge.ledger import PATH as LEDGER
+from engine.settings.model import HarvestSettings
 from engine.store.files import Files
 from tests.knowledge.harvest_support import (
     DECISION,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from engine.config import ChatSettings
 from engine.errors import SendFailed
 from engine.providers.chat import ChatRequest
 from engine.providers.chat_claude_code import ClaudeCodeChat
@@ -16,6 +15,7 @@ from engine.providers.chat_network import lower_limit
 from engine.providers.chat_openai import OpenAIChat
 from engine.providers.pricing import CHAT_MODELS
 from engine.providers.select import chat_provider_for
+from engine.settings.model import ChatSettings
 from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
 from tests.providers.conftest import KEY, json_response
 

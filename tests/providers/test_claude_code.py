@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate, GateQuestion
+from engine.activation.gate import Gate
 from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
-from engine.config import GateSettings
+from engine.activation.gate_question import GateQuestion
 from engine.errors import GateError
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.settings.model import GateSettings
 from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
 from tests.providers.conftest import KEY, complete
 

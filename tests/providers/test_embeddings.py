@@ -16,12 +16,12 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from engine.config import SearchSettings
 from engine.errors import EmbeddingFailed
 from engine.providers import attempts, embeddings
 from engine.providers.embeddings import CHARACTERS, READ, TEXTS, OpenAIEmbedder
 from engine.providers.keys import SEARCH, key_for
 from engine.search.embeddings import slow_one
+from engine.settings.model import SearchSettings
 from tests.providers.conftest import KEY, json_response
 from tests.providers.test_keys import everything_told
 

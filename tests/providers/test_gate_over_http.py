@@ -14,7 +14,7 @@ from engine.activation.gate_model import ModelGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import TfidfScorer
 from engine.activation.trace import TopicTrace
-from engine.config import GateSettings, PolicyRow, WatcherSettings
+from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from tests.activation.support import PlainMatcher, Topics, pattern, pr_topic, topic, workspace_files
 from tests.providers.conftest import KEY, Service, json_response
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import GateSettings
 from engine.providers import pricing
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import Usage
@@ -17,6 +16,7 @@ from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
 from engine.providers.pricing import PriceTable
 from engine.providers.select import completer_for
+from engine.settings.model import GateSettings
 from tests.test_imports import loaded_by
 
 MILLION = 1_000_000

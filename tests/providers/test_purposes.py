@@ -8,12 +8,12 @@ from dataclasses import fields
 
 import pytest
 
-from engine.config import FlushSettings, GateSettings, HarvestSettings
 from engine.errors import AutopoiesisError
 from engine.providers import keys
 from engine.providers.keys import FLUSH, GATE, HARVEST, Purpose
 from engine.providers.select import ServiceSettings, completer_for
-from engine.setting_catalog import catalog
+from engine.settings.catalog import catalog
+from engine.settings.model import FlushSettings, GateSettings, HarvestSettings
 
 PURPOSES = [value for value in vars(keys).values() if isinstance(value, Purpose)]
 

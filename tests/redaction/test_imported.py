@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.conversations.imports import ImportRun, Source, import_sessions
 from engine.engine import Engine
-from engine.imports import ImportRun, Source, import_sessions
 from engine.redaction.detect import PLACEHOLDER
 from engine.transcripts.importers.text import Measured
 from tests.cli.conftest import Command, apo

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.decision import line_of
-from engine.doctor import examine
 from engine.engine import Engine
 from engine.errors import RepositoryError
-from engine.initialise import initialise
 from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.redaction.detect import PLACEHOLDER, masked
-from engine.secret_scan import Passed, Standing, scan_files, scan_history
 from engine.store.files import Files
+from engine.store.monthly import line_of
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
+from engine.workspace.doctor import examine
+from engine.workspace.initialise import initialise
+from engine.workspace.secret_scan import Passed, Standing, scan_files, scan_history
 from tests.cli.conftest import Command, apo
 
 __all__ = ["apo"]

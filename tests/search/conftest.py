@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import SearchSettings
 from engine.search.embeddings import Embedder
 from engine.search.index import SearchIndex
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.samples import FILES, put

@@ -11,12 +11,12 @@ import numpy
 import pytest
 from filelock import FileLock
 
-from engine.config import SearchSettings
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database, vectors
 from engine.search.embeddings import slow_one
 from engine.search.maintenance import LOCK_NAME
 from engine.search.resident import image
+from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put

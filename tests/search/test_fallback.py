@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import programs
 from engine.search import fallback
 from engine.search.results import SearchResult
+from engine.store import programs
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.conftest import Open

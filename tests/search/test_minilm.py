@@ -11,10 +11,10 @@ from typing import Any
 import numpy
 import pytest
 
-from engine.assembly import assemble_index, embedder_for
-from engine.config import SearchSettings
 from engine.errors import EmbeddingFailed
+from engine.pipeline.assembly import assemble_index, embedder_for
 from engine.search.embeddings import LocalEmbedder, MiniLMEmbedder, slow_one, vector_of
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.meaning.stand_in import stand_in

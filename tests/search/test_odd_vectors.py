@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy
 import pytest
 
-from engine.config import SearchSettings
+from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords

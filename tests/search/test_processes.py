@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 COMMON = """
 import os, signal, sys, time
-from engine.config import SearchSettings
+from engine.settings.model import SearchSettings
 from engine.search import writer
 from engine.search.index import SearchIndex
 from engine.store.files import Files

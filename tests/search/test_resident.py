@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from engine.config import SearchSettings
 from engine.search import database
 from engine.search.index import SearchIndex
 from engine.search.resident import image, resident
@@ -29,6 +28,7 @@ from engine.search.resident.image import NAME
 from engine.search.resident.resident import Resident
 from engine.search.resident.segment import FileRow
 from engine.search.results import SearchResult
+from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.arrays import assert_same
@@ -263,7 +263,7 @@ index.refresh()
 ELSEWHERE = """
 import sys
 from datetime import date
-from engine.config import SearchSettings
+from engine.settings.model import SearchSettings
 from engine.search.index import SearchIndex
 from engine.search.resident import image, resident
 from engine.store.files import Files

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.config import SearchSettings
 from engine.errors import AutopoiesisError
 from engine.search.described import made_of
 from engine.search.embeddings import LocalEmbedder
 from engine.search.results import CATEGORIES
+from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put

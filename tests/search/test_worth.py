@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy
 
-from engine.config import SearchSettings
 from engine.search.worth import LENGTH_FLOOR, LENGTH_POWER, OWN, Offers, Room, chosen, in_order
+from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import CompilerSettings
 from engine.context.compiled import Compiled
 from engine.context.compiler import CompileRequest, ContextCompiler, WorkspaceSource
+from engine.settings.model import CompilerSettings
 from engine.stability.log import PrefixLog
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.store import documents
+from engine.store.schema import validate
 
 TOPIC = b"""---
 type: topic
@@ -148,7 +149,7 @@ def test_any_bytes_are_a_document(data: bytes) -> None:
     document = documents.parse(data, "a.md")
     assert document.raw == data
     assert document.body == data[_body_start(document) :].decode("utf-8", "replace").replace("\r\n", "\n")
-    documents.validate(document)
+    validate(document)
 
 
 def _body_start(document: documents.Document) -> int:

@@ -4,10 +4,11 @@ import pytest
 
 from engine.errors import Problem
 from engine.store import documents
+from engine.store.schema import validate
 
 
 def problems_of(path: str, text: str) -> tuple[Problem, ...]:
-    return documents.validate(documents.parse(text.encode(), path))
+    return validate(documents.parse(text.encode(), path))
 
 
 @pytest.mark.parametrize(

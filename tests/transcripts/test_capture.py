@@ -8,9 +8,9 @@ import pytest
 
 from engine.errors import DocumentError, PathRefused, ReadOnly, TranscriptError
 from engine.store.documents import parse as parse_document
-from engine.store.documents import validate
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.store.schema import validate
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.format import parse
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Transcript

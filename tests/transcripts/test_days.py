@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.conversations import WINDOW, Conversations
+from engine.conversations.conversations import WINDOW, Conversations
 from engine.search import chunks
 from engine.store.files import Files
 from engine.store.paths import Workspace

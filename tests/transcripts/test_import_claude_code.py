@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from engine.store.documents import parse as parse_document
-from engine.store.documents import validate
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.store.schema import validate
 from engine.transcripts.importers import IDLE_S, ImportResult, discover, import_file
 from engine.transcripts.library import read_transcript
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript, Turn

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engine.config import CacheSettings
-from engine.configuration import SettingChange, SettingInfo
 from engine.costs.model import CostRecord
 from engine.discussions.overview import DAYS, CacheOverview, DiscussionCache, by_provider
 from engine.discussions.state import DiscussionCacheState
 from engine.discussions.turn import Sent, Step
 from engine.providers.chat import ChatReply, Usage
+from engine.settings.editing import SettingChange, SettingInfo
+from engine.settings.model import CacheSettings
 from engine.stability.misses import Culprit, Misses, misses
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ from engine.activation.trace import (
     Trace,
     TriggerHit,
 )
-from engine.config import Config
 from engine.context.compiled import Compiled, LeftOut, Section, Slot
+from engine.context.views import DigestView, LedgerRow, LedgerView, StatusView
 from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
-from engine.feed import FeedEntry, FeedKind
+from engine.live.feed import FeedEntry, FeedKind
 from engine.search.results import SearchResult
-from engine.trust import Counting, Standing
-from engine.views import DigestView, LedgerRow, LedgerView, StatusView
+from engine.settings.model import Config
+from engine.settings.trust import Counting, Standing
 from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.knowledge_data import FakeEntries

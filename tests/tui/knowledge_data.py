@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.context.views import DigestView
 from engine.knowledge.apply import Applied
 from engine.knowledge.category_files import entries
 from engine.knowledge.entries import Entries, EntryScan
@@ -12,7 +13,6 @@ from engine.knowledge.links import Links
 from engine.knowledge.notes import Candidate, FileNotes, Rebinding
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.views import DigestView
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine

@@ -20,7 +20,7 @@ from engine.activation.trace import (
     TriggerHit,
     Verdict,
 )
-from engine.config import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
 from tests.tui.fake_engine import NOW, QUIET_TOPICS, quiet_row
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from engine.context.presets import PresetChange
 from engine.errors import AutopoiesisError
-from engine.presets import PresetChange
 from engine.search.reports import IndexStatus
 from engine.search.results import Category, SearchResult, Share, ShareName
 from engine.store.files import Files

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.activation.trace import Contribution, Message, Score, Span, TopicTrace, Trace, TriggerHit
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
     NOW,

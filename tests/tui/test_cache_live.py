@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from engine.config import CacheSettings
 from engine.errors import AutopoiesisError
 from engine.events import CacheGivenUp, Committed, FileChanged, IndexProgress, TurnArrived
+from engine.settings.model import CacheSettings
 from engine.transcripts.turn import Text, Turn
 from tests.tui.cache_driven import caching
 from tests.tui.conftest import SIZES, Driven, Run

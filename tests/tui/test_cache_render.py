@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.config import CacheSettings
 from engine.costs.model import Totals
 from engine.discussions.overview import CacheOverview, DiscussionCache
+from engine.settings.model import CacheSettings
 from engine.stability.misses import Culprit
 from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, given_up, state
 from tui.caches import last_miss, stays

@@ -11,7 +11,7 @@ import pytest
 from engine.context.compiled import Compiled
 from engine.errors import BudgetError
 from engine.events import FileChanged, TurnTraced
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt, prompt_before
 from tests.tui.context_driven import Contexted, looking

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from engine.errors import AutopoiesisError
-from engine.feed import FeedEntry, FeedKind
+from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
 from tui.render.feed import GLYPHS, MEANINGS, feed_row, matches

@@ -11,10 +11,10 @@ import pytest
 
 from engine.activation.trace import Correction, TriggerHit
 from engine.context.compiled import LeftOut
+from engine.context.views import DigestView, LedgerRow, LedgerView
 from engine.errors import Problem
 from engine.events import GateAsked, Trouble
-from engine.feed import FeedEntry, FeedKind
-from engine.views import DigestView, LedgerRow, LedgerView
+from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
 

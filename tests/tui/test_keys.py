@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.events import AppFocus
 
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tui.preferences import Preferences

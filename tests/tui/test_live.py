@@ -11,6 +11,7 @@ import pytest
 from textual.app import App
 
 from engine.context.compiled import Compiled
+from engine.context.views import LedgerView
 from engine.errors import AutopoiesisError
 from engine.events import (
     Committed,
@@ -26,9 +27,8 @@ from engine.events import (
     TurnTraced,
     WatchState,
 )
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from engine.transcripts.turn import Text, Turn
-from engine.views import LedgerView
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_compiled, review_trace, status_view
 from tui.clock import Clock

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.context.compiled import Slot
+from engine.context.views import DigestView, LedgerRow, LedgerView
 from engine.events import FileChanged
-from engine.views import DigestView, LedgerRow, LedgerView
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import DIGEST, NOW, ledger_rows, review_compiled
 from tui.draw import Row

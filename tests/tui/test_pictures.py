@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from engine.context.views import DigestView, LedgerView
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked, IndexProgress
-from engine.views import DigestView, LedgerView
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import NOW, PROBLEMS, REVIEW, FakeEngine, status_view
 

@@ -14,12 +14,12 @@ import pytest
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
+from engine.context.views import StatusView
 from engine.engine import Engine
 from engine.events import TurnTraced
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
-from engine.views import StatusView
 from tests.tui.conftest import SIZES, Driven
 from tests.tui.fake_engine import FakeEngine
 from tui.app import WorkbenchApp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.config import Config
-from engine.trust import Act, Counting, Standing, State
+from engine.settings.model import Config
+from engine.settings.trust import Act, Counting, Standing, State
 from tests.tui.conftest import Run
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from engine.activation.decision import Decision
 from engine.activation.policy import Cuts
-from engine.config import PolicyRow, WatcherSettings
 from engine.errors import AutopoiesisError
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.table import DecisionTable
-    from engine.tuning import Applied
+    from engine.activation.tuning.tuning import Applied
 
 CALIBRATED = WatcherSettings(
     preset="calibrated",
@@ -210,7 +210,7 @@ class FakeTuning:
         return [call for call in self.calls if call[0] == name]
 
     def _change(self, name: str, cuts: Cuts) -> Applied:
-        from engine.tuning import Applied
+        from engine.activation.tuning.tuning import Applied
 
         before = self.table().today(name)
         self.topics = [

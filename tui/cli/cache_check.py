@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine import programs
 from engine.errors import AutopoiesisError
+from engine.store import programs
 from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, read_text
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tui.cli.base import (
 from tui.figures import value_text
 
 if TYPE_CHECKING:
-    from engine.configuration import SettingChange, SettingInfo
+    from engine.settings.editing import SettingChange, SettingInfo
 
 _WIDTH = 78
 

@@ -22,11 +22,11 @@ from tui.cli.base import (
 from tui.figures import count, dollars, plural
 
 if TYPE_CHECKING:
-    from engine.config import Config
     from engine.costs.estimates import Estimates
     from engine.costs.guard import Standing
     from engine.costs.model import Sums, Totals
     from engine.engine import Engine
+    from engine.settings.model import Config
 
 _KEYS = ("day", "model", "operation", "topic", "discussion")
 _NONE = "no calls yet: what a model is asked, and what that cost, is logged from the first call on"

@@ -25,7 +25,7 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     Where there is no terminal it prints the activation trace and the prompt's outline of one message.
     """
     from engine.engine import Engine  # noqa: PLC0415 — only now is the engine needed
-    from engine.initialise import initialise, replay_sample  # noqa: PLC0415
+    from engine.workspace.initialise import initialise, replay_sample  # noqa: PLC0415
 
     root = (directory or Path("autopoiesis-sample")).expanduser()
     if not (root / "memory-config.yaml").exists():

@@ -21,7 +21,7 @@ from tui.cli.base import (
 if TYPE_CHECKING:
     from engine.context.flush import FlushPlan
     from engine.context.flush_record import FlushRecord
-    from engine.conversations import Conversation
+    from engine.conversations.conversations import Conversation
     from engine.engine import Engine
 
 

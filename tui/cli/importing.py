@@ -25,8 +25,8 @@ from tui.cli.search import progress
 from tui.figures import sizes
 
 if TYPE_CHECKING:
+    from engine.conversations.imports import Held, ImportRun, Source
     from engine.engine import Engine
-    from engine.imports import Held, ImportRun, Source
     from engine.transcripts.discovery import Agent, Discovery, Found
     from engine.transcripts.importers import ImportResult, Kind
 
@@ -80,7 +80,7 @@ def import_sessions(
             return _undo(engine, is_agreed, as_json)
         agent, paths = _parted(what)
         if paths:
-            from engine.imports import Source  # noqa: PLC0415 — `--help` must not load the engine
+            from engine.conversations.imports import Source  # noqa: PLC0415 — `--help` must not load the engine
 
             kind = cast("Kind", agent) if agent in _AGENTS[:2] else None
             sources = [Source(file, kind) for path in paths for file in _files(path, kind is not None)]
@@ -141,7 +141,7 @@ def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
 
 
 def _sources(found: Discovery, *, whole: bool) -> list[Source]:
-    from engine.imports import Source  # noqa: PLC0415 — only here
+    from engine.conversations.imports import Source  # noqa: PLC0415 — only here
 
     # An agent that is named is looked at whole: what was edited or cut meanwhile shows itself only so.
     return [
@@ -221,7 +221,7 @@ def _news(found: Iterable[Found]) -> str:
 def _import(
     engine: Engine, sources: Sequence[Source], left_out: Mapping[str, int], dry_run: bool, as_json: bool
 ) -> int:
-    from engine.imports import import_sessions as run  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.conversations.imports import import_sessions as run  # noqa: PLC0415 — `--help` must not load the engine
 
     with progress("importing") as report:
         done = 0
@@ -324,7 +324,7 @@ def _lines(lines: Sequence[int]) -> str:
 
 
 def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
-    from engine.imports import last_import, undo_import  # noqa: PLC0415 — only here
+    from engine.conversations.imports import last_import, undo_import  # noqa: PLC0415 — only here
 
     undo = last_import(engine)
     if undo is None:

@@ -20,7 +20,7 @@ from tui.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from engine.presets import PresetChange
+    from engine.context.presets import PresetChange
 
 
 @click.group(

@@ -30,7 +30,7 @@ from tui.cli.past import as_of_option, laying_out, say_commit
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.engine import Engine
-    from engine.messages import SpokenMessage
+    from engine.live.messages import SpokenMessage
     from engine.store.repository import Commit
 
 _SAID_CHARACTERS = 60
@@ -125,7 +125,7 @@ def _said(
     as_json: bool,
 ) -> None:
     """The prompt of a message that was said already, or how it differs from that of the one before."""
-    from engine.messages import LAST, find_message, message_before  # noqa: PLC0415 — only this form needs it
+    from engine.live.messages import LAST, find_message, message_before  # noqa: PLC0415 — only this form needs it
 
     if session and name.partition(":")[0] != LAST:
         raise click.UsageError(f"--session goes with --message {LAST}: any other names its own conversation.")

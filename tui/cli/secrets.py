@@ -44,7 +44,7 @@ def scan(history: bool, as_json: bool) -> int:
 
     Exits with status 1 when there is any.
     """
-    from engine.secret_scan import Passed, Standing, scan_files, scan_history  # noqa: PLC0415 — brings git
+    from engine.workspace.secret_scan import Passed, Standing, scan_files, scan_history  # noqa: PLC0415 — brings git
 
     with invocation().engine() as engine:
         found = [*scan_files(engine.files), *(scan_history(engine.repository) if history else ())]

@@ -26,9 +26,9 @@ from tui.render.reply import summary
 if TYPE_CHECKING:
     from types import FrameType
 
-    from engine.config import ChatProviderName
     from engine.discussions.sending import Sending
     from engine.discussions.turn import Sent
+    from engine.settings.model import ChatProviderName
 
 _OF_THE_PROMPT = ("tokens", "budget", "stable_prefix_length", "boundaries", "active_topics")
 PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")

@@ -11,7 +11,7 @@ from tui.cli.base import directory_option, emit, emit_json, example, invocation,
 from tui.figures import value_text
 
 if TYPE_CHECKING:
-    from engine.trust import Standing
+    from engine.settings.trust import Standing
 
 SAID = {
     "nothing": "its settings send nothing, take nothing in and run nothing; there is nothing to trust",
@@ -41,8 +41,8 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     A workspace can come from somebody else. Until you trust it, everything that stays on this machine works,
     and the rest is ignored. What you trust is kept outside the workspace.
     """
-    from engine import trust as kept  # noqa: PLC0415 — `--help` must not load the engine
-    from engine.config_file import read  # noqa: PLC0415 — as above
+    from engine.settings import trust as kept  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.settings.file import read  # noqa: PLC0415 — as above
     from engine.store.files import Files  # noqa: PLC0415 — as above
     from engine.store.paths import Workspace  # noqa: PLC0415 — as above
 

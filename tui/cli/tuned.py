@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.replay import Figures, Flips, Histogram
     from engine.activation.tuning.table import DecisionTable
-    from engine.tuning import Applied
+    from engine.activation.tuning.tuning import Applied
 
 BINS = 60
 OVERVIEW_HEADS = ("topic", "labels", "precision", "recall", "F1", "gate/day", "$/day", "gate", "active")

@@ -8,8 +8,8 @@ import time
 import click
 
 from engine.events import EngineEvent, TurnTraced
-from engine.feed import entry_of
-from engine.zone import local_time
+from engine.live.feed import entry_of
+from engine.store.zone import local_time
 from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
 from tui.safe import json_text
 

@@ -37,7 +37,7 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 @click.option("--hooks", is_flag=True, help="Only put git's hooks of a workspace back.")
 def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> None:
     """Make a workspace in DIRECTORY: folders, settings, a git repository with its hooks."""
-    from engine.initialise import initialise, renew_hooks  # noqa: PLC0415 — only now is the engine needed
+    from engine.workspace.initialise import initialise, renew_hooks  # noqa: PLC0415 — only now is the engine needed
 
     if hooks and (sample or today is not None):
         raise click.UsageError("--hooks goes with no other option")
@@ -61,7 +61,7 @@ def init(directory: Path | None, sample: bool, today: object, hooks: bool) -> No
 @json_option
 def doctor(staged: bool, as_json: bool) -> int:
     """Check the workspace and this machine, and say how to mend what is wrong. Exit 1 on an error."""
-    from engine.doctor import examine  # noqa: PLC0415 — only now is the engine needed
+    from engine.workspace.doctor import examine  # noqa: PLC0415 — only now is the engine needed
 
     findings = examine(invocation().workspace, staged=staged)
     if as_json:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.context.compiled import Compiled
+from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import GateAsked, IndexProgress
-from engine.views import DigestView, LedgerView, StatusView
 from tui.draw import Row, clip, clip_start
 from tui.figures import count, home, plural
 from tui.render.budget import left_out_line, stacked

@@ -11,7 +11,7 @@ from tui.roles import Roles
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from engine.config import CacheSettings
+    from engine.settings.model import CacheSettings
 
 CONFIG = "memory-config.yaml"
 SHORT_MINUTES = (15, 30, 60)

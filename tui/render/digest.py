@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.views import DIGEST_PATH, DigestView
+from engine.context.views import DIGEST_PATH, DigestView
 from tui.draw import Row, wrap
 from tui.figures import count, kilobytes, plural
 from tui.roles import Roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
-from engine.feed import FeedEntry, FeedKind
+from engine.live.feed import FeedEntry, FeedKind
 from tui.draw import NO_STYLE, Row, clip, found, marked
 from tui.figures import clock, day
 from tui.roles import Roles

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from engine.context.views import DIGEST_PATH
 from engine.knowledge.category_files import (
     DECISIONS,
     FACTS,
@@ -14,7 +15,6 @@ from engine.knowledge.category_files import (
     TASKS,
     CategoryFile,
 )
-from engine.views import DIGEST_PATH
 from tui.draw import Row
 from tui.render.digest import digest_state
 from tui.render.knowledge_pieces import (
@@ -32,11 +32,11 @@ from tui.render.knowledge_signs import BROKEN, UNCLEAR
 from tui.roles import Roles
 
 if TYPE_CHECKING:
+    from engine.context.views import DigestView
     from engine.knowledge.category_files import Entry
     from engine.knowledge.entries import EntryScan
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.entry_files import EntryKind
-    from engine.views import DigestView
 
 Group = Literal["facts", "decisions", "questions", "playbooks", "open", "done", "notes", "entries", "skills",
                 "digest"]  # fmt: skip

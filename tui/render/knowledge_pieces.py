@@ -27,11 +27,11 @@ from tui.roles import Roles
 from tui.safe import first_line
 
 if TYPE_CHECKING:
+    from engine.context.views import DigestView
     from engine.knowledge.category_files import Entry as Line
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.entry_files import EntryKind
-    from engine.views import DigestView
 
 Place = Literal["inside", "left out", ""]
 HEADINGS: dict[str, str] = {

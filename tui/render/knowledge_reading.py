@@ -16,9 +16,9 @@ from tui.roles import Roles
 from tui.safe import first_line, visible_lines
 
 if TYPE_CHECKING:
+    from engine.context.views import DigestView
     from engine.knowledge.category_files import Entry as Line
     from engine.knowledge.links import Link
-    from engine.views import DigestView
 
 MOST = 2000
 """Lines of an entry that are shown; the editor shows all of a longer one."""

@@ -6,7 +6,7 @@ import re
 
 from rich.style import Style
 
-from engine.views import LedgerRow, LedgerView
+from engine.context.views import LedgerRow, LedgerView
 from tui.draw import Row, clip, found, marked, wrap
 from tui.figures import count, day_of
 from tui.roles import Roles

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.feed import FeedEntry
-from engine.views import DIGEST_PATH, LEDGER_PATH
+from engine.context.views import DIGEST_PATH, LEDGER_PATH
+from engine.live.feed import FeedEntry
 from tui.commands import catalog, common
 from tui.commands.command import FOLDED, BenchPanel, Command, Situation
 from tui.editor import file_of

@@ -16,8 +16,8 @@ from tui.screens.screen_work import ScreenWork, committed
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
-    from engine.configuration import SettingChange
     from engine.discussions.overview import CacheOverview
+    from engine.settings.editing import SettingChange
 
 Ending = Literal["invalidate", "disable", "enable"]
 BY_HAND = "given up by hand"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.views import DIGEST_PATH
+from engine.context.views import DIGEST_PATH
 from tui.commands import knowledge
 from tui.commands.command import KnowledgePanel
 from tui.editor import file_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic
 
 from textual.app import SuspendNotSupported
 
-from engine import programs
+from engine.store import programs
 from tui.commands import common
 from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap

@@ -23,7 +23,7 @@ from tui.screens.screen_work import ScreenWork, committed
 from tui.session import WorkbenchEngine
 
 if TYPE_CHECKING:
-    from engine.presets import PresetChange
+    from engine.context.presets import PresetChange
 
 MOST = 500
 """Results that one search brings at most."""

@@ -21,7 +21,7 @@ from tui.screens.tune_work import CutsWish, LabelWish, Proposed, Written
 
 if TYPE_CHECKING:
     from engine.activation.policy import Cuts
-    from engine.tuning import Applied
+    from engine.activation.tuning.tuning import Applied
     from tui.screens.tune import TuneScreen
 
 _ONE_LINE = 400

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.replay import Figures
     from engine.activation.tuning.table import DecisionTable
-    from engine.tuning import Applied
+    from engine.activation.tuning.tuning import Applied
 
 
 @dataclass

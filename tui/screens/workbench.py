@@ -12,8 +12,8 @@ from textual.binding import BindingType
 from textual.containers import Container, Horizontal
 from textual.timer import Timer
 
+from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
-from engine.views import DigestView, LedgerView, StatusView
 from tui.bridge import ALL_PARTS
 from tui.clock import Clock
 from tui.commands.catalog import CATALOG

@@ -9,8 +9,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from engine.context.compiled import Compiled
+from engine.context.views import StatusView
 from engine.events import GateAsked, IndexProgress
-from engine.views import StatusView
 from tui.draw import Row
 from tui.render.bars import HeaderView, footer, header, question_lines, too_small
 from tui.roles import Roles

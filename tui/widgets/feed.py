@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.feed import FeedEntry
+from engine.live.feed import FeedEntry
 from tui.draw import Row, wrap
 from tui.figures import count
 from tui.render.feed import feed_row, matches

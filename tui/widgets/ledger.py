@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.views import LedgerRow, LedgerView
+from engine.context.views import LedgerRow, LedgerView
 from tui.draw import Row
 from tui.figures import count
 from tui.render.ledger import items_text, ledger_line, ledger_note, ledger_row, matches, state_of

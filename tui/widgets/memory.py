@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.context.compiled import Compiled
-from engine.views import DigestView, LedgerView
+from engine.context.views import DigestView, LedgerView
 from tui.draw import Row
 from tui.render.bars import memory_lines
 from tui.render.budget import budget_lines, budget_state

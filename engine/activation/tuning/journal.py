@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engine.activation.decision import line_of
 from engine.activation.tuning.own import OwnCuts
+from engine.store.monthly import line_of
 
 if TYPE_CHECKING:
     from engine.store.files import Files

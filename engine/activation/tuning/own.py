@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.activation.policy import Cuts, cuts_of
 
 if TYPE_CHECKING:
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
 _DIGITS = (2, 3, 4)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.config import WatcherSettings
+    from engine.settings.model import WatcherSettings
 
     Numbers = NDArray[np.float64]
     Rows = NDArray[np.intp]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply, quoted
 from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
-from engine.flush_secrets import without_secrets
+from engine.flush.secrets import without_secrets
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
@@ -33,8 +33,8 @@ from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
+    from engine.activation.asking import Limits, Question
     from engine.activation.completion import Completed, Completer, Spending
-    from engine.asking import Limits, Question
     from engine.knowledge.harvest.reading import SourceText
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
@@ -313,7 +313,7 @@ class Extractor:
             AutopoiesisError: The budget is spent.
             _Failed: It was stopped, or there will be no answer to any further question either.
         """
-        from engine.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
+        from engine.activation.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
 
         if self._spending is not None:
             self._spending.allow()

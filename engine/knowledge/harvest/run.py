@@ -32,7 +32,6 @@ from engine.knowledge.plan import plan
 from engine.knowledge.review import waiting_for
 
 if TYPE_CHECKING:
-    from engine.config import HarvestSettings
     from engine.knowledge.edit import Known
     from engine.knowledge.harvest.extraction import Extraction
     from engine.knowledge.harvest.reading import SourceText
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.settle import Settler
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
+    from engine.settings.model import HarvestSettings
     from engine.store.files import Files
 
 

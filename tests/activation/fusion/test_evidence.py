@@ -12,7 +12,7 @@ from engine.activation.fusion.evidence import REFUSED, held_against, with_hits
 from engine.activation.policy import cuts_of
 from engine.activation.signals import content_words
 from engine.activation.trace import TriggerHit
-from engine.config import WatcherSettings
+from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import topic
 

@@ -22,8 +22,8 @@ from engine.activation.fusion.store import FIT_PATH
 from engine.activation.labelled import Labelled
 from engine.activation.similarity import Scorer, deciding_value
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace, TriggerHit
-from engine.assembly import scorer_for
-from engine.config import WatcherSettings
+from engine.pipeline.assembly import scorer_for
+from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND
 from tests.activation.support import topic, workspace_files
@@ -284,8 +284,8 @@ import json, sys
 from engine.activation.decisions import DecisionLog
 from engine.activation.fusion import scorer
 from engine.activation.trace import TriggerHit
-from engine.assembly import scorer_for
-from engine.config import WatcherSettings
+from engine.pipeline.assembly import scorer_for
+from engine.settings.model import WatcherSettings
 from tests.activation.fusion.test_shipped import TOPICS
 from tests.activation.support import workspace_files
 from pathlib import Path

@@ -1,0 +1,318 @@
+"""Tuning topics: the log under other cuts, and cuts written into topics' files (spec 5.5, design 4)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.activation.numbers import limit
+from engine.activation.policy import Cuts
+from engine.activation.proof import Proofs
+from engine.activation.tuning.fit import Proposal, propose
+from engine.activation.tuning.journal import Change, TuningJournal
+from engine.activation.tuning.own import OwnCuts, own_cuts, rounded, today
+from engine.activation.tuning.table import DecisionTable
+from engine.activation.tuning.topicfile import cuts_in, digest_of, header_of, with_cuts
+from engine.errors import AutopoiesisError, TopicError
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.activation.decisions import DecisionLog
+    from engine.settings.model import Config
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+    from engine.topics.library import TopicLibrary
+    from engine.topics.model import Topic
+
+_COMMAND = "autopoiesis tune"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Cuts that were written into a topic's file.
+
+    Attributes:
+        topic: The topic.
+        path: Its file, workspace-relative.
+        before: The cuts that held before.
+        after: The cuts that hold now.
+        commit: The commit's object name; empty where none was made.
+        why: Why none was made.
+    """
+
+    topic: str
+    path: str
+    before: Cuts
+    after: Cuts
+    commit: str
+    why: str = ""
+
+
+class Tuning:
+    """What a face tunes topics with. Safe to use from several threads; the tables it gives are not.
+
+    Args:
+        files: The workspace's write path.
+        log: The decision log.
+        library: The topics.
+        repository: Where changes are committed.
+        config: The settings of now.
+        clock: Now, UTC.
+        edited: Called with the path of a topic's file that was written.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        log: DecisionLog,
+        library: TopicLibrary,
+        repository: Repository,
+        config: Callable[[], Config],
+        *,
+        clock: Callable[[], datetime],
+        edited: Callable[[str], None],
+    ) -> None:
+        self._files = files
+        self._log = log
+        self._library = library
+        self._repository = repository
+        self._config = config
+        self._edited = edited
+        self._journal = TuningJournal(files, clock)
+        self._guard = threading.RLock()
+        self._reading = log.reading()
+        self._stamp: object = None
+        self._known: object = None
+        self._table: DecisionTable | None = None
+        self._proofs: Proofs | None = None
+
+    def table(self) -> DecisionTable:
+        """The log as it can be replayed; the same one until log, topics or settings change.
+
+        What was added to the log since the last look is all that is read of it then, and rows that were
+        there keep their numbers.
+        """
+        with self._guard:
+            config = self._config()
+            stamp = self._log.stamp()
+            topics, embedding = self._library.topics, config.watchers.embedding
+            if self._proofs is None or self._proofs.embedding != embedding:
+                self._proofs = Proofs(self._files, embedding)
+            known = topics, config.watchers, config.gate.provider, self._proofs(topics)
+            if self._table is None or stamp != self._stamp or known != self._known:
+                self._table = DecisionTable.of(self._reading.update().decisions, *known)
+                self._stamp, self._known = stamp, known
+            return self._table
+
+    def propose(self, topic: str, *, folds: int = 5) -> Proposal:
+        """What the labels speak for (``fit.propose``).
+
+        Raises:
+            TopicError: Neither a file nor the log knows the topic.
+        """
+        table = self.table()
+        if topic not in table.topics:
+            raise _unknown(topic)
+        return propose(table, topic, folds=folds)
+
+    def apply(self, topic: str, cuts: Cuts) -> Applied:
+        """Writes cuts into a topic's file, keeping everything else in it, and commits the file.
+
+        Numbers get two to four digits. A cut that the policy table gives by itself loses its line; “never”,
+        where the table has a number, is written as 1.
+
+        Args:
+            topic: The topic.
+            cuts: The cuts, 0 ≤ gate ≤ activate ≤ 1.
+
+        Raises:
+            TopicError: There is no such topic, its file was changed since it was read, or it names these
+                cuts already.
+            AutopoiesisError: The cuts are no cuts.
+            DocumentError: The file's header cannot be edited.
+            WriteFailed, ReadOnly: The file is as it was.
+        """
+        known = self._library.get(topic)
+        if known is None:
+            raise _unknown(topic)
+        cuts = _checked(cuts)
+        settings = self._config().watchers
+        wanted = own_cuts(known, settings, cuts)
+        message = f"tune {shown(topic)}"
+        if wanted == OwnCuts.of(known):
+            made = self._uncommitted(known, wanted)
+            if made is not None:
+                return self._done(known, wanted, message, before=made.before)
+            raise TopicError(f"has these cuts already: {_said(today(known, settings))}", where=known.path)
+        with self._guard, self._files.lock():
+            self._write(known, wanted)
+        return self._done(known, wanted, message)
+
+    def undo(self) -> Applied:
+        """Takes the last change back that ``apply`` made, whenever that was.
+
+        A file that nobody touched since gets every byte back; of another only the cuts.
+
+        Raises:
+            TopicError: There is no such change, or the file names other cuts since.
+            DocumentError: The file's header cannot be edited.
+            WriteFailed, ReadOnly: The file is as it was.
+        """
+        with self._guard, self._files.lock():
+            change = self._journal.last()
+            if change is None:
+                raise TopicError("no change of cuts is left to take back")
+            topic = self._library.get(change.topic)
+            if topic is None or topic.path != change.path:
+                raise TopicError("is gone, so its cuts cannot be taken back", where=change.path)
+            self._files.update(change.path, lambda data: self._begun(change, topic, data))
+            # Only a change that is taken back in the history too is closed: the next one to take back is the
+            # one before, and not this one once more.
+            done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
+            if not self._is_changed(change.path):
+                self._journal.close(change.id)
+        return done
+
+    def label(self, index: int, useful: bool | None) -> None:
+        """Labels a decision of the table as a person, in the log and in the table.
+
+        The local gate learns from it the next time ``Labels.learn`` runs, which takes too long for a key.
+
+        Args:
+            index: Its row.
+            useful: The label; ``None`` takes the person's label back.
+
+        Raises:
+            WriteFailed, ReadOnly: The label was not recorded.
+        """
+        with self._guard, self._files.lock():
+            table = self._table if self._table is not None else self.table()
+            is_current = self._log.stamp() == self._stamp
+            labelled = self._log.label_known(table.decision(index), useful)
+            table.replaced(index, labelled)
+            if is_current:
+                self._stamp = self._log.stamp()
+
+    def _write(self, topic: Topic, cuts: OwnCuts) -> None:
+        """Writes cuts into a topic's file, whose journal says so first."""
+        recorded: dict[str, str] = {}
+
+        def change(data: bytes | None) -> bytes:
+            if data is None or digest_of(data) != topic.digest:
+                self._edited(topic.path)
+                raise TopicError(
+                    "was changed since its cuts were read" if data is not None else "is gone",
+                    where=topic.path,
+                    cure="look at it again, then apply again",
+                )
+            new = with_cuts(data, topic, cuts)
+            digest = digest_of(new)
+            name = self._journal.record(
+                topic.name,
+                topic.path,
+                OwnCuts.of(topic),
+                cuts,
+                header=header_of(data, topic.path),
+                digest=digest,
+            )
+            recorded[name] = digest
+            return new
+
+        try:
+            self._files.update(topic.path, change)
+        except AutopoiesisError:
+            with contextlib.suppress(AutopoiesisError, OSError):
+                for name, digest in recorded.items():
+                    # The new content may be there although it is not known to have reached the disk.
+                    if digest_of(self._files.read(topic.path)) != digest:
+                        self._journal.close(name)
+            raise
+
+    def _begun(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
+        """As ``_restored``, after the journal says that it is about to be done."""
+        restored = self._restored(change, topic, data)
+        if restored != data:
+            self._journal.begin(change.id)
+        return restored
+
+    def _restored(self, change: Change, topic: Topic, data: bytes | None) -> bytes:
+        """A topic's file with its cuts of before a change."""
+        if data is None:
+            raise TopicError("is gone, so its cuts cannot be taken back", where=change.path)
+        now = cuts_in(data, change.path)
+        if now != change.after:
+            if now == change.before:
+                if self._journal.is_begun(change.id) and self._is_changed(change.path):
+                    return data  # by a run that was interrupted before its commit
+                self._journal.close(change.id)
+                raise TopicError("its last change of cuts was taken back already", where=change.path)
+            names = _said(today(now.on(topic), self._config().watchers))
+            raise TopicError(
+                f"names other cuts since ({names}), so the last change stays",
+                where=change.path,
+                cure=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
+            )
+        if digest_of(data) == change.digest:
+            return change.header.encode("latin-1") + data[len(header_of(data, change.path)) :]
+        return with_cuts(data, topic, change.before)
+
+    def _uncommitted(self, topic: Topic, cuts: OwnCuts) -> Change | None:
+        """The last change where it gave a topic these cuts and was interrupted before its commit."""
+        change = self._journal.last()
+        if change is None or (change.path, change.after, change.digest) != (topic.path, cuts, topic.digest):
+            return None
+        return change if self._is_changed(topic.path) else None
+
+    def _is_changed(self, path: str) -> bool:
+        """Whether a file differs from the newest commit, where commits are wanted and can be made."""
+        if not self._config().git.auto_commit:
+            return False
+        try:
+            return self._repository.state(count=False).can_commit and bool(self._repository.changed(path))
+        except AutopoiesisError:
+            return False
+
+    def _done(self, topic: Topic, own: OwnCuts, message: str, before: OwnCuts | None = None) -> Applied:
+        """Reads the topic again, commits its file, and says what was done."""
+        self._edited(topic.path)
+        settings = self._config().watchers
+        was = topic if before is None else before.on(topic)
+        old, new = today(was, settings), today(own.on(topic), settings)
+        commit, why = "", "git.auto_commit is off"
+        if self._config().git.auto_commit:
+            try:
+                found = self._repository.commit([topic.path], f"{message}: {_said(new)}")
+                commit, why = found or "", "" if found else "nothing new to commit"
+            except AutopoiesisError as error:
+                why = str(error)
+        return Applied(topic.name, topic.path, old, new, commit, why)
+
+
+def _checked(cuts: Cuts) -> Cuts:
+    """Cuts as they are written.
+
+    Raises:
+        AutopoiesisError: They are none.
+    """
+    if not all(cut is None or 0 <= cut <= 1 for cut in (cuts.gate, cuts.activate)):
+        raise AutopoiesisError(f"{_said(cuts)}: a cut is a number from 0 to 1")
+    found = Cuts(rounded(cuts.gate), rounded(cuts.activate))
+    if found.gate is not None and found.activate is not None and found.gate > found.activate:
+        raise AutopoiesisError(
+            f"{_said(found)}: the gate's cut lies above the other",
+            cure="use the same number for both where nothing is to be asked",
+        )
+    return found
+
+
+def _said(cuts: Cuts) -> str:
+    gate, activate = ("never" if cut is None else limit(cut) for cut in (cuts.gate, cuts.activate))
+    return f"gate {gate}, active {activate}"
+
+
+def _unknown(topic: str) -> TopicError:
+    return TopicError(f"there is no topic {shown(topic)}", cure="see: autopoiesis topics list")

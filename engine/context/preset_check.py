@@ -1,0 +1,65 @@
+"""Everything wrong with the presets of a workspace, before a prompt finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from engine.context.budget import Placement
+from engine.context.curation import Curation
+from engine.context.preset import Preset, PresetFile, path_of, read_preset
+from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
+from engine.errors import Problem
+from engine.store.documents import parse
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.context.presets import Presets
+    from engine.store.files import Files
+
+_EVERYTHING = 1 << 40
+
+
+def check_presets(
+    presets: Presets, files: Files, *, only: Collection[str] | None = None
+) -> tuple[Problem, ...]:
+    """Reads presets, and all that they list.
+
+    Args:
+        presets: The presets.
+        files: How they are read.
+        only: Paths of the files in ``presets/`` that are looked at; all when left out.
+
+    Returns:
+        Problems by file and line: headers, files that are not there or bring nothing, lines that their files
+        do not have, ``presets/active``, and files that cannot be presets.
+    """
+    found = {problem for problem in presets.problems() if only is None or problem.path in only}
+    source, parsed = WorkspaceSource(files), ParsedFiles()
+    for name in presets.names():
+        if only is not None and path_of(name) not in only:
+            continue
+        reader = Reader(source, parsed)
+        if reader.load(path_of(name)) is None:
+            continue  # among the problems above, if it is still there
+        document = parse(source.read(path_of(name)), path_of(name))
+        preset = read_preset(name, document.header, document.body, document.body_line)
+        curation = Curation((preset,), reader, main_session=True)
+        curation.place(Placement(len), _EVERYTHING, ())
+        found.update((*document.problems, *preset.problems, *curation.problems))
+        for listed in preset.files:
+            found.update(_unusable(preset, listed, reader))
+    return tuple(
+        sorted(found, key=lambda problem: (problem.path, problem.line, problem.severity, problem.what))
+    )
+
+
+def _unusable(preset: Preset, listed: PresetFile, reader: Reader) -> Iterator[Problem]:
+    """Why a file that is there brings nothing into a prompt."""
+    loaded, name = reader.load(listed.path), shown(listed.path)
+    cure = f"run: autopoiesis preset remove {preset.name} {name}"
+    if listed.path in reader.refused:
+        what = f"lists {name}, which cannot be read: {reader.refused[listed.path]}"
+        yield Problem(preset.path, listed.line, what, cure)
+    elif loaded is not None and not loaded.text:
+        yield Problem(preset.path, listed.line, f"lists {name}, which has no text", cure, "warning")

@@ -1,0 +1,391 @@
+"""Presets for a face: which there are, which are active, and changes (``cache-friendly-context.md`` 6).
+
+A change is written through the workspace's write path and committed like other edits that commands make.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.context import tokens
+from engine.context.budget import Placement
+from engine.context.compiled import LeftOut, Section
+from engine.context.curation import Curation, load_preset
+from engine.context.preset import (
+    ACTIVE,
+    FOLDER,
+    KIND,
+    NOTE_CHARACTERS,
+    Preset,
+    PresetFile,
+    path_of,
+    read_active,
+    read_preset,
+    valid_name,
+)
+from engine.context.sources import Loaded, ParsedFiles, Reader, WorkspaceSource
+from engine.context.spans import Span, parse_spans, shown_spans
+from engine.errors import AutopoiesisError, DocumentError, Problem
+from engine.store.change import commit_change
+from engine.store.documents import edit_header, parse
+from engine.store.paths import shown, split_relative
+from engine.store.yamltext import Sequence as Items
+from engine.topics.fields import near
+
+if TYPE_CHECKING:
+    from engine.settings.model import Config
+    from engine.store.files import Files
+    from engine.store.repository import Repository
+
+_EVERYTHING = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class PresetView:
+    """A preset with what it would bring into a prompt.
+
+    Attributes:
+        name, path, title, files, notes: As in ``Preset``.
+        active: Whether every prompt shows it.
+        tokens: What all of it takes, before any cap.
+        sections: What it brings, in order.
+        left_out: What it lists and cannot bring, or brings once already.
+        problems: What is wrong with it, one line each.
+    """
+
+    name: str
+    path: str
+    title: str
+    files: tuple[PresetFile, ...]
+    notes: str
+    active: bool
+    tokens: int
+    sections: tuple[Section, ...]
+    left_out: tuple[LeftOut, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChange:
+    """A change that was made.
+
+    Attributes:
+        path: The file that was written or removed, workspace-relative.
+        preset: The preset that was changed; empty where only the active ones were.
+        files: The files that were added or removed.
+        active: The presets that are active now.
+        commit: The commit's object name; empty where none was made.
+        why: Why none was made.
+    """
+
+    path: str
+    preset: str
+    files: tuple[str, ...]
+    active: tuple[str, ...]
+    commit: str
+    why: str = ""
+
+
+class Presets:
+    """What a face works on presets with. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        repository: Where changes are committed.
+        config: The settings of now.
+    """
+
+    def __init__(
+        self, files: Files, repository: Callable[[], Repository], config: Callable[[], Config]
+    ) -> None:
+        self._files = files
+        self._repository = repository
+        self._config = config
+        self._source = WorkspaceSource(files)
+        self._parsed = ParsedFiles()
+        self._guard = threading.RLock()
+
+    def names(self) -> tuple[str, ...]:
+        """The presets there are, sorted."""
+        paths = [path for path in self._source.list(FOLDER) if path.count("/") == 1 and path.endswith(".md")]
+        names = (path.partition("/")[2].removesuffix(".md") for path in paths)
+        return tuple(name for name in names if valid_name(name))
+
+    def active(self) -> tuple[str, ...]:
+        """The names in ``presets/active``, also of presets that are gone."""
+        return tuple(name for name, _ in self._active()[0])
+
+    def list(self) -> tuple[PresetView, ...]:
+        """Every preset that can be read, sorted by name; the others are among the ``problems``."""
+        found: list[PresetView] = []
+        for name in self.names():
+            with contextlib.suppress(DocumentError):
+                found.append(self.show(name))
+        return tuple(found)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with ``presets/active``, and files that cannot be presets by their name or bytes."""
+        names, problems = self._active()
+        known = set(self.names())
+        gone = [
+            Problem(ACTIVE, line, f"there is no preset {name}", f"run: autopoiesis preset off {name}")
+            for name, line in names
+            if name not in known
+        ]
+        odd = [
+            Problem(path, 0, "its name is no name of a preset", "use letters, digits, '.', '_' and '-'")
+            for path in self._source.list(FOLDER)
+            if path.endswith(".md") and path.removeprefix(f"{FOLDER}/").removesuffix(".md") not in known
+        ]
+        reader = Reader(self._source, self._parsed)
+        for name in sorted(known):
+            reader.load(path_of(name))
+        refused = [Problem(path, 0, why) for path, why in reader.refused.items()]
+        return (*problems, *gone, *odd, *refused)
+
+    def show(self, name: str) -> PresetView:
+        """A preset.
+
+        Raises:
+            AutopoiesisError: There is none of that name, or its file cannot be read.
+        """
+        reader = Reader(self._source, self._parsed)
+        preset = load_preset(name, reader) if valid_name(name) else None
+        if preset is None:
+            raise self._unknown(name, reader)
+        placement = Placement(tokens.count)
+        Curation((preset,), reader, main_session=True).place(placement, _EVERYTHING, ())
+        return PresetView(
+            preset.name,
+            preset.path,
+            preset.title,
+            preset.files,
+            preset.notes,
+            active=name in self.active(),
+            tokens=sum(piece.tokens for piece in placement.pieces),
+            sections=tuple(piece.section for piece in placement.pieces),
+            left_out=tuple(placement.left_out),
+            problems=tuple(dict.fromkeys(reader.problems)),
+        )
+
+    def use(self, names: Sequence[str], *, also: bool = False) -> PresetChange:
+        """Makes presets the active ones.
+
+        Args:
+            names: The presets, those first that get room first.
+            also: Leave those that are active already.
+
+        Raises:
+            AutopoiesisError: There is no such preset.
+            WriteFailed, ReadOnly: The active ones are as they were.
+        """
+        for name in names:
+            if name not in self.names():
+                raise self._unknown(name, Reader(self._source, self._parsed))
+        with self._guard, self._files.lock():
+            before = self.active() if also else ()
+            active = self._activate(dict.fromkeys((*before, *names)))
+        return self._done(ACTIVE, "", (), active, f"preset use {' '.join(names)}")
+
+    def off(self, names: Sequence[str] = ()) -> PresetChange:
+        """Switches presets off, all of them when none is named.
+
+        Raises:
+            AutopoiesisError: One of them is not active.
+            WriteFailed, ReadOnly: The active ones are as they were.
+        """
+        with self._guard, self._files.lock():
+            before = self.active()
+            for name in names:
+                if name not in before:
+                    listed = ", ".join(before) or "none"
+                    raise AutopoiesisError(f"preset {shown(name)} is not active; active: {listed}")
+            active = self._activate([name for name in before if names and name not in names])
+        return self._done(ACTIVE, "", (), active, f"preset off {' '.join(names or before)}".strip())
+
+    def add(self, name: str, path: str, lines: str = "", note: str = "", title: str = "") -> PresetChange:
+        """Adds a file to a preset, which is made when there is none of that name.
+
+        Args:
+            name: The preset.
+            path: The file, workspace-relative.
+            lines: The lines that matter, as ``10-40`` or ``3-9, 20-31``; empty for the whole file.
+            note: What to know about it, one line.
+            title: The preset's title; empty leaves it as it is.
+
+        Raises:
+            AutopoiesisError: The name is no name, the note too long, or the lines are not there.
+            PathRefused: The path leaves the workspace.
+            DocumentError: There is no such text file, the preset lists it already, or its header cannot be
+                edited.
+            WriteFailed, ReadOnly: The preset is as it was.
+        """
+        if not valid_name(name):
+            cure = "use letters, digits, '.', '_' and '-'"
+            raise AutopoiesisError(f"'{shown(name)}' is no name of a preset", cure=cure)
+        note, path = " ".join(note.split()), "/".join(split_relative(path))
+        if len(note) > NOTE_CHARACTERS:
+            what = f"the note has {len(note)} characters, and {NOTE_CHARACTERS} are allowed"
+            raise AutopoiesisError(what, cure="put what is longer into the preset's body")
+        listed = PresetFile(path, self._spans(path, lines), note, 0, 0)
+        self._files.update(path_of(name), lambda data: _with_file(data, name, listed, title.strip()))
+        return self._done(
+            path_of(name), name, (str(listed),), self.active(), f"preset add {name} {shown(path)}"
+        )
+
+    def remove(self, name: str, path: str, lines: str = "") -> PresetChange:
+        """Takes a file out of a preset.
+
+        Args:
+            name: The preset.
+            path: The file, as the preset lists it.
+            lines: Only the entry with these lines; empty for every entry of the file.
+
+        Raises:
+            AutopoiesisError: There is no such preset.
+            DocumentError: It lists no such file, or its header cannot be edited.
+            WriteFailed, ReadOnly: The preset is as it was.
+        """
+        if name not in self.names():
+            raise self._unknown(name, Reader(self._source, self._parsed))
+        wanted = _parsed_spans(lines) if lines else None
+        removed: list[PresetFile] = []
+
+        def change(data: bytes | None) -> bytes:
+            removed[:] = _matching(data or b"", name, path, wanted)
+            return _without_files(data or b"", name, removed)
+
+        self._files.update(path_of(name), change)
+        gone = tuple(map(str, removed))
+        return self._done(path_of(name), name, gone, self.active(), f"preset remove {name} {shown(path)}")
+
+    def _active(self) -> tuple[tuple[tuple[str, int], ...], tuple[Problem, ...]]:
+        try:
+            return read_active(self._files.read(ACTIVE).decode("utf-8", "replace"))
+        except FileNotFoundError:
+            return (), ()
+        except AutopoiesisError as error:
+            return (), (Problem(ACTIVE, 0, error.what, error.cure),)
+
+    def _activate(self, names: Iterable[str]) -> tuple[str, ...]:
+        wanted = tuple(names)
+        self._files.update(ACTIVE, lambda data: _active_file(data, wanted))
+        return wanted
+
+    def _spans(self, path: str, lines: str) -> tuple[Span, ...]:
+        """Lines of a file that are there."""
+        spans = _parsed_spans(lines) if lines.strip() else ()
+        loaded = self._text(path)
+        first, last = loaded.first_line, loaded.first_line + loaded.text.count("\n")
+        for span in spans:
+            if span[0] > last or span[1] < first or span[1] > last:
+                what = f"has no lines {shown_spans([span])}: its text stands on lines {first} to {last}"
+                raise DocumentError(what, where=shown(path), cure="name lines that are there")
+        return spans
+
+    def _text(self, path: str) -> Loaded:
+        reader = Reader(self._source, self._parsed)
+        loaded = reader.load(path)
+        if loaded is None or not loaded.text:
+            why = "is empty" if loaded is not None else reader.refused.get(path, "there is no such file")
+            raise DocumentError(why, where=shown(path))
+        return loaded
+
+    def _unknown(self, name: str, reader: Reader) -> AutopoiesisError:
+        refused = reader.refused.get(path_of(name))
+        if refused:
+            return DocumentError(refused, where=path_of(name))
+        guess = near(name, self.names())
+        cure = f"did you mean {guess}?" if guess else "see: autopoiesis preset list"
+        return AutopoiesisError(f"there is no preset {shown(name)}", cure=cure)
+
+    def _done(
+        self, path: str, preset: str, files: tuple[str, ...], active: tuple[str, ...], message: str
+    ) -> PresetChange:
+        """Commits the file that was changed, and says what was done."""
+        done = commit_change(self._repository, [path], message, wanted=self._config().git.auto_commit)
+        return PresetChange(path, preset, files, active, done.revision, done.why)
+
+
+def _parsed_spans(lines: str) -> tuple[Span, ...]:
+    try:
+        return parse_spans(lines)
+    except ValueError as error:
+        raise AutopoiesisError(f"lines: {error}", cure='give lines as "10-40" or "3-9, 20-31"') from error
+
+
+def _active_file(data: bytes | None, names: tuple[str, ...]) -> bytes | None:
+    """``presets/active`` with other names; comments stay, and nothing at all is no file."""
+    text = (data or b"").decode("utf-8", "replace")
+    comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+    lines = (*comments, *names)
+    return "".join(f"{line}\n" for line in lines).encode() if lines else None
+
+
+def _preset_in(data: bytes, name: str) -> Preset:
+    """A preset as its bytes say it.
+
+    Raises:
+        DocumentError: Its header cannot be read, or it is another kind of file.
+    """
+    document = parse(data, path_of(name))
+    broken = [problem for problem in document.problems if problem.severity == "error"]
+    if broken:
+        where = f"{broken[0].path}:{broken[0].line}"
+        raise DocumentError(broken[0].what, where=where, cure=broken[0].cure)
+    if document.header.get("type", KIND) != KIND:
+        raise DocumentError(
+            "is no preset: its type is another", where=path_of(name), cure="use another name for the preset"
+        )
+    return read_preset(name, document.header, document.body, document.body_line)
+
+
+def _with_file(data: bytes | None, name: str, listed: PresetFile, title: str) -> bytes:
+    """A preset with one file more."""
+    item: dict[str, object] = {"path": listed.path}
+    if listed.spans:
+        item["lines"] = shown_spans(listed.spans)
+    if listed.note:
+        item["note"] = listed.note
+    path = path_of(name)
+    if data is None:
+        return edit_header(b"", {"type": KIND, "title": title or name, "files": [item]}, path)
+    for each in _preset_in(data, name).files:
+        if each.path == listed.path and (not each.spans or each.spans == listed.spans):
+            raise DocumentError(f"lists {each} already", where=f"{path}:{each.line}")
+    items = parse(data, path).header.get("files", "")
+    count = len(items) if isinstance(items, Items) else 0
+    changes: dict[str, object] = {f"files.{count}": item} if count else {"files": [item]}
+    if title:
+        changes["title"] = title
+    return edit_header(data, changes, path)
+
+
+def _matching(data: bytes, name: str, path: str, spans: tuple[Span, ...] | None) -> list[PresetFile]:
+    """The entries of a preset for a file.
+
+    Raises:
+        DocumentError: There are none.
+    """
+    plain = "/".join(part for part in path.split("/") if part not in ("", "."))
+    files = _preset_in(data, name).files
+    found = [each for each in files if each.path == plain and (spans is None or each.spans == spans)]
+    if not found:
+        asked = f"{shown(path)}:{shown_spans(spans)}" if spans else shown(path)
+        listed = ", ".join(map(str, files)) or "nothing"
+        raise DocumentError(f"does not list {asked}", where=path_of(name), cure=f"it lists {listed}")
+    return found
+
+
+def _without_files(data: bytes, name: str, files: Sequence[PresetFile]) -> bytes:
+    """A preset without some of its files."""
+    items = parse(data, path_of(name)).header.get("files", "")
+    if isinstance(items, Items) and len(items) == len(files):
+        return edit_header(data, {"files": None}, path_of(name))
+    for each in sorted(files, key=lambda each: -each.index):
+        data = edit_header(data, {f"files.{each.index}": None}, path_of(name))
+    return data

@@ -1,0 +1,303 @@
+"""Importing sessions: transcripts, the search for secrets, one commit, and the way back (spec 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
+from engine.redaction.commits import refusals
+from engine.settings.model import Config
+from engine.store.change import ChangeCommit, commit_change
+from engine.store.comparison import Comparison
+from engine.store.files import READ_LIMIT, Files
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+from engine.transcripts.chats.importing import import_chats
+from engine.transcripts.importers import ImportResult, Kind, import_file
+from engine.transcripts.importers.convert import kind_of
+from engine.transcripts.importers.known import Known
+from engine.transcripts.importers.lines import opened
+from engine.transcripts.importers.state import SOURCE_FIELD
+from engine.transcripts.places import FOLDER, head_fields, read_head
+
+_TRAILER = "Import: "
+_UNDONE = "Undoes: "
+_LOOKED_BACK = 1000
+
+
+class Importing(Protocol):
+    """What an import needs of an engine."""
+
+    workspace: Workspace
+    files: Files
+    config: Config
+    clock: Callable[[], datetime]
+
+    @property
+    def repository(self) -> Repository:
+        """The workspace's repository."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to import.
+
+    Attributes:
+        path: Where it is.
+        kind: Whose session log it is; ``None`` to tell by its content.
+    """
+
+    path: Path
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A transcript that is left out of a commit.
+
+    Attributes:
+        path: Workspace-relative.
+        lines: The lines with what looks like a secret; none where it is left out for another reason.
+        why: The reason, one clause.
+    """
+
+    path: str
+    lines: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRun:
+    """What came of an import.
+
+    Attributes:
+        results: One for each session.
+        left_out: What was not taken, counted by reason.
+        commit: What became of it in the history.
+        committed: The transcripts in that commit.
+        held: Transcripts that stay out of it.
+    """
+
+    results: tuple[ImportResult, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    commit: ChangeCommit = field(default_factory=ChangeCommit)
+    committed: tuple[str, ...] = ()
+    held: tuple[Held, ...] = ()
+
+
+def import_sessions(
+    engine: Importing,
+    sources: Iterable[Source],
+    *,
+    dry_run: bool = False,
+    commit: bool = True,
+    on_result: Callable[[ImportResult], None] = lambda _result: None,
+) -> ImportRun:
+    """Import files, and commit what was written; a file that cannot be read stops nothing.
+
+    Args:
+        engine: The workspace.
+        sources: The files.
+        dry_run: Write nothing.
+        commit: Commit at the end, as far as the settings want it; ``commit_imported`` can do it later.
+        on_result: Told of each session when it is done.
+
+    Raises:
+        WriteFailed, ReadOnly: A transcript could not be written.
+    """
+    results: list[ImportResult] = []
+    left_out: Counter[str] = Counter()
+    for result in _imported(engine, sources, dry_run):
+        results.append(result)
+        left_out.update(result.left_out)
+        on_result(result)
+    if dry_run or not commit:
+        return ImportRun(tuple(results), left_out)
+    change, committed, held = commit_imported(engine, results)
+    return ImportRun(tuple(results), left_out, change, committed, held)
+
+
+def commit_imported(
+    engine: Importing, results: Iterable[ImportResult] = ()
+) -> tuple[ChangeCommit, tuple[str, ...], tuple[Held, ...]]:
+    """Commit the imported transcripts that are in no commit yet, also those of an import that was cut off.
+
+    Returns:
+        What became of it, the transcripts committed, and those that are left out because they hold what looks
+        like a secret.
+    """
+    if not engine.config.git.auto_commit:
+        return ChangeCommit(why="git.auto_commit is off"), (), ()
+    try:
+        changed = engine.repository.changed(FOLDER)
+    except RepositoryError as error:
+        return ChangeCommit(why=str(error)), (), ()
+    compared = Comparison(engine.repository.git, has_commits=engine.repository.has_commits)
+    paths: list[str] = []
+    held: list[Held] = []
+    for path in changed:
+        if not _is_imported(engine.workspace, path):
+            continue
+        found = _secrets(engine.files, compared, path)
+        held += [found] if found is not None else []
+        paths += [path] if found is None else []
+    if not paths:
+        return ChangeCommit(why="nothing new to commit"), (), tuple(held)
+    made = {result.target: result.format for result in results}
+    counts = Counter(made[path] for path in paths if path in made)
+    at = engine.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+    noun = "session" if len(paths) == 1 else "sessions"
+    made_by = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    body = f"From {made_by}.\n\n" if made_by else ""
+    trailers = "".join(f"Session: {path}\n" for path in paths)
+    message = f"conversation: import {len(paths)} {noun}\n\n{body}{trailers}{_TRAILER}{at}"
+    change = commit_change(lambda: engine.repository, paths, message, wanted=True)
+    return change, tuple(paths) if change.revision else (), tuple(held)
+
+
+def _imported(engine: Importing, sources: Iterable[Source], dry_run: bool) -> Iterator[ImportResult]:
+    known = Known(engine.workspace)
+
+    def now() -> float:
+        return engine.clock().timestamp()
+
+    for source in sources:
+        try:
+            kind = source.kind or _kind(source.path)
+            if kind is not None:
+                results: Iterable[ImportResult] = (
+                    import_file(
+                        kind,
+                        source.path,
+                        engine.workspace,
+                        engine.files,
+                        dry_run=dry_run,
+                        clock=now,
+                        find=known.transcripts.get,
+                        redact=engine.config.capture.redact,
+                    ),
+                )
+            else:
+                results = import_chats(
+                    source.path,
+                    engine.files,
+                    known,
+                    dry_run=dry_run,
+                    clock=now,
+                    redact=engine.config.capture.redact,
+                )
+            for result in results:
+                if result.target:
+                    known.transcripts.setdefault(result.session_id, result.target)
+                yield result
+        except ImportFailed as error:
+            yield ImportResult(source.path, "", "", 0, 0, 0, "skipped", error.what)
+
+
+def _kind(path: Path) -> Kind | None:
+    with opened(path) as stream:
+        return kind_of(stream)
+
+
+def _is_imported(workspace: Workspace, path: str) -> bool:
+    return bool(head_fields(read_head(workspace.root / path), (SOURCE_FIELD,))[SOURCE_FIELD])
+
+
+def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
+    """Where a commit of a transcript would add what looks like a secret; ``None`` where it would not."""
+    try:
+        found = list(refusals(path, files.read(path, limit=READ_LIMIT), partial(compared.before, path)))
+    except AutopoiesisError as error:
+        return Held(path, (), str(error))
+    if any(not line for line, _ in found):
+        return Held(path, (), "its name holds what looks like a secret; rename the file")
+    lines = tuple(dict.fromkeys(line for line, _ in found))
+    return Held(path, lines, "holds what looks like a secret") if lines else None
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The way back behind the last import.
+
+    Attributes:
+        revision: Its commit.
+        at: When it was made.
+        subject: Its first line.
+        removed: Transcripts that it added, and that would go.
+        restored: Transcripts that it added to, and that would be as before.
+        blocked: Transcripts that were changed since; while there are any, nothing is undone.
+    """
+
+    revision: str
+    at: datetime
+    subject: str
+    removed: tuple[str, ...]
+    restored: tuple[str, ...]
+    blocked: tuple[str, ...]
+
+
+def last_import(engine: Importing) -> Undo | None:
+    """The last import that stands in the history and was not undone; ``None`` where there is none.
+
+    Raises:
+        RepositoryError: There is no repository, or git failed.
+    """
+    undone: set[str] = set()
+    for commit in engine.repository.log(_LOOKED_BACK, path=FOLDER):
+        trailers = commit.body.split("\n")
+        undone |= {line.removeprefix(_UNDONE) for line in trailers if line.startswith(_UNDONE)}
+        if commit.revision in undone or not any(line.startswith(_TRAILER) for line in trailers):
+            continue
+        removed: list[str] = []
+        restored: list[str] = []
+        blocked: list[str] = []
+        for letter, path in engine.repository.changes(commit.revision):
+            (removed if letter == "A" else restored).append(path)
+            if not _is_as_committed(engine, commit.revision, path, may_be_gone=letter == "A"):
+                blocked.append(path)
+        return Undo(
+            commit.revision, commit.at, commit.subject, tuple(removed), tuple(restored), tuple(blocked)
+        )
+    return None
+
+
+def undo_import(engine: Importing, undo: Undo) -> ChangeCommit:
+    """Take an import back: what it added goes, what it added to is as before. The next one brings it again.
+
+    Raises:
+        RepositoryError: A transcript was changed since, or the repository cannot commit now.
+        WriteFailed, ReadOnly: A transcript could not be written.
+    """
+    state = engine.repository.state(count=False)
+    if not state.can_commit:
+        raise RepositoryError(state.why, where=str(engine.workspace.root), cure=state.cure)
+    for path in (*undo.removed, *undo.restored):
+        if not _is_as_committed(engine, undo.revision, path, may_be_gone=path in undo.removed):
+            raise RepositoryError(
+                "was changed since the import, so nothing was undone",
+                where=path,
+                cure="restore it or commit the deletion by hand, and try again",
+            )
+    for path in undo.restored:
+        engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))
+    for path in undo.removed:
+        if (engine.workspace.root / path).exists():
+            engine.files.remove(path)
+    paths = (*undo.removed, *undo.restored)
+    noun = "session" if len(paths) == 1 else "sessions"
+    message = f"conversation: undo the import of {len(paths)} {noun}\n\n{_UNDONE}{undo.revision}"
+    return commit_change(lambda: engine.repository, paths, message, wanted=True)
+
+
+def _is_as_committed(engine: Importing, revision: str, path: str, *, may_be_gone: bool) -> bool:
+    try:
+        return engine.files.read(path) == engine.repository.show(revision, path)
+    except FileNotFoundError:
+        return may_be_gone

@@ -1,0 +1,103 @@
+"""The record of every flush (spec 6.4): ``logs/flushes-YYYY-MM.jsonl``, one line a flush, append-only.
+
+What is not on record has not been flushed: a turn that drops is either in a record or was never seen by
+anything that could have made one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.context.flush import Recorded, State, digest
+from engine.context.flush_record import FlushRecord, Status, record_in
+from engine.store.monthly import MonthlyLog
+
+if TYPE_CHECKING:
+    from engine.conversations.conversations import Conversation
+    from engine.store.files import Files
+    from engine.transcripts.turn import Turn
+
+LOG_KIND = "flushes"
+
+_STATES: dict[str, State] = {
+    "flushed": "flushed",
+    "nothing": "flushed",
+    "unflushed": "unflushed",
+    "failed": "unflushed",
+}
+
+
+class FlushLog:
+    """Writes and reads the record of flushes. Safe to use from several threads.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC; decides which month's file grows.
+    """
+
+    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
+        self._log = MonthlyLog(files, LOG_KIND, clock)
+        self._guard = threading.Lock()
+        self._stamp: object = ()
+        self._known: dict[str, tuple[FlushRecord, ...]] = {}
+
+    def append(self, record: FlushRecord) -> None:
+        """Adds a record.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        self._log.append(asdict(record))
+
+    def records(self, path: str) -> tuple[FlushRecord, ...]:
+        """The records about one conversation, oldest first. Lines that are cut or odd are passed over."""
+        stamp = self._log.stamp()
+        with self._guard:
+            if stamp != self._stamp:
+                found: dict[str, list[FlushRecord]] = {}
+                for tree in self._log.records():
+                    record = record_in(tree)
+                    if record is not None:
+                        found.setdefault(record.path, []).append(record)
+                self._known = {name: tuple(records) for name, records in found.items()}
+                self._stamp = stamp
+            return self._known.get(path, ())
+
+    def recorded(self, path: str, turns: Iterable[tuple[int, Turn]]) -> dict[int, Recorded]:
+        """What is on record of turns, by number; nothing of those that have changed since.
+
+        Args:
+            path: The conversation.
+            turns: Its turns by number.
+        """
+        said: dict[int, list[tuple[str, Status]]] = {}
+        for record in self.records(path):
+            for number, name in record.turns.items():
+                said.setdefault(number, []).append((name, record.status))
+        found: dict[int, Recorded] = {}
+        for number, turn in turns:
+            if number not in said:
+                continue
+            name = digest(turn)
+            statuses = [status for known, status in said[number] if known == name]
+            if statuses:
+                done = any(_STATES[status] == "flushed" for status in statuses)
+                found[number] = Recorded("flushed" if done else "unflushed", statuses.count("failed"))
+        return found
+
+    def flushed(self, conversation: Conversation | None, turns: Sequence[Turn]) -> frozenset[int]:
+        """Which of the first turns of a conversation have been flushed, by their place, from 1.
+
+        Args:
+            conversation: The conversation; ``None`` when it is gone, and with it what is known.
+            turns: Its turns as a prompt's history has them.
+        """
+        if conversation is None:
+            return frozenset()
+        first = conversation.first
+        recorded = self.recorded(conversation.path, enumerate(turns, first + 1))
+        return frozenset(number - first for number, known in recorded.items() if known.state == "flushed")

@@ -1,0 +1,127 @@
+"""Flushing in the background while a workspace is followed: nothing that happens there waits for it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import AutopoiesisError
+from engine.events import EngineEvent, FlushDue, Flushed, Trouble
+
+if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
+    from engine.conversations.conversations import Conversation, Conversations
+    from engine.flush.flush import Flusher
+    from engine.store.files import Files
+
+MOST_PARTS = 4
+"""Parts of one conversation that a provider is asked about when they are due at once."""
+
+RECENT = timedelta(days=1)
+"""Age of a conversation's last turn up to which a provider is asked: what is imported from long ago is not in
+use, and would cost a call for every part of it."""
+
+_JOIN_S = 5.0
+
+
+class Flushing(Protocol):
+    """What the work needs of an engine."""
+
+    files: Files
+    clock: Callable[[], datetime]
+
+    @property
+    def conversations(self) -> Conversations: ...
+
+    @property
+    def flush(self) -> Flusher: ...
+
+
+class FlushWorker:
+    """Looks after each prompt whether turns are about to leave the window, and flushes them.
+
+    One thread does everything, so a conversation is never flushed twice at once, and each batch once.
+
+    Args:
+        engine: What flushes.
+        publish: Where events go; called from the worker thread.
+    """
+
+    def __init__(self, engine: Flushing, publish: Callable[[EngineEvent], None]) -> None:
+        self._engine = engine
+        self._publish = publish
+        self._paths: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._waiting: set[str] = set()
+        self._rooms: dict[str, tuple[int, int]] = {}
+        self._guard = threading.Lock()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="autopoiesis-flush", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread; a flush that was interrupted is finished first."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Gives up what is under way; whatever is still due is recorded as unflushed, and nobody is asked."""
+        self._stopping = True
+        self._paths.put(None)
+        if self._thread.is_alive():
+            self._engine.flush.close()
+            self._thread.join(timeout=_JOIN_S)
+
+    def look(self, path: str, compiled: Compiled | None) -> None:
+        """Has a conversation looked at that has grown.
+
+        Args:
+            path: The conversation.
+            compiled: The prompt for its last message, where that is new.
+        """
+        with self._guard:
+            if compiled is not None:
+                self._rooms[path] = (compiled.history_room, compiled.dropped_turns)
+            if path not in self._rooms or path in self._waiting or self._engine.files.read_only:
+                return
+            self._waiting.add(path)
+        self._paths.put(path)
+
+    def _work(self) -> None:
+        self._guarded(self._recover)
+        while (path := self._paths.get()) is not None:
+            self._guarded(lambda path=path: self._flush(path))  # type: ignore[misc]
+
+    def _guarded(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except (AutopoiesisError, OSError) as error:
+            self._publish(Trouble(self._engine.clock(), str(error)))
+
+    def _recover(self) -> None:
+        for record in self._engine.flush.recover():
+            self._publish(Flushed(self._engine.clock(), record))
+
+    def _flush(self, path: str) -> None:
+        with self._guard:
+            self._waiting.discard(path)
+            room, dropped = self._rooms[path]
+        conversation = self._engine.conversations.read(path)
+        if conversation is None or not conversation.turns:
+            return
+        flusher = self._engine.flush
+        parts = flusher.plan(conversation, room, dropped=dropped).parts
+        for part in parts:
+            now = self._engine.clock()
+            self._publish(FlushDue(now, path, conversation.session_id, part.first, part.last))
+        why_not = self._why_nobody(conversation)
+        for record in flusher.run(conversation, parts, most=MOST_PARTS, why_not=why_not):
+            self._publish(Flushed(self._engine.clock(), record))
+
+    def _why_nobody(self, conversation: Conversation) -> str:
+        if self._stopping:
+            return "the workspace was closed"
+        if self._engine.clock() - conversation.times[-1] > RECENT:
+            name = conversation.session_id or "ID"
+            return f"nobody was asked about an old conversation; run: autopoiesis session flush {name}"
+        return ""

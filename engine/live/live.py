@@ -1,0 +1,370 @@
+"""Following a workspace while it is written: files in, turns, traces, prompts and news out.
+
+One thread does the work in the order in which things happened; a second one keeps the index fresh. What the
+watcher reports is only a hint to look: the files are the truth.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from engine.activation.trace import Event, Message
+from engine.conversations.conversations import WINDOW, is_conversation
+from engine.errors import AutopoiesisError, PathRefused, Problem
+from engine.events import (
+    CacheGivenUp,
+    Committed,
+    EngineEvent,
+    FileChanged,
+    PromptCompiled,
+    Signal,
+    TopicsReloaded,
+    Trouble,
+    TurnArrived,
+    TurnTraced,
+    WatchState,
+)
+from engine.flush.worker import FlushWorker
+from engine.live.followed_logs import FollowedLogs
+from engine.live.index_worker import IndexWorker
+from engine.settings.file import CONFIG_FILE
+from engine.store.files import sweep_temps
+from engine.store.watcher import Change, Watcher
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Trace
+    from engine.context.compiled import Compiled
+    from engine.conversations.conversations import Conversation, Conversations
+    from engine.discussions.caches import DiscussionCaches
+    from engine.flush.flush import Flusher
+    from engine.injections.injections import Injections
+    from engine.live.feed import FeedEntry
+    from engine.pipeline.labels import Labels
+    from engine.search.reports import IndexReport
+    from engine.settings.model import Config
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
+    from engine.store.repository import Repository
+    from engine.topics.library import TopicLibrary, TopicsDelta
+    from engine.transcripts.turn import Turn
+
+IDLE_S = 1.0
+"""How often the worker looks at the clock and at the repository, seconds."""
+
+PAST_TRACED = 60
+"""Lines of the feed that are traced when it begins."""
+
+MOST_NEW_TURNS = 200
+"""Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
+
+
+class Worked(Protocol):
+    """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
+
+    workspace: Workspace
+    files: Files
+    config: Config
+    clock: Callable[[], datetime]
+
+    @property
+    def conversations(self) -> Conversations: ...
+
+    @property
+    def library(self) -> TopicLibrary: ...
+
+    @property
+    def repository(self) -> Repository: ...
+
+    @property
+    def labels(self) -> Labels: ...
+
+    @property
+    def flush(self) -> Flusher: ...
+
+    @property
+    def caches(self) -> DiscussionCaches: ...
+
+    @property
+    def injections(self) -> Injections: ...
+
+    def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
+
+    def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace: ...
+
+    def trace_of(self, key: str) -> Trace | None: ...
+
+    def feed(self, limit: int) -> list[FeedEntry]: ...
+
+    def compile_of(self, key: str) -> Compiled | None: ...
+
+    def reload_topics(self, paths: Iterable[str] | None = None) -> TopicsDelta: ...
+
+    def reload_config(self) -> None: ...
+
+    def problems(self) -> tuple[Problem, ...]: ...
+
+    def refresh_index(
+        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
+    ) -> IndexReport | None: ...
+
+
+class Live:
+    """The background work of an open engine.
+
+    Args:
+        engine: What to ask for traces and prompts.
+        publish: Where events go; called from the worker threads.
+    """
+
+    def __init__(self, engine: Worked, publish: Callable[[EngineEvent], None]) -> None:
+        self._engine = engine
+        self._publish = publish
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._sizes: dict[str, int] = {}
+        self._known: dict[str, tuple[int, Turn | None]] = {}
+        self._waiting: set[str] = set()
+        self._told: set[Problem] = set()
+        self._head: tuple[str, str] | None = None
+        self._watch_state = ("", "")
+        self._due: dict[tuple[str, str], datetime] = {}
+        self._thread = threading.Thread(target=self._work, name="autopoiesis-live", daemon=True)
+        self._index = IndexWorker(engine, publish)
+        self._flushes = FlushWorker(engine, publish)
+        self._logs = FollowedLogs(engine, self.soon, self._is_past)
+        self.watcher = Watcher(engine.workspace.root, self._changed)
+
+    @property
+    def watch_state(self) -> tuple[str, str]:
+        """How changes are noticed, and why not live."""
+        return self.watcher.mode, self.watcher.why
+
+    def start(self) -> None:
+        """Starts watching; what is there already counts as known."""
+        self._sizes = self._engine.conversations.sizes()
+        # Topics read later would already hold the first change, and it would be no news.
+        self._told = set(self._engine.problems())
+        self._head = self._engine.repository.head()
+        # What comes due is counted from here, not from the first look at the clock.
+        self._guarded(self._schedules)
+        self.watcher.start()
+        # Followed before the worker begins, so that everything written from now on is news.
+        self._guarded(self._logs.refresh)
+        self._thread.start()
+        self._index.start()
+        self._flushes.start()
+
+    def stop(self) -> None:
+        """Stops watching and waits for the work in hand."""
+        self._stop.set()
+        self._jobs.put(None)
+        self.watcher.stop()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self._logs.stop()
+        self._index.stop()
+        self._flushes.stop()
+
+    def rescan(self) -> None:
+        """Looks at every file again, e.g. when the terminal gets the focus back."""
+        self.watcher.rescan()
+        self._logs.rescan()
+
+    def soon(self, job: Callable[[], None]) -> None:
+        """Runs a job on the worker thread, after what is waiting there."""
+        self._jobs.put(job)
+
+    def _changed(self, changes: list[Change]) -> None:
+        self._jobs.put(lambda: self._take(changes))
+
+    def _work(self) -> None:
+        self._watching()
+        self._guarded(self._clear_up)
+        self._guarded(self._know_logs)
+        looked = time.monotonic()
+        while not self._stop.is_set():
+            with contextlib.suppress(queue.Empty):
+                job = self._jobs.get(timeout=IDLE_S)
+                if job is not None:
+                    self._guarded(job)
+            # Under a steady stream of changes, schedules and commits must not wait for a pause.
+            if time.monotonic() - looked >= IDLE_S:
+                self._guarded(self._look_around)
+                looked = time.monotonic()
+
+    def _clear_up(self) -> None:
+        if not self._engine.files.read_only:
+            sweep_temps(self._engine.workspace)
+
+    def trace_the_past(self) -> None:
+        """Traces the last messages from before the start, for a face whose feed says what fired for them."""
+        self.soon(
+            lambda: self._trace_one([entry.key for entry in self._engine.feed(PAST_TRACED) if entry.key])
+        )
+
+    def _trace_one(self, keys: list[str]) -> None:
+        """Traces the newest message of some and leaves the others for later: what happens now goes first."""
+        if not keys or self._stop.is_set():
+            return
+        key = keys.pop()
+        trace = self._engine.trace_of(key)
+        if trace is not None:
+            self._publish(TurnTraced(key, trace))
+        self.soon(lambda: self._trace_one(keys))
+
+    def _know_logs(self) -> None:
+        """Reads other agents' logs and long transcripts once, so that only what they gain now is news."""
+        for path, size in self._sizes.items():
+            if path.endswith(".jsonl") or size > WINDOW:
+                self._is_past(path)
+
+    def _is_past(self, path: str) -> None:
+        """What a conversation holds by now is no news."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is not None:
+            self._known[path] = (conversation.end, conversation.turn(conversation.end - 1))
+
+    def _guarded(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except (AutopoiesisError, OSError) as error:
+            self._publish(Trouble(self._engine.clock(), str(error)))
+
+    def _look_around(self) -> None:
+        self._watching()
+        head = self._engine.repository.head()
+        if head is not None and head != self._head:
+            self._publish(Committed(self._engine.clock(), head[0], head[1]))
+        self._head = head
+        self._schedules()
+        waiting, self._waiting = self._waiting, set()
+        for path in sorted(waiting):
+            self._grown(path, "changed")
+        # Settings can also change without a change of their file: by trusting a workspace, for example.
+        self._logs.refresh()
+
+    def _watching(self) -> None:
+        if self.watch_state != self._watch_state:
+            self._watch_state = self.watch_state
+            self._publish(WatchState(self.watcher.mode, self.watcher.why))
+
+    def _take(self, changes: Iterable[Change]) -> None:
+        latest: dict[str, Change] = {}
+        for change in changes:
+            with contextlib.suppress(PathRefused):
+                latest[self._engine.workspace.relative(change.path)] = change
+        topics = [path for path in latest if path.startswith("topics/")]
+        if topics:
+            delta = self._engine.reload_topics(topics)
+            self._told.update(delta.problems)
+            if delta.changed or delta.removed or delta.problems:
+                self._publish(
+                    TopicsReloaded(
+                        self._engine.clock(),
+                        (*delta.changed, *delta.removed),
+                        len(self._engine.library.topics),
+                        delta.problems,
+                    )
+                )
+        if CONFIG_FILE in latest:
+            self._engine.reload_config()
+            self._logs.refresh()
+        for path, change in latest.items():
+            if is_conversation(path):
+                self._grown(path, change.kind)
+            elif not path.startswith(("logs/", "scratch/")):
+                self._publish(FileChanged(self._engine.clock(), path, change.kind))
+        self._index.changed(latest)
+        if not self._engine.files.read_only:
+            for state in self._engine.caches.files_changed(latest):
+                self._publish(CacheGivenUp(self._engine.clock(), state.discussion_id, state.why))
+
+    def _grown(self, path: str, kind: str) -> None:
+        """Publishes what a conversation gained, traces it, and compiles the prompt for the last message."""
+        conversation = self._engine.conversations.read(path)
+        if conversation is None:
+            self._known.pop(path, None)
+            self._sizes.pop(path, None)
+            if kind == "removed":
+                self._publish(FileChanged(self._engine.clock(), path, "removed"))
+            return
+        first = self._first_news(path, conversation)
+        end = conversation.end
+        self._known[path] = (end, conversation.turn(end - 1))
+        if self._engine.conversations.is_waiting(path):
+            self._waiting.add(path)
+        for ordinal in range(first, end):
+            at, turn = conversation.times[ordinal - conversation.first], conversation.turn(ordinal)
+            if turn is not None:
+                self._publish(TurnArrived(at, f"{path}#{ordinal}", path, conversation.session_id, turn))
+        last_input = ""
+        for ordinal in range(max(first, end - MOST_NEW_TURNS), end):
+            key = f"{path}#{ordinal}"
+            trace = self._engine.trace_turn(key, record=True, ask=True)
+            if trace is None:
+                continue
+            self._publish(TurnTraced(key, trace))
+            if trace.message.direction == "input":
+                last_input = key
+        self._tell_problems()
+        compiled = self._engine.compile_of(last_input) if last_input else None
+        if compiled is not None:
+            self._publish(PromptCompiled(last_input, compiled))
+        if first < end:
+            self._flushes.look(path, compiled)
+            self._engine.labels.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
+            self._engine.injections.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
+
+    def _tell_problems(self) -> None:
+        """Tells of patterns that only a message showed to be unusable; the others are known from loading."""
+        problems = set(self._engine.problems())
+        for problem in sorted(problems - self._told, key=str):
+            self._publish(Trouble(self._engine.clock(), str(problem)))
+        self._told = problems
+
+    def _first_news(self, path: str, conversation: Conversation) -> int:
+        """The first turn that is new, or longer than it was; all of them when another file took the name."""
+        known = self._known.get(path)
+        if known is None:
+            count = self._engine.conversations.turns_within(path, self._sizes.pop(path, 0))
+            return max(conversation.first, min(count, conversation.end))
+        count, last = known
+        if count > conversation.end:
+            return conversation.first
+        has_grown = count > conversation.first and conversation.turn(count - 1) != last
+        return count - 1 if has_grown else max(count, conversation.first)
+
+    def _schedules(self) -> None:
+        """Fires the cron triggers that have come due since the last look."""
+        from cronsim import CronSim, CronSimError  # noqa: PLC0415 — only where a topic has a schedule
+
+        now = self._engine.clock()
+        seen: set[tuple[str, str]] = set()
+        for topic in self._engine.library.topics:
+            for trigger in topic.triggers:
+                if trigger.type != "cron":
+                    continue
+                name = (topic.name, trigger.schedule)
+                seen.add(name)
+                try:
+                    following = next(CronSim(trigger.schedule, now))
+                except (CronSimError, StopIteration):
+                    continue
+                due = self._due.setdefault(name, following)
+                if due <= now:
+                    self._due[name] = following
+                    self._signal(now, Event("cron", trigger.schedule))
+        for name in self._due.keys() - seen:
+            del self._due[name]
+
+    def _signal(self, now: datetime, event: Event) -> None:
+        key = f"signal:{event.source}:{event.event}@{now.isoformat(timespec='minutes')}"
+        self._publish(Signal(now, key, event.source, event.event))
+        trace = self._engine.trace_message(Message("", at=now, event=event), key=key, record=True, ask=True)
+        self._publish(TurnTraced(key, trace))

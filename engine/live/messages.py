@@ -1,0 +1,146 @@
+"""A person's message of a conversation, found by what somebody calls it on a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from engine.conversations.conversations import TurnKey
+from engine.errors import TranscriptError
+from engine.live.feed import KEPT_ENTRIES
+from engine.store.paths import shown
+
+if TYPE_CHECKING:
+    from engine.conversations.conversations import Conversation, Conversations
+    from engine.conversations.turns import Turns
+    from engine.live.feed import FeedEntry
+
+LAST = "last"
+
+_NUMBERED = re.compile(r"(.+):(\d{1,9})")
+_LIST = "list sessions with: autopoiesis session list"
+
+
+class Spoken(Protocol):
+    """What is needed of an engine."""
+
+    @property
+    def conversations(self) -> Conversations: ...
+
+    @property
+    def turns(self) -> Turns: ...
+
+    def feed(self, limit: int) -> list[FeedEntry]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenMessage:
+    """A person's message that stands in a conversation.
+
+    Attributes:
+        key: What ``Engine.compile_of`` and ``Engine.compile_before`` take.
+        path: The conversation, workspace-relative.
+        session_id: Its session; may be empty.
+        turn: The number of the turn in it, from 1.
+        text: What was said.
+    """
+
+    key: str
+    path: str
+    session_id: str
+    turn: int
+    text: str
+
+
+def find_message(engine: Spoken, name: str, session: str = "") -> SpokenMessage:
+    """The message that a name means.
+
+    Args:
+        engine: Reads the conversations.
+        name: ``last``, or ``last:2`` for the one before it, of all conversations in the order of the feed; a
+            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7;
+            or the key of a turn. For an agent's turn it is the message that it answered.
+        session: The session or conversation that ``last`` is meant of.
+
+    Raises:
+        TranscriptError: There is none.
+    """
+    if "#" in name and (key := TurnKey.of(name)) is not None:
+        return _of_turn(engine, _conversation(engine, key.path), key.ordinal + 1)
+    base, number = (match[1], int(match[2])) if (match := _NUMBERED.fullmatch(name)) else (name, 0)
+    if base == LAST:
+        return _last(engine, max(1, number), session)
+    conversation = _conversation(engine, base)
+    return _of_turn(engine, conversation, number) if match else _newest_of(engine, conversation, 1)
+
+
+def message_before(engine: Spoken, message: SpokenMessage) -> SpokenMessage:
+    """The person's message before one in the same conversation.
+
+    Raises:
+        TranscriptError: It is the first.
+    """
+    key = engine.turns.question_before(message.key)
+    if key is None:
+        raise TranscriptError(
+            f"turn {message.turn} is the first message, so there is no prompt before its own",
+            where=message.path,
+            cure="choose a later one",
+        )
+    return _at(engine, key)
+
+
+def _last(engine: Spoken, number: int, session: str) -> SpokenMessage:
+    if session:
+        return _newest_of(engine, _conversation(engine, session), number)
+    said = [entry.key for entry in engine.feed(KEPT_ENTRIES) if entry.kind == "user" and entry.key]
+    return _at(engine, _from_end(said, number, ""))
+
+
+def _newest_of(engine: Spoken, conversation: Conversation, number: int) -> SpokenMessage:
+    said = [
+        str(TurnKey(conversation.path, ordinal))
+        for ordinal, turn in enumerate(conversation.turns, conversation.first)
+        if turn.role == "user" and turn.is_dialogue
+    ]
+    return _at(engine, _from_end(said, number, conversation.path))
+
+
+def _from_end(said: Sequence[str], number: int, where: str) -> str:
+    if not said:
+        raise TranscriptError("no person has said anything yet", where=where, cure=_LIST)
+    if number > len(said):
+        raise TranscriptError(
+            f"there are {len(said):,} messages, no {number:,} to count back", where=where, cure=_LIST
+        )
+    return said[-number]
+
+
+def _of_turn(engine: Spoken, conversation: Conversation, number: int) -> SpokenMessage:
+    """The message that is the turn with a number, or that this turn answers."""
+    if conversation.turn(number - 1) is None:
+        reach = f"turns {conversation.first + 1} to {conversation.end}" if conversation.turns else "no turns"
+        raise TranscriptError(f"has no turn {number:,}: {reach} can be read", where=conversation.path)
+    key = engine.turns.question(str(TurnKey(conversation.path, number - 1)))
+    if key is None:
+        raise TranscriptError(
+            f"no person has said anything up to turn {number:,}",
+            where=conversation.path,
+            cure="choose a later one",
+        )
+    return _at(engine, key)
+
+
+def _at(engine: Spoken, key: str) -> SpokenMessage:
+    found = engine.turns.find(key)
+    turn = found[0].turn(found[1]) if found is not None else None
+    if found is None or turn is None:
+        raise TranscriptError(f"the turn {shown(key)} is gone", cure="try again")
+    conversation, ordinal = found
+    return SpokenMessage(key, conversation.path, conversation.session_id, ordinal + 1, turn.text)
+
+
+def _conversation(engine: Spoken, name: str) -> Conversation:
+    return engine.conversations.read(name) or engine.conversations.of_session(name)

@@ -1,0 +1,328 @@
+"""Wiring: which matcher, scorer and gate the settings ask for.
+
+The activation package knows providers only as a protocol; here, above both, they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engine.activation.decisions import DecisionLog
+from engine.activation.gate import Gate
+from engine.activation.gate_cache import GateCache
+from engine.activation.gate_question import GateProvider
+from engine.activation.patterns import PatternMatcher
+from engine.activation.pipeline import WatcherPipeline
+from engine.activation.proof import Proofs
+from engine.activation.similarity import Scorer, TfidfScorer
+from engine.errors import EmbeddingFailed, GateError
+from engine.settings.model import Config, GateSettings, SearchSettings, WatcherSettings
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.topics.library import TopicLibrary
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.activation.fusion.combiner import Combiner
+    from engine.activation.fusion.fitted import Embedding
+    from engine.activation.gate_ask import Asker
+    from engine.activation.labelled import Labelled
+    from engine.context.flush_record import FlushRecord
+    from engine.conversations.conversations import Conversations
+    from engine.costs.costs import Costs
+    from engine.flush.flush import Flusher
+    from engine.flush.log import FlushLog
+    from engine.knowledge.review import ReviewQueue
+    from engine.search.embeddings import Embedder
+    from engine.search.index import SearchIndex
+    from engine.settings.model import FlushSettings
+    from engine.store.change import ChangeCommit
+    from engine.topics.model import Topic
+
+
+def assemble_pipeline(
+    library: TopicLibrary,
+    files: Files,
+    config: Config,
+    *,
+    decisions: DecisionLog,
+    asker: Asker,
+    on_problem: Callable[[str], None],
+    costs: Callable[[], Costs],
+) -> WatcherPipeline:
+    """The pipeline as memory-config.yaml describes it.
+
+    Args:
+        library: The topics.
+        files: The workspace's write path.
+        config: The settings.
+        decisions: Where decisions are logged.
+        asker: Puts gate questions to a person.
+        on_problem: Told when the gate's memory cannot be read or written.
+        costs: What the gate's calls are put down to.
+
+    Raises:
+        GateError: The provider cannot be used at all: its key is missing.
+    """
+    return WatcherPipeline(
+        library,
+        PatternMatcher(settings=config.watchers),
+        scorer_for(config.watchers, files, decisions),
+        Gate(
+            gate_provider(config.gate, files, asker, costs=costs),
+            config.gate,
+            GateCache(files, on_problem=on_problem),
+        ),
+        config.watchers,
+        config.gate,
+        decisions,
+        Proofs(files, config.watchers.embedding),
+    )
+
+
+def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
+    """Tier 2 of a preset.
+
+    Args:
+        settings: Which preset, and with which embedding.
+        files: The workspace's write path.
+        decisions: The log, whose labels count as examples.
+
+    Raises:
+        AutopoiesisError: The embedding is not installed.
+    """
+    if settings.preset == "spec":
+        return TfidfScorer()
+    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
+    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+
+    vectors, combiner = _meaning(settings)
+    return CalibratedScorer(
+        vectors=vectors,
+        combiner=combiner,
+        store=FitStore(files),
+        labelled=LabelledMessages(decisions, files),
+        headings=Headings(files),
+    )
+
+
+def _meaning(settings: WatcherSettings) -> tuple[Embedding | None, Combiner | None]:
+    """The vectors and weights of tier 2 where they are not those that ship."""
+    if settings.embedding != "minilm":
+        return None, None
+    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — an extra
+    from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — likewise
+
+    return JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
+
+
+def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settings: WatcherSettings) -> bool:
+    """Finds out what labels prove of topics' scores, where labels or topics are not those tried last.
+
+    Takes some fits of tier 2 where a topic has enough labels.
+
+    Returns:
+        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
+        nothing is: no message can be scored either, and that is said there.
+
+    Raises:
+        WriteFailed: What was found did not reach the disk.
+    """
+    if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
+        return False
+    from engine.activation.fusion.combiner import Combiner  # noqa: PLC0415 — not for the other preset
+    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.proving import prove  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.store import fingerprint  # noqa: PLC0415 — likewise
+    from engine.activation.fusion.texts import texts_of  # noqa: PLC0415 — likewise
+    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+    from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — likewise
+
+    proofs = Proofs(files, settings.embedding)
+    labelled = LabelledMessages(log, files)()
+    if not labelled and proofs.stamp() is None:
+        return False
+    try:
+        given_vectors, given_combiner = _meaning(settings)
+    except EmbeddingFailed:
+        return False
+    vectors, combiner = given_vectors or TokenVectors(), given_combiner or Combiner.load()
+    read = Headings(files)
+    headings = read(topics)
+    texts = [texts_of(topic, labelled.get(topic.name), headings.get(topic.name, ())) for topic in topics]
+    matched = sorted((name, *of.matched) for name, of in labelled.items())
+    made_from = fingerprint(texts, f"{vectors.version} {combiner.version} {matched}")
+    if made_from == proofs.made_from():
+        return False
+
+    def fitted(some: Mapping[str, Labelled]) -> Scorer:
+        scorer = CalibratedScorer(vectors=vectors, combiner=combiner, labelled=lambda: some, headings=read)
+        scorer.update(topics)
+        return scorer
+
+    before, after = proofs(topics), prove(topics, labelled, fitted)
+    proofs.save(made_from, topics, after)
+    return before != after
+
+
+def gate_provider(
+    settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
+) -> GateProvider:
+    """Who answers gate questions. The imports are late: a message that asks nobody must not pay for them."""
+    if settings.provider == "ask":
+        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
+
+        return AskGate(asker)
+    if settings.provider == "local":
+        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — see above
+
+        return LocalGate(load_model(files), min_labels=settings.local_min_labels)
+    from engine.providers.select import completer_for  # noqa: PLC0415 — see above
+
+    completer = completer_for(settings)
+    if completer is None:
+        raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
+    spending = None if costs is None else costs().account("gate", completer, GateError)
+    if settings.mode == "list":
+        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — see above
+
+        return ListGate(completer, max_tokens=settings.max_tokens, spending=spending)
+    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
+
+    return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
+
+
+def assemble_index(
+    workspace: Workspace,
+    files: Files,
+    settings: SearchSettings,
+    *,
+    references: Callable[[], Mapping[str, int]] = dict,
+    zone: str = "",
+    costs: Callable[[], Costs] | None = None,
+) -> SearchIndex:
+    """The search index with the embedding model that the settings name; by words alone where that is missing.
+
+    Args:
+        workspace: Where.
+        files: The workspace's write path.
+        settings: The weights and the model.
+        references: Gives useful references by path, which ranking counts.
+        zone: The time zone whose days count.
+        costs: What calls of a service are put down to.
+    """
+    from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
+
+    embedder, why = None, ""
+    try:
+        embedder = embedder_for(settings, costs)
+    except EmbeddingFailed as error:
+        why = str(error)
+    return SearchIndex(
+        workspace,
+        files,
+        settings,
+        embedder,
+        without_vectors=why,
+        references=references,
+        zone=zone,
+        read_only=files.read_only,
+    )
+
+
+def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
+    """The embedding model of search. Nothing is loaded, connected or asked yet.
+
+    Args:
+        settings: Which.
+        costs: What calls of a service are put down to.
+
+    Raises:
+        EmbeddingFailed: It is not installed.
+    """
+    from engine.search import embeddings  # noqa: PLC0415 — a trace needs no index
+
+    match settings.embedding:
+        case "minilm":
+            return embeddings.MiniLMEmbedder()
+        case "openai":
+            from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only where it is asked
+
+            asked = OpenAIEmbedder(
+                settings.embedding_model,
+                settings.embedding_dimensions,
+                settings.embedding_base_url,
+                deadline_s=settings.embedding_deadline_s,
+            )
+            if costs is not None:
+                asked.spending = costs().account("embedding", asked, EmbeddingFailed)
+            return asked
+        case "local":
+            return embeddings.LocalEmbedder()
+
+
+def assemble_flusher(
+    files: Files,
+    conversations: Conversations,
+    log: FlushLog,
+    settings: Callable[[], FlushSettings],
+    *,
+    commit: Callable[[Sequence[str], str], ChangeCommit],
+    clock: Callable[[], datetime],
+    on_problem: Callable[[str], None],
+    costs: Callable[[], Costs],
+    zone: Callable[[], str],
+    review: Callable[[], ReviewQueue],
+) -> Flusher:
+    """What takes notes of turns before they leave the window, with the provider that the settings name."""
+    from engine.flush.flush import Flusher  # noqa: PLC0415 — a trace needs none
+
+    def hold(record: FlushRecord, day: str) -> Sequence[str]:
+        from engine.knowledge.held_notes import put_up  # noqa: PLC0415 — only where something is held
+
+        return put_up(review(), record, day)
+
+    from engine.providers.keys import FLUSH  # noqa: PLC0415 — likewise
+    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+
+    return Flusher(
+        files,
+        conversations,
+        log,
+        settings,
+        lambda wanted: completer_for(wanted, FLUSH),
+        commit=commit,
+        clock=clock,
+        on_problem=on_problem,
+        hold=hold,
+        spending=lambda completer: costs().account("flush", completer),
+        zone=zone,
+    )
+
+
+def refit_local_gate(log: DecisionLog, files: Files, settings: GateSettings) -> bool:
+    """Fits the local gate anew when there are enough labels and they are not those it was fitted to.
+
+    Returns:
+        Whether there is a new model.
+    """
+    from engine.activation.gate_local import fit_local_gate, load_model, save_model  # noqa: PLC0415 — rare
+
+    if settings.provider != "local":
+        return False
+    decisions = log.read().decisions
+    if sum(decision.useful is not None for decision in decisions) < settings.local_min_labels:
+        return False
+    model = fit_local_gate(decisions)
+    if model is None:
+        return False
+    known = load_model(files)
+    if known is not None and known.fingerprint == model.fingerprint:
+        return False
+    save_model(files, model)
+    return True

@@ -1,0 +1,95 @@
+"""Prompts for messages: a message, its trace and what stands before it, put before the compiler (spec 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.context.compiler import CompileRequest
+from engine.conversations.conversations import tool_paths
+from engine.conversations.turns import Before
+from engine.store.zone import local_day
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Trace
+    from engine.context.compiled import Compiled
+    from engine.context.compiler import ContextCompiler
+    from engine.search.index import SearchIndex
+    from engine.topics.library import TopicLibrary
+
+NOTHING_BEFORE = Before()
+
+
+class Prompts:
+    """Compiles prompts. Safe to use from several threads.
+
+    Args:
+        library: The topics.
+        compiler: The compiler of now.
+        index: What is retrieved from; made when something is.
+        clock: Now, UTC.
+        flushed: Which of the turns before a message have been flushed, by their place from 1.
+        file_notes: Files of notes for paths that the turns before a message name, the newest first.
+        zone: The time zone whose days count.
+    """
+
+    def __init__(
+        self,
+        library: TopicLibrary,
+        compiler: Callable[[], ContextCompiler],
+        index: Callable[[], SearchIndex],
+        clock: Callable[[], datetime],
+        flushed: Callable[[Before], frozenset[int]] = lambda _before: frozenset(),
+        file_notes: Callable[[Sequence[str]], tuple[str, ...]] = lambda _paths: (),
+        zone: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._library = library
+        self._compiler = compiler
+        self._index = index
+        self._clock = clock
+        self._zone = zone
+        self._flushed = flushed
+        self._file_notes = file_notes
+
+    def compile(
+        self, text: str, trace: Trace, before: Before = NOTHING_BEFORE, *, budget: int | None = None
+    ) -> Compiled:
+        """The prompt for a message.
+
+        Args:
+            text: The message.
+            trace: What activation did with it.
+            before: What stands before it in its conversation.
+            budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
+
+        Raises:
+            BudgetError: What may never be dropped exceeds the budget.
+        """
+        names = dict.fromkeys((*trace.active, *before.steering))
+        topics = [self._library.get(name) for name in names]
+        today = local_day(self._clock(), self._zone())
+        return self._compiler().compile(
+            CompileRequest(
+                message=text,
+                today=today,
+                topics=tuple(topic for topic in topics if topic is not None),
+                trace=trace,
+                history=before.turns,
+                retrieve=lambda asked: self._index().search(
+                    asked.text,
+                    limit=asked.limit,
+                    room=asked.room,
+                    exclude=asked.exclude,
+                    today=today,
+                    in_full=False,
+                    context=asked.context,
+                ),
+                budget=budget,
+                session_id=before.session_id,
+                conversation=before.path,
+                corrections=before.corrections,
+                file_notes=self._file_notes(tool_paths(reversed(before.turns))) if before.turns else (),
+                flushed=self._flushed(before) if before.turns else frozenset(),
+            )
+        )

@@ -1,0 +1,66 @@
+"""Labels from use: what a reply says about the topics that were active for its message (spec 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from engine.activation.decision import decision_id, hash_of
+from engine.activation.use import was_used, words_of
+from engine.errors import AutopoiesisError
+
+if TYPE_CHECKING:
+    from engine.activation.decision import Decision
+    from engine.activation.decisions import DecisionLog
+    from engine.conversations.turns import Exchange
+    from engine.topics.model import Topic
+
+
+def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: DecisionLog) -> int:
+    """Labels the decisions about some messages by the replies to them.
+
+    That a reply took nothing up is only said of one that has ended.
+
+    Args:
+        exchanges: The messages, their traces, and the replies.
+        topics: Today's topics.
+        log: Where the decisions are.
+
+    Returns:
+        How many were labelled.
+
+    Raises:
+        WriteFailed, ReadOnly: A label was not recorded.
+    """
+    known = {topic.name: topic for topic in topics}
+    words = None
+    labelled = 0
+    for exchange in exchanges:
+        message = exchange.trace.message
+        active = [known[name] for name in exchange.trace.active if name in known]
+        if message.direction != "input" or not active:
+            continue
+        words = words or words_of(topics)
+        for topic in active:
+            used = was_used(topic, words[topic.name], message.text, exchange.reply, exchange.paths)
+            if used is None or (not used and not exchange.finished):
+                continue
+            decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
+            if decision is not None and decision.verdict == "active" and not _is_settled(decision):
+                log.label_known(decision, used, "use")
+                labelled += 1
+    return labelled
+
+
+def _find(log: DecisionLog, name: str) -> Decision | None:
+    try:
+        return log.find(name)
+    except AutopoiesisError:
+        # Not every decision is logged, and a log that cannot be read holds back no conversation.
+        return None
+
+
+def _is_settled(decision: Decision) -> bool:
+    """Whether a person has judged, at the gate or later, or use has."""
+    asked_a_person = decision.gate_provider == "ask" and decision.gate_answer in ("yes", "no")
+    return asked_a_person or decision.labelled_by in ("person", "use")

@@ -1,0 +1,134 @@
+"""Every setting that there is, as ``engine.settings.model`` defines it: default, meaning, what is allowed."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from engine.settings import model as definitions
+from engine.settings.model import Config, Limits, Settings
+
+NONE = "none"
+"""What stands for a cut of the policy table that its row does not have, where one is given as a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting.
+
+    Attributes:
+        name: As ``cache.anthropic_ttl``.
+        default: What counts where the file does not name it; that of a cut of the policy table depends on
+            ``watchers.preset``, and is that of the default preset here.
+        allowed: What it may be, in words: ``5m or 1h``.
+        doc: What it means.
+    """
+
+    name: str
+    default: object
+    allowed: str
+    doc: str
+
+
+@functools.lru_cache(maxsize=1)
+def catalog() -> Mapping[str, Setting]:
+    """All settings by name, in the order of their definition."""
+    config = Config()
+    docs = _docs()
+    found = (
+        setting
+        for group in fields(Config)
+        for setting in _of(type(getattr(config, group.name)), group.name, docs)
+    )
+    return {
+        setting.name: Setting(setting.name, value_of(config, setting.name), setting.allowed, setting.doc)
+        for setting in found
+    }
+
+
+def value_of(config: Config, name: str) -> object:
+    """The value of a setting; of a cut of the policy table the one in force, whoever says so."""
+    group, *rest = name.split(".")
+    settings = getattr(config, group)
+    if len(rest) == 3:
+        return getattr(settings.row(rest[1]), rest[2])
+    return getattr(settings, rest[0])
+
+
+def is_cut(name: str) -> bool:
+    """Whether a setting is a cut of the policy table, ``watchers.policy.PRIORITY.CUT``."""
+    return name.count(".") == 3
+
+
+def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> Iterator[Setting]:
+    hints = get_type_hints(group, include_extras=True)
+    for item in fields(group):
+        name, hint = f"{above}.{item.name}", hints[item.name]
+        if get_origin(hint) is dict:
+            keys, row = get_args(hint)
+            assert issubclass(row, Settings)
+            for key in get_args(keys):
+                yield from _of(row, f"{name}.{key}", docs)
+        else:
+            allowed = _words(hint)
+            if is_cut(name):
+                allowed = f"{allowed}, or {NONE}"
+            yield Setting(name, None, allowed, docs.get((group.__name__, item.name), ""))
+
+
+def _words(hint: Any) -> str:
+    """What a value of a type may be."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        limits = next((each for each in parts[1:] if isinstance(each, Limits)), None)
+        kind, rest = parts[0], "" if limits is None else _limits(limits.bounds)
+        if get_origin(kind) in (Union, UnionType):
+            kind = next(each for each in get_args(kind) if each is not NoneType)
+        return f"{_words(kind)}{rest}"
+    if origin in (Union, UnionType):
+        return " or ".join(_words(part) for part in parts if part is not NoneType)
+    if origin is Literal:
+        *others, last = map(str, parts)
+        return f"{', '.join(others)} or {last}" if others else last
+    if origin is tuple:
+        return f"a list of {_words(parts[0])}"
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(hint, "a text")
+
+
+def _limits(bounds: Mapping[str, float]) -> str:
+    if {"ge", "le"} <= bounds.keys():
+        said = [f"from {_figure(bounds['ge'])} to {_figure(bounds['le'])}"]
+    else:
+        words = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
+        said = [f"{words[each]} {_figure(bounds[each])}" for each in words if each in bounds]
+    if "multiple_of" in bounds:
+        said.append(f"a multiple of {_figure(bounds['multiple_of'])}")
+    return f" {', '.join(said)}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}"
+
+
+def _docs() -> dict[tuple[str, str], str]:
+    """The text below each setting, by class and field; nothing where the source is not there."""
+    try:
+        tree = ast.parse(inspect.getsource(definitions))
+    except OSError:
+        return {}
+    found: dict[tuple[str, str], str] = {}
+    for group in tree.body:
+        if not isinstance(group, ast.ClassDef):
+            continue
+        for field, below in pairwise(group.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match below:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        found[group.name, field.target.id] = " ".join(text.split())
+    return found

@@ -1,0 +1,230 @@
+"""Reading memory-config.yaml (spec 9.3, design 3 and 5).
+
+Unknown settings are reported, never fatal, so that a file written for a newer version still opens.
+
+The settings are plain dataclasses, which pydantic fills and checks. Importing it takes longer than tracing a
+message, so ``read`` keeps what it found under ``scratch/`` and asks it only for a file that it has not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping as AbcMapping
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import AutopoiesisError, ConfigError, Problem
+from engine.settings.model import Config, PolicyRow, Priority, Settings
+from engine.store.user_folder import own_key
+from engine.store.zone import is_zone
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+CONFIG_FILE = "memory-config.yaml"
+CACHE_FILE = "scratch/settings.json"
+MAX_BYTES = 256 * 1024
+"""The largest file that is read at all."""
+
+MOVED = {"gate_model": ("gate", "model"), "gate_max_tokens": ("gate", "max_tokens")}
+"""Settings of the watchers group that moved to a group of their own; the old place is still read."""
+
+_PLANNED = frozenset(
+    {
+        "lifecycle",
+        "auto_push",
+        "auto_tag_daily",
+        "commit_message_model",
+    }
+)
+"""Settings of the specification that this version reads without effect; ``doctor`` says so."""
+
+_RULES = 1
+"""Which way ``load`` reads a file, apart from what the definitions above say. What was kept under another
+number does not count."""
+
+_LOCK_WAIT_S = 1.0
+
+
+def read(files: Files) -> tuple[Config, tuple[Problem, ...]]:
+    """The settings of a workspace; see ``load`` for what is given and raised.
+
+    A file that was found in order before is not checked again.
+    """
+    try:
+        data = files.read(CONFIG_FILE)
+    except FileNotFoundError:
+        return Config(), ()
+    if not data:
+        return Config(), ()
+    known = _recall(files, data)
+    if known is None:
+        known = load(data)
+        _remember(files, data, *known)
+    return known
+
+
+def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Problem, ...]]:
+    """Reads memory-config.yaml.
+
+    Args:
+        data: The file's bytes, or ``None`` where there is no file.
+        path: Its name, for messages.
+
+    Returns:
+        The settings, and what is odd about the file without being wrong (unknown settings).
+
+    Raises:
+        ConfigError: A value cannot be used; the message names file, line, setting and what is allowed.
+    """
+    if not data:
+        return Config(), ()
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 — slow; a known file needs none of it
+
+    from engine.store import yamltext  # noqa: PLC0415 — likewise
+
+    try:
+        tree = yamltext.parse(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
+    except yamltext.YamlError as error:
+        raise ConfigError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
+    plain = _plain(tree)
+    watchers = plain.get("watchers")
+    if isinstance(watchers, dict):
+        for old, (group, name) in MOVED.items():
+            if old in watchers:
+                value, target = watchers.pop(old), plain.setdefault(group, {})
+                if isinstance(target, dict):
+                    target.setdefault(name, value)
+    try:
+        config = TypeAdapter(Config).validate_python(plain)
+    except ValidationError as error:
+        first = error.errors()[0]
+        location = [str(part) for part in first["loc"]]
+        raise ConfigError(
+            f"{'.'.join(location)}: {first['msg'].lower()} (it is {first.get('input')!r})",
+            where=f"{path}:{_line(tree, location)}",
+            cure="correct the value or remove the line to use the default",
+        ) from error
+    return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
+
+
+def _plain(tree: AbcMapping[str, object]) -> dict[str, Any]:
+    """The tree as plain containers; an empty value counts as absent, as a person means it."""
+    plain: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, AbcMapping):
+            plain[key] = _plain(value)
+        elif isinstance(value, list):
+            plain[key] = [_plain(item) if isinstance(item, AbcMapping) else item for item in value]
+        elif value != "":
+            plain[key] = value
+    return plain
+
+
+def _line(tree: object, location: list[str]) -> int:
+    from engine.store import yamltext  # noqa: PLC0415 — as in load
+
+    line = 1
+    for part in location:
+        if not isinstance(tree, yamltext.Mapping) or part not in tree:
+            break
+        line, tree = tree.line_of(part, line), tree[part]
+    return line
+
+
+def _unknown(
+    settings: Settings, plain: AbcMapping[str, Any], tree: object, path: str, above: tuple[str, ...]
+) -> list[Problem]:
+    import difflib  # noqa: PLC0415 — as in load
+
+    problems: list[Problem] = []
+    known = [item.name for item in fields(settings)]
+    for key in plain:
+        if key in known:
+            continue
+        name = ".".join((*above, key))
+        near = difflib.get_close_matches(key, known, n=1)
+        planned = key in _PLANNED
+        problems.append(
+            Problem(
+                path=path,
+                line=_line(tree, [*above, key]),
+                what=f"{name} has no effect in this version" if planned else f"unknown setting {name}",
+                cure="" if planned else (f"did you mean {near[0]}?" if near else "remove it"),
+                severity="warning",
+            )
+        )
+    for key in known:
+        value = getattr(settings, key)
+        if isinstance(value, Settings) and key in plain:
+            problems.extend(_unknown(value, plain[key], tree, path, (*above, key)))
+    return problems
+
+
+def _odd_zone(config: Config, tree: object, path: str) -> list[Problem]:
+    name = config.days.time_zone
+    if not name or is_zone(name):
+        return []
+    import difflib  # noqa: PLC0415 — as in load
+    from zoneinfo import available_timezones  # noqa: PLC0415 — hardly ever needed
+
+    known = {each.lower(): each for each in available_timezones()}
+    last = {each.rpartition("/")[2]: each for each in sorted(known)}
+    near = difflib.get_close_matches(name.lower(), known, n=1) or [
+        last[each] for each in difflib.get_close_matches(name.lower().replace(" ", "_"), last, n=1)
+    ]
+    cure = f"did you mean {known[near[0]]}?" if near else "use a name such as Europe/Brussels, or UTC"
+    what = f"days.time_zone: there is no time zone {name!r}, so the machine's counts"
+    return [Problem(path, _line(tree, ["days", "time_zone"]), what, cure, "warning")]
+
+
+def _recall(files: Files, data: bytes) -> tuple[Config, tuple[Problem, ...]] | None:
+    """What ``_remember`` kept for these bytes; ``None`` when there is nothing, or it is damaged or forged."""
+    key = own_key()
+    try:
+        stamp, _, kept = files.read(CACHE_FILE, limit=1024 * 1024).partition(b"\n")
+    except (AutopoiesisError, OSError):
+        return None
+    if key is None or stamp != _stamp(key, data, kept):
+        return None
+    tree = json.loads(kept)
+    settings: dict[str, dict[str, Any]] = tree["settings"]
+    policy, follow = settings["watchers"]["policy"], settings["imports"]["follow"]
+    settings["watchers"]["policy"] = {priority: PolicyRow(**row) for priority, row in policy.items()}
+    settings["imports"]["follow"] = tuple(follow)
+    config = Config(**{name: group(**settings[name]) for name, group in _groups().items()})
+    return config, tuple(Problem(**problem) for problem in tree["odd"])
+
+
+def _remember(files: Files, data: bytes, config: Config, odd: tuple[Problem, ...]) -> None:
+    """Keeps what was found. Where that is not possible, the file is checked again the next time."""
+    if files.read_only or (key := own_key(make=True)) is None:
+        return
+    tree = {"settings": asdict(config), "odd": [asdict(problem) for problem in odd]}
+    kept = json.dumps(tree).encode()
+    try:
+        with files.lock(timeout=_LOCK_WAIT_S):
+            files.replace(CACHE_FILE, _stamp(key, data, kept) + b"\n" + kept)
+    except AutopoiesisError:
+        return
+
+
+def _groups() -> dict[str, type[Any]]:
+    defaults = Config()
+    return {item.name: type(getattr(defaults, item.name)) for item in fields(Config)}
+
+
+def _stamp(key: bytes, data: bytes, kept: bytes) -> bytes:
+    """Ties kept settings to the file's bytes and to the settings that there are: types, limits, defaults.
+
+    Only programs of this person can make it: the file lies in a workspace that may be a stranger's.
+    """
+    classes = (*_groups().values(), PolicyRow, Problem)
+    known = [(item.name, item.type) for each in classes for item in fields(each)]
+    rules = repr((_RULES, Priority, known, Config(), MOVED, sorted(_PLANNED))).encode()
+    parts = (rules, data, kept)
+    digests = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return hashlib.blake2b(digests, key=key).hexdigest().encode()

@@ -1,0 +1,1 @@
+"""A workspace as a whole: made, examined and kept clean."""

@@ -1,0 +1,464 @@
+"""What is wrong with a workspace or with this machine, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import AutopoiesisError, Problem
+from engine.redaction.commits import CURE, refusals, refuse_secrets
+from engine.settings import trust
+from engine.settings.file import CONFIG_FILE, load
+from engine.settings.model import Config, SearchSettings
+from engine.store import documents, programs
+from engine.store.comparison import Comparison
+from engine.store.files import Files
+from engine.store.paths import Workspace, category_of, shown
+from engine.store.repository import Repository
+from engine.store.schema import validate
+from engine.store.zone import local_day
+
+_MOST_LINKS = 20
+"""Named one by one."""
+
+Level = Literal["ok", "note", "warning", "error"]
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination: how bad, what, and the cure."""
+
+    level: Level
+    text: str
+    cure: str = ""
+
+
+def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
+    """Examines a workspace.
+
+    Args:
+        root: The workspace.
+        staged: Only the files that the next commit would hold, as they are in the work tree.
+
+    Returns:
+        Findings in a fixed order; with ``staged`` only what is wrong.
+
+    Raises:
+        WorkspaceError: The folder is no workspace.
+    """
+    workspace = Workspace.open(root)
+    files = Files(workspace)
+    repository = Repository(workspace, guard=refuse_secrets)
+    if staged:
+        compared = Comparison(
+            repository.git,
+            has_commits=repository.has_commits,
+            staged=True,
+            index=_index_of_commit(repository),
+        )
+        paths = compared.added()
+        return (
+            *_documents(workspace, files, paths),
+            *_staged_presets(files, repository, paths),
+            *_staged_secrets(compared, paths),
+            *_raw(files, repository, compared),
+        )
+    return (
+        Finding("ok", f"workspace {workspace.root}"),
+        *_config(files),
+        *_git(repository),
+        *_hooks(files, repository),
+        *_raw(files, repository, Comparison(repository.git, has_commits=repository.has_commits)),
+        *_documents(workspace, files, _all_documents(workspace)),
+        *_topics(workspace, files),
+        *_presets(files, repository),
+        *_entries(files, repository),
+        *_knowledge(workspace, files, repository),
+        *_prompt(files),
+        *_index(workspace, files),
+        *_prices(),
+        *_links(workspace),
+        *_secrets(files),
+        *_machine(workspace),
+    )
+
+
+def _finding(problem: Problem) -> Finding:
+    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    return Finding(problem.severity, f"{place}: {problem.what}", problem.cure)
+
+
+def _config(files: Files) -> Iterator[Finding]:
+    try:
+        written, odd = load(files.read(CONFIG_FILE))
+    except (AutopoiesisError, OSError) as error:
+        yield Finding("error", str(error))
+        return
+    found = trust.standing(files.workspace.root, written)
+    config, ignored = trust.in_force(found, written)
+    yield Finding(
+        "ok",
+        f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
+    )
+    for problem in (*odd, *ignored):
+        yield _finding(problem)
+    if found.acts and found.counts:
+        why = (
+            f"as every workspace, by {trust.VARIABLE}"
+            if os.environ.get(trust.VARIABLE) == "all"
+            else "by you"
+        )
+        named = ", ".join(act.name for act in found.acts)
+        yield Finding("ok", f"trusted {why}: {named}", "what it does: autopoiesis trust --show")
+    if not config.capture.redact:
+        yield Finding(
+            "warning",
+            "capture.redact is off: transcripts keep keys and passwords that are typed",
+            "set capture.redact: true; for what stands already: autopoiesis secrets scan",
+        )
+    provider = config.gate.provider
+    key = KEYS.get(provider)
+    if key and not os.environ.get(key) and not config.gate.base_url:
+        yield Finding(
+            "error",
+            f"gate.provider is {provider}, but {key} is not set",
+            f"export {key}, or set gate.provider: local",
+        )
+    if provider == "claude-code" and programs.find("claude") is None:
+        yield Finding(
+            "error",
+            "gate.provider is claude-code, but there is no claude command",
+            "install Claude Code, or set gate.provider: local",
+        )
+
+
+def _git(repository: Repository) -> Iterator[Finding]:
+    state = repository.state()
+    if state.kind == "ok":
+        yield Finding("ok", f"git: on {state.branch}, {state.dirty} files not committed")
+    else:
+        yield Finding(
+            "warning", f"git: {state.why}", "files are still written; only history and undo are missing"
+        )
+
+
+def _hooks(files: Files, repository: Repository) -> Iterator[Finding]:
+    """Whether the hooks are there, are ours, and can run."""
+    from engine.workspace.hooks import FOLDER, faults  # noqa: PLC0415 — not needed for --staged
+
+    if not (files.workspace.root / ".git").exists() or repository.git.program() is None:
+        return
+    found = [Finding("warning", what, cure) for what, cure in faults(files, repository)]
+    yield from found
+    if not found:
+        yield Finding("ok", f"hooks: those in {FOLDER}/ check every commit made by hand")
+
+
+def _index_of_commit(repository: Repository) -> str:
+    """The index of the commit that a hook runs for, which ``git commit -a`` keeps beside the usual one.
+
+    Only one of the repository's own is taken: nothing else that the variable may name is read.
+    """
+    named = os.environ.get("GIT_INDEX_FILE", "")
+    path = repository.workspace.root / named
+    return str(path) if named and path.resolve().parent == repository.folder.resolve() else ""
+
+
+def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
+    """Transcripts in ``raw/`` that were changed or deleted though their session has ended."""
+    from engine.transcripts.unchanged import fault_of  # noqa: PLC0415 — hardly ever needed
+
+    try:
+        altered = compared.altered("raw")
+    except AutopoiesisError:
+        return  # what is wrong with the repository is said elsewhere
+    for path in altered:
+        if not path.endswith(".md"):
+            continue
+        after = compared.show(path) if compared.staged else _bytes(files, path)
+        what = fault_of(repository.show("HEAD", path), after)
+        if what:
+            restore = f"git restore --source=HEAD --staged --worktree -- {shlex.quote(shown(path))}"
+            meant = "; if it is meant: git commit --no-verify"
+            yield Finding("error", f"{shown(path)} {what}", f"take it back: {restore}{meant}")
+
+
+def _bytes(files: Files, path: str) -> bytes | None:
+    try:
+        return files.read(path, limit=None)
+    except (FileNotFoundError, AutopoiesisError):
+        return None
+
+
+def _prompt(files: Files) -> Iterator[Finding]:
+    """Whether a prompt is possible at all: what stands in every one must fit its budget."""
+    from engine.context.compiler import (  # noqa: PLC0415 — not needed for --staged
+        CompileRequest,
+        ContextCompiler,
+        WorkspaceSource,
+    )
+
+    try:
+        config = trust.read(files).config
+    except (AutopoiesisError, OSError):
+        config = Config()
+    request = CompileRequest("", today=local_day(datetime.now(UTC), config.days.time_zone))
+    try:
+        compiled = ContextCompiler(WorkspaceSource(files), config.context_compiler).compile(request)
+    except AutopoiesisError as error:
+        yield Finding("error", f"no prompt is possible: {error.where}: {error.what}", error.cure)
+        return
+    fixed = sum(section.tokens for section in compiled.sections if section.priority == 0)
+    yield Finding("ok", f"prompt: system prompt and identity take {fixed:,} of {compiled.budget:,} tokens")
+
+
+def _all_documents(workspace: Workspace) -> list[str]:
+    found = []
+    folders = (workspace.knowledge, workspace.topics, workspace.transcripts)
+    for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
+        found += [workspace.relative(path) for path in folder.rglob("*.md") if path.is_file()]
+    return sorted(found)
+
+
+def _documents(workspace: Workspace, files: Files, paths: list[str]) -> Iterator[Finding]:
+    wrong = checked = 0
+    for path in paths:
+        if not path.endswith(".md") or category_of(path) is None:
+            continue
+        try:
+            document = documents.parse(files.read(path), path)
+        except FileNotFoundError:
+            continue
+        except AutopoiesisError as error:
+            yield Finding("error", str(error))
+            wrong += 1
+            continue
+        checked += 1
+        for problem in (*document.problems, *validate(document)):
+            wrong += 1
+            yield _finding(problem)
+    if not wrong and checked:
+        yield Finding("ok", f"{checked} documents, every header in order")
+
+
+def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
+    from engine.topics.check import check_topics  # noqa: PLC0415 — probes every pattern; not needed for --staged
+
+    problems = check_topics(workspace, files)
+    for problem in problems:
+        yield _finding(problem)
+    if not problems:
+        yield Finding("ok", "topics: every trigger, pattern and subscription in order")
+
+
+def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
+    from engine.context.preset_check import check_presets  # noqa: PLC0415 — hardly needed for --staged
+    from engine.context.presets import Presets  # noqa: PLC0415 — likewise
+
+    presets = Presets(files, lambda: repository, Config)
+    problems = check_presets(presets, files)
+    for problem in problems:
+        yield _finding(problem)
+    count = len(presets.names())
+    if count and not problems:
+        many = "1 preset" if count == 1 else f"{count} presets"
+        yield Finding("ok", f"{many}: every file and line that they list is there")
+
+
+def _staged_secrets(compared: Comparison, paths: list[str]) -> Iterator[Finding]:
+    """What looks like a secret in what the commit would add."""
+    for path in paths:
+        for line, what in refusals(path, compared.show(path) or b"", partial(compared.before, path)):
+            yield Finding("error", f"{shown(path)}{f':{line}' if line else ''}: {what}", CURE)
+
+
+def _secrets(files: Files) -> Iterator[Finding]:
+    """What looks like a secret in files: one that stood in a commit already refuses no other."""
+    from engine.workspace.secret_scan import Standing, scan_files  # noqa: PLC0415 — not needed for --staged
+
+    found = [each for each in scan_files(files) if isinstance(each, Standing)]
+    if found:
+        first = f"{shown(found[0].path)}:{found[0].line} holds what looks like a {found[0].kind}"
+        more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""
+        yield Finding("warning", f"{first}{more}", "see all: autopoiesis secrets scan --history")
+
+
+def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> Iterator[Finding]:
+    """What is wrong with those of ``presets/`` that are among some files."""
+    from engine.context.preset import FOLDER  # noqa: PLC0415 — as above
+
+    staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
+    if not staged:
+        return
+    from engine.context.preset_check import check_presets  # noqa: PLC0415 — as above
+    from engine.context.presets import Presets  # noqa: PLC0415 — likewise
+
+    for problem in check_presets(Presets(files, lambda: repository, Config), files, only=staged):
+        yield _finding(problem)
+
+
+def _prices() -> Iterator[Finding]:
+    """The person's own prices, where they have written some."""
+    from engine.providers import pricing  # noqa: PLC0415 — not needed for --staged
+
+    path = pricing.own_file()
+    problems = pricing.PriceTable.load(path).problems
+    for problem in problems:
+        yield _finding(problem)
+    if not problems and path.exists():
+        yield Finding("ok", f"{path}: prices of your own, every line in order")
+
+
+def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
+    """How many problems entries, skills and references have; each is named by its own command."""
+    from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
+
+    try:
+        committing = trust.read(files).config.git.auto_commit
+    except (AutopoiesisError, OSError):
+        committing = False
+    entries = KnowledgeEntries(files, lambda: repository, lambda: committing, lambda: datetime.now(UTC))
+    problems = entries.problems()
+    if problems:
+        worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        yield Finding(worst, f"knowledge entries and skills: {many}", "autopoiesis knowledge check")
+
+
+def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
+    from engine.knowledge.harvest.classify import left_in  # noqa: PLC0415 — only an examination looks at all
+    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — likewise
+    from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — likewise
+    from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — likewise
+    from engine.knowledge.verify import missing  # noqa: PLC0415 — likewise
+
+    try:
+        found = Ledger(files, repository).entries()
+    except AutopoiesisError as error:
+        yield Finding("error", f"{error.where}: {error.what}", error.cure)
+        return
+    gone = missing(found, files)
+    if gone:
+        places = ", ".join(dict.fromkeys(line.path for line in gone))
+        yield Finding(
+            "note",
+            f"lines that harvests wrote and that are not there any more: {len(gone)}, in {places}",
+            "if an editor saved an old text over them, take them from git: autopoiesis ledger verify",
+        )
+    if workspace.holds(JOURNALS) and any((workspace.root / JOURNALS).glob("*.json")):
+        yield Finding(
+            "warning", "a harvest was interrupted", "the next one finishes it: autopoiesis harvest --apply"
+        )
+    waiting = len(ReviewQueue(files, lambda: datetime.now(UTC)).waiting())
+    if waiting:
+        yield Finding("note", f"items that wait for you: {waiting}", "see: autopoiesis review list")
+    try:
+        left = left_in(files, found, trust.read(files).config.harvest.provider)
+    except (AutopoiesisError, OSError):
+        left = 0
+    if left:
+        cure = "read what they taught: autopoiesis harvest --transcripts"
+        yield Finding("note", f"transcripts that were never harvested: {left}", cure)
+    if found and not gone:
+        yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
+
+
+def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:
+    from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — not needed for --staged
+
+    try:
+        config = trust.read(files).config
+    except (AutopoiesisError, OSError):
+        return
+    index = assemble_index(workspace, files, config.search)
+    try:
+        status = index.status()
+    finally:
+        index.close()
+    if status.state == "ready":
+        size = status.size // 1024
+        yield Finding("ok", f"search index: {status.files} files, {status.chunks} chunks, {size:,} KiB")
+        if status.vectors_coming:
+            yield Finding("note", f"search index: {status.vectors_coming}", "autopoiesis index")
+    elif status.state == "missing":
+        yield Finding("note", "search index: not made yet; files are searched instead", "autopoiesis index")
+    else:
+        yield Finding("warning", f"search index: {status.why}", "autopoiesis index --rebuild")
+    yield from _embedding(config.search)
+
+
+def _embedding(settings: SearchSettings) -> Iterator[Finding]:
+    """Which embedding model is used, and whether it is there; only ``openai`` is asked over the network."""
+    from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — as above
+    from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — as above
+
+    name = settings.embedding
+    try:
+        embedder = embedder_for(settings)
+        described = {
+            "local": f"local, the vectors that ship ({embedder.dimensions} numbers)",
+            "minilm": f"minilm, which is installed ({embedder.dimensions} numbers)",
+            "openai": f"openai, {settings.embedding_model} ({embedder.dimensions} numbers)",
+        }[name]
+        try:
+            started = time.monotonic()
+            # Reads the vectors that ship, or asks; the transformer takes seconds to load.
+            known = embedder.id if name != "openai" else vector_of(embedder, "hello")
+            took = time.monotonic() - started
+        finally:
+            if (slow := slow_one(embedder)) is not None:
+                slow.close()
+    except EMBEDDING_FAULTS as error:
+        problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))
+        place = f"{problem.where}: " if problem.where else ""
+        what = f"search.embedding is {name}, and search goes by words alone: {place}{problem.what}"
+        yield Finding("error", what, problem.cure)
+        return
+    answered = f", answered in {1000 * took:,.0f} ms" if name == "openai" and len(known) else ""
+    yield Finding("ok", f"search embedding: {described}{answered}")
+    defaults = SearchSettings()
+    idle = [
+        f"search.{each}"
+        for each in ("embedding_model", "embedding_dimensions", "embedding_base_url")
+        if name != "openai" and getattr(settings, each) != getattr(defaults, each)
+    ]
+    if idle:
+        verb = "has" if len(idle) == 1 else "have"
+        what = f"{' and '.join(idle)} {verb} no effect while search.embedding is {name}"
+        yield Finding("note", what, "set search.embedding: openai, or remove it")
+
+
+def _links(workspace: Workspace) -> Iterator[Finding]:
+    """What leads out of the workspace, or stands in the place of a cache."""
+    from engine.store.strays import strays  # noqa: PLC0415 — not needed for --staged
+
+    found = list(strays(workspace))
+    for each in found[:_MOST_LINKS]:
+        yield Finding("warning", f"{each.path}: {each.what}", each.cure)
+    if len(found) > _MOST_LINKS:
+        yield Finding("warning", f"{len(found) - _MOST_LINKS:,} more symlinks of this kind")
+    if not found:
+        yield Finding("ok", "links: none leads out of the workspace")
+
+
+def _machine(workspace: Workspace) -> Iterator[Finding]:
+    if programs.find("rg"):
+        yield Finding("ok", "ripgrep: there, for searching without the index")
+    else:
+        yield Finding("note", "ripgrep is not installed: without the index, files are scanned instead")
+    if os.access(workspace.root, os.W_OK):
+        free = shutil.disk_usage(workspace.root).free
+        level: Level = "ok" if free > 256 * 1024 * 1024 else "warning"
+        yield Finding(level, f"disk: {free // (1024 * 1024):,} MB free")
+    else:
+        yield Finding("warning", "the workspace cannot be written: everything is shown, nothing is kept")

@@ -1,0 +1,247 @@
+"""Making a workspace (design 2): folders, settings, git with its hooks, and the sample on request."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import Problem, RepositoryError, WorkspaceError
+from engine.redaction.commits import refuse_secrets
+from engine.settings import file as config_file
+from engine.settings import trust
+from engine.store.descriptors import open_folder
+from engine.store.files import Files, reported
+from engine.store.paths import Workspace
+from engine.store.repository import Repository
+from engine.transcripts.format import parse
+from engine.transcripts.replay import Replay, human_pace
+from engine.workspace import hooks
+
+if TYPE_CHECKING:
+    from engine.workspace.sample_past import Past
+
+SAMPLE_LAST_DAY = date(2026, 6, 12)
+"""The day that the sample's own dates call today."""
+
+FOLDERS = (
+    "raw/conversations", "conversations", "knowledge/identity", "knowledge/memory", "knowledge/journal",
+    "knowledge/projects", "knowledge/people", "knowledge/procedures", "knowledge/reference",
+    "knowledge/files", "knowledge/prompts", "topics", "presets", "archive", "attachments", "logs", "scratch",
+)  # fmt: skip
+
+_ISO_DATE = re.compile(r"(?<![0-9])2026-0[5-7]-[0-3][0-9](?![0-9])")
+_PATH_DATE = re.compile(r"(?<![0-9])2026/0[5-7]/[0-3][0-9](?![0-9])")
+
+
+@dataclass
+class InitialiseReport:
+    """What was made, in sentences, and what stood in the way."""
+
+    root: Path
+    lines: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def initialise(root: Path, *, sample: bool = False, today: date | None = None) -> InitialiseReport:
+    """Makes a workspace; what is already there stays as it is.
+
+    Args:
+        root: The folder; made when missing.
+        sample: Fill it with the sample workspace, its dates moved so that its last day is ``today``.
+        today: The sample's last day; today when left out, or
+            yesterday where it is so early that the sample would speak of the future.
+
+    Raises:
+        WorkspaceError: A sample was asked for in a folder that already holds a workspace.
+        WriteFailed: The disk refused.
+    """
+    root = root.expanduser().absolute()
+    is_new = not (root / config_file.CONFIG_FILE).exists()
+    if sample and root.exists() and any(root.iterdir()):
+        raise WorkspaceError(
+            "the folder is not empty", where=str(root), cure="give the sample a folder of its own"
+        )
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(f"cannot be made ({error.strerror})", where=str(root)) from error
+    workspace = Workspace(root.resolve())
+    files = Files(workspace)
+    report = InitialiseReport(workspace.root)
+    with reported(str(root)):
+        for parts in [workspace.resolve(folder).relative_to(workspace.root).parts for folder in FOLDERS]:
+            with open_folder(workspace.root, parts, create=True):
+                pass
+
+    repository = Repository(workspace, guard=refuse_secrets)
+    state = repository.state()
+    if state.kind == "none":
+        repository.init()
+        state = repository.state()
+        report.lines.append("a git repository, so that every change can be seen and undone")
+
+    shift = (today or _last_day_before(datetime.now(UTC))) - SAMPLE_LAST_DAY
+    if sample:
+        made = [
+            _copy(files, path, _shifted(source.read_bytes(), shift), shift)
+            for path, source in _tree("sample/workspace")
+        ]
+        report.lines.append(f"the sample: {sum(made)} files, a month of one agent's work")
+    # The sample has memories of its own; of the starter files it needs only those for git.
+    made = [
+        files.create(path, source.read_bytes())
+        for path, source in _tree("starter/workspace")
+        if not sample or path.startswith(".")
+    ]
+    if any(made):
+        report.lines.append(f"{sum(made)} starter files")
+    if (workspace.root / ".git").exists():
+        lines, problems = hooks.install(files, repository)
+        report.lines.extend(lines)
+        report.problems.extend(problems)
+
+    past = _past(files, shift) if sample else None
+    if state.kind == "ok":
+        revisions = [revision[:8] for revision in _first_commits(files, repository, past, report)]
+        if revisions:
+            what = "the first commit" if len(revisions) == 1 else "the first commits"
+            report.lines.append(f"{what}, {' and '.join(revisions)}")
+    else:
+        report.problems.append(
+            Problem(path=".git", line=0, what=f"nothing was committed: {state.why}", severity="warning")
+        )
+    if is_new:
+        trust.trust(workspace.root, config_file.read(files)[0])
+    report.lines.insert(0, f"{workspace.root} is a workspace now")
+    report.lines.append(f"next: autopoiesis {root}")
+    return report
+
+
+def renew_hooks(root: Path) -> InitialiseReport:
+    """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
+
+    Raises:
+        WorkspaceError: The folder is no workspace.
+        WriteFailed: The disk refused.
+    """
+    workspace = Workspace.open(root)
+    report = InitialiseReport(workspace.root)
+    if not (workspace.root / ".git").exists():
+        raise WorkspaceError("is no git repository, so there are no hooks", where=str(workspace.root))
+    lines, report.problems = hooks.install(Files(workspace), Repository(workspace))
+    if not report.problems:
+        report.lines = lines or [f"git hooks in {hooks.FOLDER}/ are in order"]
+        report.lines.append(f"commits made by hand are checked by {sys.executable or 'autopoiesis on PATH'}")
+    return report
+
+
+def _tree(folder: str) -> Iterator[tuple[str, Traversable]]:
+    """Every file of a folder of package data, with its path below that folder, in a fixed order."""
+
+    def walk(node: Traversable, above: str) -> Iterator[tuple[str, Traversable]]:
+        for child in sorted(node.iterdir(), key=lambda item: item.name):
+            if child.name == "__pycache__":
+                continue
+            # Under its real name, a .gitignore would already work where the package lies.
+            hidden = child.name.startswith("dot-")
+            path = f"{above}.{child.name[4:]}" if hidden else f"{above}{child.name}"
+            if child.is_dir():
+                yield from walk(child, f"{path}/")
+            else:
+                yield path, child
+
+    node = resources.files("engine")
+    for part in folder.split("/"):
+        node = node / part
+    return walk(node, "")
+
+
+def _last_day_before(now: datetime) -> date:
+    """The sample's last day ends at 07:31 UTC; nothing in it may lie in the future."""
+    return (now - timedelta(hours=7, minutes=31)).date()
+
+
+def _copy(files: Files, path: str, data: bytes, shift: timedelta) -> bool:
+    return files.create(shift_dates(path, shift), data)
+
+
+def _shifted(data: bytes, shift: timedelta) -> bytes:
+    return shift_dates(data.decode("utf-8"), shift).encode("utf-8")
+
+
+def shift_dates(text: str, shift: timedelta) -> str:
+    """Moves every date of the sample's months, ``YYYY-MM-DD`` and ``YYYY/MM/DD``, by whole days."""
+    if not shift:
+        return text
+
+    def iso(match: re.Match[str]) -> str:
+        return (date.fromisoformat(match.group()) + shift).isoformat()
+
+    def path(match: re.Match[str]) -> str:
+        return (date.fromisoformat(match.group().replace("/", "-")) + shift).strftime("%Y/%m/%d")
+
+    return _PATH_DATE.sub(path, _ISO_DATE.sub(iso, text))
+
+
+def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:
+    """Plays the sample's recorded conversation into ``conversations/``, until done or stopped.
+
+    Args:
+        files: The workspace's write path.
+        stop: Set it to end the replay before its end.
+        speed: 1 is a human pace.
+    """
+    data = resources.files("engine").joinpath("sample", "replay.md").read_bytes()
+    # The conversation speaks of what the workspace holds, so its dates move as far as those did.
+    journals = sorted(path.stem for path in files.workspace.journal.glob("????-??-??.md"))
+    shift = date.fromisoformat(journals[-1]) - SAMPLE_LAST_DAY if journals else timedelta()
+    source = parse(_shifted(data, shift), "replay.md")
+    Replay(files, source, "conversations/live-demo.md", pace=human_pace(speed)).run(stop)
+
+
+def _past(files: Files, shift: timedelta) -> Past:
+    """Puts back what the sample's ledger knows."""
+    from engine.workspace.sample_past import put_back  # noqa: PLC0415 — only the sample has a past
+
+    told = resources.files("engine").joinpath("sample", "past.json").read_bytes()
+    texts = {
+        shift_dates(name, shift): _shifted(source.read_bytes(), shift)
+        for name, source in _tree("sample/reclaimed")
+    }
+    return put_back(files, _shifted(told, shift), texts)
+
+
+def _first_commits(
+    files: Files, repository: Repository, past: Past | None, report: InitialiseReport
+) -> list[str]:
+    """Commits all that was made, and with a second commit that the sample's old conversations went. Where the
+    first one fails they stay: nothing else has them. What stood in the way is added to the report.
+
+    Returns:
+        The revisions of both, as far as they were made.
+    """
+    workspace = files.workspace
+    paths = [
+        workspace.relative(path)
+        for path in sorted(workspace.root.rglob("*"))
+        if path.is_file() and ".git" not in path.parts and not path.is_relative_to(workspace.scratch)
+    ]
+    made: list[str | None] = []
+    try:
+        made.append(repository.commit(paths, "maintenance: a new memory"))
+        if made[0] and past is not None:
+            from engine.workspace.sample_past import take_out  # noqa: PLC0415 — only the sample has a past
+
+            made.append(repository.commit(*take_out(files, past)))
+    except RepositoryError as error:
+        cure = f"nothing {'more' if made else 'else'} was committed either; mend it and run init again"
+        report.problems.append(Problem(error.where, 0, error.what, error.cure or cure, "warning"))
+    return [revision for revision in made if revision]
