@@ -97,6 +97,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end: looking through it for garbage over and over would cost minutes."""
+    """What collecting made stays: to look through it for garbage over and over takes minutes."""
     gc.collect()
     gc.freeze()

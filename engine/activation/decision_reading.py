@@ -9,25 +9,19 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.activation.decision import LABELLER_RANK, Decision, Label, entry_of
-from engine.store.monthly import open_month
+from engine.store.monthly import LogStamp, MonthlyLog, lines_backwards, open_month
 
 if TYPE_CHECKING:
     from engine.store.files import Files
 
-LOG_FOLDER = "logs/decisions"
+KIND = "decisions/"
 
-LogStamp = tuple[tuple[str, int, int, int], ...]
-"""Name, inode, size and time of change of every month's file: another log has another stamp."""
-
-_MONTH = re.compile(r"\d{4}-\d{2}\.jsonl")
 _BLOCK = 256 * 1024
-_LONGEST_LINE = 1024 * 1024
 _BY_RANK = sorted(LABELLER_RANK, key=lambda by: -LABELLER_RANK[by])
 
 Labels = dict[tuple[str, str], bool | None]
@@ -62,10 +56,12 @@ class DecisionReading:
 
     Args:
         files: The workspace's files.
+        months: The log.
     """
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, months: MonthlyLog) -> None:
         self._files = files
+        self._months = months
         self._forget()
 
     def update(self) -> DecisionHistory:
@@ -76,7 +72,7 @@ class DecisionReading:
         Raises:
             DocumentError, PathRefused: A file cannot be read.
         """
-        stamp = log_stamp(self._files)
+        stamp = self._months.stamp()
         if not self._goes_on(stamp):
             self._forget()
         with uncollected():
@@ -139,7 +135,7 @@ class DecisionReading:
             self._broken += 1
 
 
-def backwards(files: Files, holding: bytes = b"") -> Iterator[Decision]:
+def backwards(files: Files, months: MonthlyLog, holding: bytes = b"") -> Iterator[Decision]:
     """Decisions newest first, of those in whose lines ``holding`` occurs, each with its label.
 
     Raises:
@@ -147,51 +143,20 @@ def backwards(files: Files, holding: bytes = b"") -> Iterator[Decision]:
     """
     labels: Labels = {}
     seen: set[str] = set()
-    for relative in reversed(months(files)):
-        for line in _lines_backwards(files, relative):
-            if holding not in line and b'"label"' not in line:
-                continue
-            entry = entry_of(line)
-            if isinstance(entry, Label):
-                labels.setdefault((entry.decision, entry.by), entry.useful)
-            elif isinstance(entry, Decision) and entry.id not in seen:
-                seen.add(entry.id)
-                yield joined(entry, labels)
-
-
-def months(files: Files) -> list[str]:
-    """The log's files, oldest first, as workspace-relative paths."""
-    folder = files.workspace.root.joinpath(LOG_FOLDER)
-    if not folder.is_dir() or not files.workspace.holds(LOG_FOLDER):
-        return []
-    return sorted(f"{LOG_FOLDER}/{entry.name}" for entry in folder.iterdir() if _MONTH.fullmatch(entry.name))
-
-
-def log_stamp(files: Files) -> LogStamp:
-    """The state of the log's files; costs a look at each."""
-    found = []
-    for name in months(files):
-        with contextlib.suppress(FileNotFoundError):
-            status = files.workspace.root.joinpath(name).stat()
-            found.append((name, status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
-
-
-def _lines_backwards(files: Files, relative: str) -> Iterator[bytes]:
-    descriptor = open_month(files, relative)
-    try:
-        position = os.fstat(descriptor).st_size
-        rest = b""
-        while position > 0:
-            size = min(_BLOCK, position)
-            position -= size
-            first, *lines = (os.pread(descriptor, size, position) + rest).split(b"\n")
-            yield from (line for line in reversed(lines) if line)
-            rest = first if len(first) <= _LONGEST_LINE else b""
-        if rest:
-            yield rest
-    finally:
-        os.close(descriptor)
+    for month in reversed(months.stamp()):
+        descriptor = open_month(files, month.name)
+        try:
+            for line in lines_backwards(descriptor):
+                if holding not in line and b'"label"' not in line:
+                    continue
+                entry = entry_of(line)
+                if isinstance(entry, Label):
+                    labels.setdefault((entry.decision, entry.by), entry.useful)
+                elif isinstance(entry, Decision) and entry.id not in seen:
+                    seen.add(entry.id)
+                    yield joined(entry, labels)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -22,22 +22,18 @@ from engine.activation.decision import (
     worth_logging,
 )
 from engine.activation.decision_reading import (
-    LOG_FOLDER,
+    KIND,
     DecisionHistory,
     DecisionReading,
-    LogStamp,
     backwards,
-    log_stamp,
 )
 from engine.errors import AutopoiesisError
-from engine.store.monthly import line_of
+from engine.store.monthly import LogStamp, MonthlyLog, line_of
 
 if TYPE_CHECKING:
     from engine.activation.signals import Signals
     from engine.activation.trace import Trace
     from engine.store.files import Files
-
-__all__ = ["LOG_FOLDER", "DecisionHistory", "DecisionLog"]
 
 _LOCK_WAIT_S = 2.0
 _FAILING_WAIT_S = 0.05
@@ -62,6 +58,7 @@ class DecisionLog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_problem: Callable[[str], None] | None = None,
     ) -> None:
+        self.months = MonthlyLog(files, KIND, clock)
         self._files = files
         self._clock = clock
         self._on_problem = on_problem
@@ -104,7 +101,7 @@ class DecisionLog:
         try:
             self.find(name)
         except AutopoiesisError:
-            self._files.append(self._path(), record_of(trace.message, whole_hash, row, None))
+            self._files.append(self.months.path(), record_of(trace.message, whole_hash, row, None))
         return name
 
     def label(self, decision_id: str, useful: bool | None, by: Labeller = "person") -> Decision:
@@ -136,7 +133,7 @@ class DecisionLog:
             "by": by,
             "at": self._clock().isoformat(),
         }
-        self._files.append(self._path(), line_of(record))
+        self._files.append(self.months.path(), line_of(record))
         if useful is None:
             # Somebody of a lower rank may have said something before.
             return self.find(decision.id)
@@ -154,7 +151,7 @@ class DecisionLog:
         if len(decision_id) < _LEAST_PREFIX or not decision_id.isalnum():
             raise AutopoiesisError(f"“{decision_id[:40]}” is no decision id", cure=cure)
         found: dict[str, Decision] = {}
-        for decision in backwards(self._files, decision_id.encode()):
+        for decision in backwards(self._files, self.months, decision_id.encode()):
             if decision.id == decision_id:
                 return decision
             if decision.id.startswith(decision_id):
@@ -175,7 +172,7 @@ class DecisionLog:
             topic: Only those about this topic.
             unlabelled: Only those nobody has labelled.
         """
-        decisions = backwards(self._files, b"" if topic is None else line_of(topic).strip())
+        decisions = backwards(self._files, self.months, b"" if topic is None else line_of(topic).strip())
         matching = (
             decision
             for decision in decisions
@@ -189,11 +186,11 @@ class DecisionLog:
 
     def reading(self) -> DecisionReading:
         """A way to read the log again and again that reads only what was added."""
-        return DecisionReading(self._files)
+        return DecisionReading(self._files, self.months)
 
     def stamp(self) -> LogStamp:
         """The state of the log's files; what was made from the log is stale when it differs."""
-        return log_stamp(self._files)
+        return self.months.stamp()
 
     def flush(self) -> None:
         """Tries once more to write what is waiting."""
@@ -206,7 +203,7 @@ class DecisionLog:
             try:
                 # A long-running command may hold the workspace; a message does not wait for it to end.
                 with self._files.lock(timeout=_FAILING_WAIT_S if self._failing else _LOCK_WAIT_S):
-                    self._files.append(self._path(), everything)
+                    self._files.append(self.months.path(), everything)
             except AutopoiesisError as error:
                 if len(everything) <= _WAITING_LIMIT:
                     self._waiting = everything
@@ -216,6 +213,3 @@ class DecisionLog:
                 return
             self._waiting = b""
             self._failing = False
-
-    def _path(self) -> str:
-        return f"{LOG_FOLDER}/{self._clock():%Y-%m}.jsonl"

@@ -8,16 +8,13 @@ read again when a label stands behind that place, or when it is not the log that
 from __future__ import annotations
 
 import json
-import os
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from engine.activation.decision_reading import LogStamp, log_stamp
 from engine.activation.tuning.labels import label_of
 from engine.errors import AutopoiesisError
-from engine.store.monthly import open_month
+from engine.store.monthly import Added, AnotherFile, LogStamp, Mark, mark_of, marks_in
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
@@ -32,8 +29,6 @@ _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 1.0
 _UNREAD_LIMIT = 1024 * 1024
 """Bytes of the log behind the last look at it from which the place is moved on."""
-_TAIL = 1024
-_LONGEST_LINE = 1024 * 1024
 _ANSWERED = b'"provider":"ask"'
 
 
@@ -51,17 +46,6 @@ class Labelled:
     useful: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
     matched: tuple[str, ...] = ()
-
-
-class _Mark(NamedTuple):
-    """How far a month's file was read: to ``end``, behind a whole line, whose last bytes have the checksum
-    ``tail``; ``size`` and time of change are what the file had then.
-    """
-
-    end: int
-    tail: int
-    size: int
-    changed: int
 
 
 class LabelledMessages:
@@ -84,14 +68,13 @@ class LabelledMessages:
         """
         marks, found = self._kept() or ({}, {})
         try:
-            stamp = log_stamp(self._files)
+            stamp = self._log.stamp()
             if not stamp:
                 return {}
             if not marks or not self._holds(marks, stamp):
                 found = self._gather()
             elif (
-                sum(size for _, _, size, _ in stamp) - sum(mark.end for mark in marks.values())
-                < _UNREAD_LIMIT
+                sum(month.size for month in stamp) - sum(mark.end for mark in marks.values()) < _UNREAD_LIMIT
             ):
                 return found
             self._keep(stamp, found)
@@ -99,25 +82,24 @@ class LabelledMessages:
             pass
         return found
 
-    def _holds(self, marks: Mapping[str, _Mark], stamp: LogStamp) -> bool:
+    def _holds(self, marks: Mapping[str, Mark], stamp: LogStamp) -> bool:
         """Whether the log begins with what was read of it, and no label stands behind that."""
-        if marks.keys() - {name for name, *_ in stamp}:
+        if marks.keys() - {month.name for month in stamp}:
             return False
-        for name, _, size, changed in stamp:
-            mark = marks.get(name)
-            if mark is None and name < max(marks):
+        for month in stamp:
+            mark = marks.get(month.name)
+            if mark is None and month.name < max(marks):
                 return False
-            if mark is not None and mark.size == size:
-                if mark.changed != changed:
+            if mark is not None and mark.size == month.size:
+                if not mark.is_of(month):
                     return False
                 continue
-            with os.fdopen(open_month(self._files, name), "rb") as file:
-                if mark is not None:
-                    if size < mark.end or _tail(file.fileno(), mark.end) != mark.tail:
-                        return False
-                    file.seek(mark.end)
-                if any(b'"label"' in line or _ANSWERED in line for line in file):
+            try:
+                added = Added(self._files, month, mark or Mark())
+                if any(b'"label"' in line or _ANSWERED in line for line in added):
                     return False
+            except AnotherFile:
+                return False
         return True
 
     def _gather(self) -> dict[str, Labelled]:
@@ -139,13 +121,13 @@ class LabelledMessages:
             found[topic] = Labelled(right, wrong, tuple(text for text in (*right, *wrong) if text in hit))
         return found
 
-    def _kept(self) -> tuple[dict[str, _Mark], dict[str, Labelled]] | None:
+    def _kept(self) -> tuple[dict[str, Mark], dict[str, Labelled]] | None:
         """What was found the last time; ``None`` when there is nothing, or it is damaged."""
         try:
             tree = json.loads(self._files.read(LABELLED_PATH, limit=_LIMIT))
             if tree["form"] != _FORM:
                 return None
-            marks = {name: _Mark(*(_number(value) for value in mark)) for name, mark in tree["read"].items()}
+            marks = marks_in(tree["read"])
             found = {
                 topic: Labelled(_texts(of["useful"]), _texts(of["noise"]), _texts(of["matched"]))
                 for topic, of in tree["topics"].items()
@@ -159,37 +141,16 @@ class LabelledMessages:
             return
         tree = {
             "form": _FORM,
-            "read": {name: self._mark(name, size, changed) for name, _, size, changed in stamp},
+            "read": {month.name: mark_of(self._files, month) for month in stamp},
             "topics": {topic: asdict(of) for topic, of in found.items()},
         }
         with self._files.lock(timeout=_LOCK_WAIT_S):
             self._files.replace(LABELLED_PATH, json.dumps(tree).encode())
 
-    def _mark(self, name: str, size: int, changed: int) -> _Mark:
-        descriptor = open_month(self._files, name)
-        try:
-            start = max(0, size - _LONGEST_LINE)
-            # A line may be half written; what follows it would not be read as one.
-            end = start + os.pread(descriptor, size - start, start).rfind(b"\n") + 1
-            return _Mark(end, _tail(descriptor, end), size, changed)
-        finally:
-            os.close(descriptor)
-
-
-def _tail(descriptor: int, end: int) -> int:
-    start = max(0, end - _TAIL)
-    return zlib.crc32(os.pread(descriptor, end - start, start))
-
 
 def _latest(messages: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     latest = list(dict.fromkeys(reversed(messages)))[:MESSAGES_LIMIT]
     return tuple(reversed(latest))
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise ValueError
-    return value
 
 
 def _texts(value: object) -> tuple[str, ...]:

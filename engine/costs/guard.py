@@ -6,7 +6,6 @@ those of UTC. Calls under way when a limit is reached are not called back, so it
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,15 +14,12 @@ from typing import TYPE_CHECKING
 
 from engine.costs.model import CostRecord, record_in
 from engine.errors import AutopoiesisError, CostLimit, DocumentError
-from engine.store.monthly import LOG_FOLDER, open_month, record_of
+from engine.store.monthly import Added, AnotherFile, Mark, MonthStamp, record_of
 
 if TYPE_CHECKING:
     from engine.costs.log import CostLog
     from engine.settings.model import CostSettings
     from engine.store.files import Files
-
-_TAIL = 256
-_BLOCK = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +54,10 @@ class _Spent:
 
 @dataclass(slots=True)
 class _Month:
-    """What was read of a month's file, up to ``end``, before which the bytes ``tail`` stand."""
+    """What was read of a month's file."""
 
-    name: str
-    end: int = 0
-    tail: bytes = b""
-    stamp: tuple[int, int] = (-1, -1)
+    name: str = ""
+    mark: Mark = field(default_factory=Mark)
     days: dict[str, _Spent] = field(default_factory=dict)
 
 
@@ -89,7 +83,7 @@ class CostGuard:
         self._files = files
         self._clock = clock
         self._guard = threading.Lock()
-        self._month = _Month("")
+        self._month = _Month()
 
     def standing(self) -> Standing:
         """What is spent now.
@@ -99,7 +93,7 @@ class CostGuard:
         """
         settings = self._settings()
         now = self._clock()
-        today, month = self._spent(f"{now:%Y-%m-%d}", f"{now:%Y-%m}")
+        today, month = self._spent(f"{now:%Y-%m-%d}")
         pairs = (
             ("today", today.usd, settings.daily_usd),
             ("this month", month.usd, settings.monthly_usd),
@@ -156,11 +150,12 @@ class CostGuard:
             "for the next month, UTC",
         )
 
-    def _spent(self, day: str, month: str) -> tuple[_Spent, _Spent]:
+    def _spent(self, day: str) -> tuple[_Spent, _Spent]:
+        month = day[:7]
         with self._guard:
             # What waits may be written down meanwhile: seen first it counts twice at worst, never not at all.
             waiting = self._log.waiting()
-            days = self._days(f"{LOG_FOLDER}/costs-{month}.jsonl")
+            days = self._days()
             # A call is logged in the month in which it was written down, and counts on its own day.
             today, whole = _Spent(), _Spent()
             for name, spent in days.items():
@@ -174,44 +169,34 @@ class CostGuard:
                 whole.add(record)
         return today, whole
 
-    def _days(self, name: str) -> dict[str, _Spent]:
+    def _days(self) -> dict[str, _Spent]:
+        """What was spent by day, of the calls written down in this month."""
         try:
-            return self._read(name).days
+            now = self._log.months.last_month()
         except OSError as error:
             raise DocumentError(
-                f"cannot be read ({error.strerror})", where=name, cure="check its permissions"
+                f"cannot be read ({error.strerror})",
+                where=self._log.months.path(),
+                cure="check its permissions",
             ) from error
+        if now is None or now.name != self._month.name:
+            self._month = _Month("" if now is None else now.name)
+        if now is not None and not self._month.mark.is_of(now):
+            try:
+                self._read(now)
+            except AnotherFile:
+                self._month = _Month(now.name)
+                self._read(now)
+        return self._month.days
 
-    def _read(self, name: str) -> _Month:
-        if self._month.name != name:
-            self._month = _Month(name)
-        try:
-            status = (self._files.workspace.root / name).stat()
-        except FileNotFoundError:
-            self._month = _Month(name)
-            return self._month
-        stamp = (status.st_size, status.st_mtime_ns)
-        if stamp == self._month.stamp:
-            return self._month
-        with os.fdopen(open_month(self._files, name), "rb", buffering=_BLOCK) as file:
-            known = self._month
-            start = known.end - len(known.tail)
-            if os.pread(file.fileno(), len(known.tail), start) != known.tail:
-                known = self._month = _Month(name)  # it is not the file that was read
-            file.seek(known.end)
-            for line in file:
-                # A line may be half written; it is read when it is whole.
-                if not line.endswith(b"\n"):
-                    break
-                known.end += len(line)
-                tree = record_of(line)
-                record = None if tree is None else record_in(tree)
-                if record is not None:
-                    known.days.setdefault(record.day, _Spent()).add(record)
-            size = min(_TAIL, known.end)
-            known.tail = os.pread(file.fileno(), size, known.end - size)
-            known.stamp = stamp
-        return self._month
+    def _read(self, now: MonthStamp) -> None:
+        added = Added(self._files, now, self._month.mark)
+        for line in added:
+            tree = record_of(line)
+            record = None if tree is None else record_in(tree)
+            if record is not None:
+                self._month.days.setdefault(record.day, _Spent()).add(record)
+        self._month.mark = added.mark
 
 
 def dollars(value: float) -> str:

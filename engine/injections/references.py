@@ -8,16 +8,23 @@ the log only the notes are taken apart.
 from __future__ import annotations
 
 import json
-import os
 import threading
-import zlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import AutopoiesisError
 from engine.injections.model import UseNote, entry_of
-from engine.store.monthly import MonthlyLog, MonthStamp, open_month, record_of
+from engine.store.monthly import (
+    Added,
+    AnotherFile,
+    LogStamp,
+    Mark,
+    MonthlyLog,
+    marks_in,
+    number_in,
+    record_of,
+)
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -29,8 +36,6 @@ _LIMIT = 64 * 1024 * 1024
 _LOCK_WAIT_S = 0.05
 _UNKEPT_LIMIT = 256 * 1024
 """Bytes read beyond what is kept from which it is kept anew: reading them costs less than a synced write."""
-_TAIL = 256
-_BLOCK = 1024 * 1024
 _MARK = b'"was_useful"'
 
 
@@ -46,21 +51,10 @@ class Use(NamedTuple):
     last: str
 
 
-class _Mark(NamedTuple):
-    """How far a month's file was read: to ``end``, behind a whole line, whose last bytes have the checksum
-    ``tail``; ``size`` and ``changed`` are what the file had then.
-    """
-
-    end: int
-    tail: int
-    size: int
-    changed: int
-
-
 class _Counted(NamedTuple):
     """What was counted, and of which part of the log."""
 
-    marks: dict[str, _Mark]
+    marks: dict[str, Mark]
     uses: dict[str, Use]
 
 
@@ -76,7 +70,7 @@ class References:
         self._files = files
         self._log = months
         self._guard = threading.Lock()
-        self._stamp: tuple[MonthStamp, ...] | None = None
+        self._stamp: LogStamp | None = None
         self._counted: _Counted | None = None
         self._uses: Mapping[str, Use] = MappingProxyType({})
         self._counts: Mapping[str, int] = MappingProxyType({})
@@ -98,7 +92,7 @@ class References:
                 self._stamp = stamp
             return self._uses
 
-    def _update(self, stamp: tuple[MonthStamp, ...]) -> None:
+    def _update(self, stamp: LogStamp) -> None:
         known = self._kept() if self._counted is None else self._counted
         found = self._grown(stamp, known)
         read = sum(mark.end for mark in found.marks.values())
@@ -109,18 +103,22 @@ class References:
         if not 0 <= read - kept < _UNKEPT_LIMIT or known.marks.keys() - found.marks.keys():
             self._keep(found)
 
-    def _grown(self, stamp: tuple[MonthStamp, ...], known: _Counted) -> _Counted:
+    def _grown(self, stamp: LogStamp, known: _Counted) -> _Counted:
         """What the log says now: what is known with what was added, or everything, where that cannot be."""
         if known.marks.keys() - {month.name for month in stamp}:
             known = _Counted({}, {})
         marks, uses = dict(known.marks), dict(known.uses)
         for month in stamp:
             mark = marks.get(month.name)
-            if mark is not None and (mark.size, mark.changed) == (month.size, month.changed):
+            if mark is not None and mark.is_of(month):
                 continue
             try:
-                marks[month.name] = self._read(month, mark or _Mark(0, 0, 0, 0), uses)
-            except _AnotherFile:
+                added = Added(self._files, month, mark or Mark())
+                for line in added:
+                    if _MARK in line:
+                        _take(uses, line)
+                marks[month.name] = added.mark
+            except AnotherFile:
                 return self._grown(stamp, _Counted({}, {}))
             except (OSError, AutopoiesisError):
                 # Nothing it said may stay counted, or it would count twice once it can be read again.
@@ -128,34 +126,17 @@ class References:
                 return self._grown(others, known if mark is None else _Counted({}, {}))
         return _Counted(marks, uses)
 
-    def _read(self, month: MonthStamp, mark: _Mark, uses: dict[str, Use]) -> _Mark:
-        """Takes what a month's file gained.
-
-        Raises:
-            _AnotherFile: It does not begin with what was read of it.
-        """
-        with os.fdopen(open_month(self._files, month.name), "rb", buffering=_BLOCK) as file:
-            if month.size < mark.end or _tail(file.fileno(), mark.end) != mark.tail:
-                raise _AnotherFile
-            end = mark.end
-            file.seek(end)
-            for line in file:
-                # A line may be half written; it is read when it is whole.
-                if not line.endswith(b"\n"):
-                    break
-                end += len(line)
-                if _MARK in line:
-                    _take(uses, line)
-            return _Mark(end, _tail(file.fileno(), end), month.size, month.changed)
-
     def _kept(self) -> _Counted:
         """What was kept the last time; nothing when there is nothing, or it is damaged."""
         try:
             tree = json.loads(self._files.read(REFERENCES_PATH, limit=_LIMIT))
             if tree["form"] == _FORM:
                 return _Counted(
-                    {name: _Mark(*map(_number, mark)) for name, mark in tree["read"].items()},
-                    {path: Use(_number(times), _text(last)) for path, (times, last) in tree["uses"].items()},
+                    marks_in(tree["read"]),
+                    {
+                        path: Use(number_in(times), _text(last))
+                        for path, (times, last) in tree["uses"].items()
+                    },
                 )
         except (OSError, AutopoiesisError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             # It is a cache: what cannot be read of it is counted anew.
@@ -174,10 +155,6 @@ class References:
             return
 
 
-class _AnotherFile(Exception):
-    """A month's file is not the one that was read."""
-
-
 def _take(uses: dict[str, Use], line: bytes) -> None:
     record = record_of(line)
     entry = None if record is None else entry_of(record)
@@ -190,17 +167,6 @@ def _add(uses: dict[str, Use], path: str, use: Use) -> None:
     known = uses.get(path)
     # A clock that was set back makes no use older than one before it.
     uses[path] = use if known is None else Use(known.times + use.times, max(known.last, use.last))
-
-
-def _tail(descriptor: int, end: int) -> int:
-    start = max(0, end - _TAIL)
-    return zlib.crc32(os.pread(descriptor, end - start, start))
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise ValueError
-    return value
 
 
 def _text(value: object) -> str:

@@ -1,14 +1,17 @@
-"""Append-only logs of one kind, a file a month: ``logs/{kind}-YYYY-MM.jsonl`` (design 2).
+"""Append-only logs, a file a month: ``logs/{kind}-YYYY-MM.jsonl`` (design 2).
 
 A record is one JSON object on one line. Nothing in a log is ever changed, so a line that cannot be read costs
-only itself, and whoever reads passes it over.
+only itself, and whoever reads passes it over; and of a file that was read before, only what was added since
+is read again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +27,8 @@ LOG_FOLDER = "logs"
 
 _BLOCK = 256 * 1024
 _LONGEST_LINE = 1024 * 1024
+_TAIL = 1024
+_MONTH = r"\d{4}-\d\d\.jsonl"
 
 Record = dict[str, Any]
 
@@ -44,20 +49,29 @@ class MonthStamp(NamedTuple):
     changed: int
 
 
+LogStamp = tuple[MonthStamp, ...]
+"""The state of every month's file, oldest month first: another log has another stamp."""
+
+
 class MonthlyLog:
     """Writes and reads one kind of log.
 
     Args:
         files: The workspace's write path.
-        kind: How its files' names begin.
+        kind: How its files' names begin; one that ends with a slash is a folder of its own.
         clock: Now, UTC; decides which month's file grows.
     """
 
     def __init__(self, files: Files, kind: str, clock: Callable[[], datetime]) -> None:
         self._files = files
-        self._kind = kind
         self._clock = clock
-        self._month = re.compile(rf"{re.escape(kind)}-\d{{4}}-\d\d\.jsonl")
+        self._folder, _, name = f"{LOG_FOLDER}/{kind}".rpartition("/")
+        self._prefix = f"{name}-" if name else ""
+        self._month = re.compile(re.escape(self._prefix) + _MONTH)
+
+    def path(self) -> str:
+        """This month's file, workspace-relative."""
+        return f"{self._folder}/{self._prefix}{self._clock():%Y-%m}.jsonl"
 
     def append(self, record: Record) -> None:
         """Adds a record at the end of this month's file.
@@ -65,24 +79,32 @@ class MonthlyLog:
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
         """
-        self._files.append(f"{LOG_FOLDER}/{self._kind}-{self._clock():%Y-%m}.jsonl", line_of(record))
+        self._files.append(self.path(), line_of(record))
 
-    def stamp(self) -> tuple[MonthStamp, ...]:
-        """The state of every month's file, oldest month first; costs a look at each."""
+    def stamp(self) -> LogStamp:
+        """The state of its files; costs a look at each."""
         found: list[MonthStamp] = []
-        if not self._files.workspace.holds(LOG_FOLDER):
+        if not self._files.workspace.holds(self._folder):
             return ()
-        try:
-            with os.scandir(self._files.workspace.root / LOG_FOLDER) as entries:
-                for entry in entries:
-                    if self._month.fullmatch(entry.name) and entry.is_file():
-                        status = entry.stat()
-                        name = f"{LOG_FOLDER}/{entry.name}"
-                        found.append(MonthStamp(name, status.st_ino, status.st_size, status.st_mtime_ns))
-        except OSError:
-            # A folder or file that goes away meanwhile is one that is not there.
-            return tuple(sorted(found))
+        # A folder or file that goes away meanwhile is one that is not there.
+        with contextlib.suppress(OSError), os.scandir(self._files.workspace.root / self._folder) as entries:
+            for entry in entries:
+                if self._month.fullmatch(entry.name):
+                    with contextlib.suppress(OSError):
+                        found.append(_stamp(f"{self._folder}/{entry.name}", entry.stat()))
         return tuple(sorted(found))
+
+    def last_month(self) -> MonthStamp | None:
+        """The state of this month's file; ``None`` where there is none.
+
+        Raises:
+            OSError: It cannot be looked at.
+        """
+        name = self.path()
+        try:
+            return _stamp(name, (self._files.workspace.root / name).stat())
+        except FileNotFoundError:
+            return None
 
     def records(self) -> Iterator[Record]:
         """Every record, in the order of the files."""
@@ -110,7 +132,7 @@ class MonthlyLog:
             except AutopoiesisError:
                 continue
             try:
-                for line in _lines_backwards(descriptor, most):
+                for line in lines_backwards(descriptor, most):
                     record = record_of(line)
                     if record is not None:
                         yield record
@@ -127,7 +149,120 @@ def record_of(line: bytes) -> Record | None:
     return record if isinstance(record, dict) else None
 
 
-def _lines_backwards(descriptor: int, most: int | None) -> Iterator[bytes]:
+class Mark(NamedTuple):
+    """How far a month's file was read.
+
+    Attributes:
+        end: Behind a whole line.
+        tail: The checksum of the last bytes before that: a file that was written anew has others.
+        size: Bytes that the file had then.
+        changed: Time of its last change then, nanoseconds.
+    """
+
+    end: int = 0
+    tail: int = 0
+    size: int = 0
+    changed: int = 0
+
+    def is_of(self, month: MonthStamp) -> bool:
+        """Whether the file is as it was."""
+        return (self.size, self.changed) == (month.size, month.changed)
+
+
+class AnotherFile(Exception):
+    """A month's file is not the one that was read."""
+
+
+class Added:
+    """The whole lines that a month's file gained since it was read.
+
+    Args:
+        files: The workspace's files.
+        month: The file.
+        mark: How far it was read.
+
+    Attributes:
+        mark: How far it is read now.
+    """
+
+    def __init__(self, files: Files, month: MonthStamp, mark: Mark) -> None:
+        self._files = files
+        self._month = month
+        self.mark = mark
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The lines.
+
+        Raises:
+            AnotherFile: The file does not begin with what was read of it.
+            DocumentError, PathRefused: It cannot be read.
+        """
+        end, tail, _, _ = self.mark
+        month = self._month
+        with os.fdopen(open_month(self._files, month.name), "rb", buffering=_BLOCK) as file:
+            if month.size < end or _tail(file.fileno(), end) != tail:
+                raise AnotherFile
+            file.seek(end)
+            for line in file:
+                # A line may be half written; it is read when it is whole.
+                if not line.endswith(b"\n"):
+                    break
+                end += len(line)
+                yield line
+            self.mark = Mark(end, _tail(file.fileno(), end), month.size, month.changed)
+
+
+def mark_of(files: Files, month: MonthStamp) -> Mark:
+    """The mark behind the last whole line of a file.
+
+    Raises:
+        DocumentError, PathRefused: It cannot be read.
+    """
+    descriptor = open_month(files, month.name)
+    try:
+        start = max(0, month.size - _LONGEST_LINE)
+        end = start + os.pread(descriptor, month.size - start, start).rfind(b"\n") + 1
+        return Mark(end, _tail(descriptor, end), month.size, month.changed)
+    finally:
+        os.close(descriptor)
+
+
+def marks_in(tree: object) -> dict[str, Mark]:
+    """Marks by file, as they were kept in JSON.
+
+    Raises:
+        ValueError, TypeError, AttributeError: They are damaged.
+    """
+    return {name: Mark(*map(number_in, mark)) for name, mark in tree.items()}  # type: ignore[attr-defined]
+
+
+def number_in(value: object) -> int:
+    """A number as it was kept in JSON.
+
+    Raises:
+        ValueError: It is none, or below 0, or no file is that large.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise ValueError
+    return value
+
+
+def _stamp(name: str, status: os.stat_result) -> MonthStamp:
+    return MonthStamp(name, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _tail(descriptor: int, end: int) -> int:
+    start = max(0, end - _TAIL)
+    return zlib.crc32(os.pread(descriptor, end - start, start))
+
+
+def lines_backwards(descriptor: int, most: int | None = None) -> Iterator[bytes]:
+    """The lines of an open file, from its end on.
+
+    Args:
+        descriptor: The file.
+        most: Bytes of its end that are read; all of it when left out.
+    """
     position = os.fstat(descriptor).st_size
     end = 0 if most is None else max(0, position - most)
     rest = b""

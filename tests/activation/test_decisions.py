@@ -16,7 +16,7 @@ import pytest
 
 from engine.activation import decision_reading, decisions
 from engine.activation.decision import Decision, decision_id, entry_of, hash_of, worth_logging
-from engine.activation.decisions import LOG_FOLDER, DecisionLog
+from engine.activation.decisions import DecisionLog
 from engine.activation.signals import Signals
 from engine.activation.trace import (
     Direction,
@@ -29,7 +29,7 @@ from engine.activation.trace import (
     TriggerHit,
 )
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
-from engine.store import descriptors
+from engine.store import descriptors, monthly
 from engine.store.faults import fail, trip
 from tests.activation.support import workspace_files
 
@@ -148,7 +148,7 @@ def test_a_message_is_one_append(tmp_path: Path) -> None:
         log.record(trace(row("a"), row("b"), row("c")), {})
         log.record(trace(row("d", hit=False, score=0)), {})
     assert len(appends) == 1
-    assert len((tmp_path / LOG_FOLDER / "2026-02.jsonl").read_bytes().splitlines()) == 4
+    assert len((tmp_path / "logs/decisions" / "2026-02.jsonl").read_bytes().splitlines()) == 4
 
 
 def test_every_month_has_its_file(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_every_month_has_its_file(tmp_path: Path) -> None:
     log.record(trace(row("a")), {})
     clock.now += timedelta(days=30)
     log.record(trace(row("b"), at=clock.now), {})
-    assert sorted(path.name for path in (tmp_path / LOG_FOLDER).iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "logs/decisions").iterdir()) == [
         "2026-02.jsonl",
         "2026-03.jsonl",
     ]
@@ -208,7 +208,7 @@ def test_a_label_is_joined_to_its_decision(tmp_path: Path) -> None:
     for read in (log.read().decisions, log.last(9)):
         assert [d.useful for d in read if d.id == name] == [False]
         assert [d.useful for d in read if d.id != name] == [None]
-    record = json.loads((tmp_path / LOG_FOLDER / "2026-03.jsonl").read_bytes())
+    record = json.loads((tmp_path / "logs/decisions" / "2026-03.jsonl").read_bytes())
     assert record == {"label": False, "decision": name, "by": "person", "at": clock.now.isoformat()}
 
 
@@ -282,7 +282,7 @@ def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytes
         log.record(trace(row("ä" * 30), at=FEBRUARY + timedelta(minutes=minute)), {})
     everything = log.read().decisions
     for block in (1, 7, 100, 701, 10_000):
-        monkeypatch.setattr(decision_reading, "_BLOCK", block)
+        monkeypatch.setattr(monthly, "_BLOCK", block)
         assert log.last(100) == everything[::-1]
 
 
@@ -304,7 +304,7 @@ def test_the_last_ones_are_found_from_the_end(tmp_path: Path, monkeypatch: pytes
 def test_a_broken_line_costs_only_itself(tmp_path: Path, damage: bytes) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
-    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     path.write_bytes(path.read_bytes() + damage)
     log.record(trace(row("b")), {})
     history = log.read()
@@ -320,7 +320,7 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path, damage: bytes) -> None:
 def test_values_of_another_type_are_broken_or_harmless(tmp_path: Path, field: str, value: object) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {"a": Signals()})
-    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     record = json.loads(path.read_bytes())
     record[field] = value
     path.write_text(json.dumps(record) + "\n")
@@ -380,10 +380,10 @@ def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
 def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
-    (tmp_path / LOG_FOLDER / "notes.jsonl").write_text("{}\n")
-    (tmp_path / LOG_FOLDER / "2026-02.jsonl.bak").write_text("{}\n")
+    (tmp_path / "logs/decisions" / "notes.jsonl").write_text("{}\n")
+    (tmp_path / "logs/decisions" / "2026-02.jsonl.bak").write_text("{}\n")
     assert log.read().broken == 0
-    os.mkfifo(tmp_path / LOG_FOLDER / "2026-01.jsonl")
+    os.mkfifo(tmp_path / "logs/decisions" / "2026-01.jsonl")
     with pytest.raises(PathRefused, match="no regular file"):
         log.read()
 
@@ -435,7 +435,7 @@ def test_a_label_can_be_taken_back(tmp_path: Path) -> None:
     assert both() == {(False, "use")}
     log.label(name, None, "use")
     assert both() == {(None, "")}
-    lines = (tmp_path / LOG_FOLDER / "2026-02.jsonl").read_bytes().splitlines()
+    lines = (tmp_path / "logs/decisions" / "2026-02.jsonl").read_bytes().splitlines()
     assert len(lines) == 8 and log.read().broken == 0, "nothing was taken out of the log"
 
 
@@ -485,7 +485,7 @@ def test_a_label_may_stand_before_its_decision(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     log.record(trace(row("a")), {})
     log.label(log.last(1)[0].id, True)
-    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     decision, label = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(label)
     reading = log.reading()
@@ -503,7 +503,7 @@ def test_a_log_that_became_another_one_is_read_from_its_beginning(tmp_path: Path
     for minute in range(4):
         log.record(trace(row("a"), at=FEBRUARY + timedelta(minutes=minute)), {})
     assert len(reading.update().decisions) == 4
-    path = tmp_path / LOG_FOLDER / "2026-02.jsonl"
+    path = tmp_path / "logs/decisions" / "2026-02.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[1:]))
     assert reading.update() == log.read() and len(log.read().decisions) == 3
@@ -511,7 +511,7 @@ def test_a_log_that_became_another_one_is_read_from_its_beginning(tmp_path: Path
     path.write_bytes(b"".join((changed, *lines[2:])))
     os.utime(path, ns=(1, 1))
     assert reading.update() == log.read() and log.read().decisions[0].topic == "z"
-    (tmp_path / LOG_FOLDER / "2025-12.jsonl").write_bytes(lines[0])
+    (tmp_path / "logs/decisions" / "2025-12.jsonl").write_bytes(lines[0])
     assert reading.update() == log.read() and len(log.read().decisions) == 4
     path.unlink()
     assert [d.topic for d in reading.update().decisions] == ["a"]

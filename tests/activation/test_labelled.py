@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine.activation import labelled
-from engine.activation.decisions import LOG_FOLDER, DecisionLog
+from engine.activation.decisions import DecisionLog
 from engine.activation.labelled import LABELLED_PATH, MESSAGES_LIMIT, Labelled, LabelledMessages
 from engine.activation.trace import Direction, Funnel, Message, Score, TopicTrace, Trace
 from engine.errors import DocumentError
@@ -87,7 +87,7 @@ class Workspace:
         return LabelledMessages(log, self.files)()
 
     def month(self, name: str = "2026-02") -> Path:
-        return self.root / LOG_FOLDER / f"{name}.jsonl"
+        return self.root / "logs/decisions" / f"{name}.jsonl"
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def other_log(workspace: Workspace) -> Iterator[Workspace]:
     other = workspace.root / "other"
     other.mkdir()
     yield Workspace(other)
-    shutil.copyfile(other / LOG_FOLDER / "2026-02.jsonl", workspace.month())
+    shutil.copyfile(other / "logs/decisions" / "2026-02.jsonl", workspace.month())
     shutil.rmtree(other)
 
 
@@ -279,7 +279,7 @@ def test_a_month_that_is_gone_or_comes_back_is_seen(workspace: Workspace) -> Non
     assert workspace.gather() == {"refund": Labelled(("in march",))}
     elsewhere.rename(workspace.month())
     assert workspace.gather() == both
-    shutil.rmtree(workspace.root / LOG_FOLDER)
+    shutil.rmtree(workspace.root / "logs/decisions")
     assert workspace.gather() == {}
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.errors import DocumentError
 from engine.injections import references as module
 from engine.injections.references import REFERENCES_PATH, References, Use
+from engine.store import monthly
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.monthly import open_month
@@ -110,7 +111,7 @@ def test_a_month_that_cannot_be_read_counts_when_it_can_again(
         return open_month(files, relative)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "open_month", refuse)
+        patch.setattr(monthly, "open_month", refuse)
         kept.use("c.md", useful=[True])
         assert dict(found.counts()) == {"a.md": 1} == kept.counts()
     kept.use("c.md", useful=[True])
