@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -20,6 +22,14 @@ from engine.workspace.initialise import initialise
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
+
+if sys.dont_write_bytecode:
+    # Compiling tests and program anew in each of hundreds of processes takes longer than most of what they do.
+    # Where no bytecode is wanted beside the source, it stays with pytest's own cache.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 SAMPLE_DAY = date(2026, 6, 12)
 
@@ -80,6 +90,8 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.setenv(name, value)
         root = tmp_path_factory.mktemp("pristine") / "memory"
         initialise(root, sample=True, today=SAMPLE_DAY)
+        # One pack in place of hundreds of files: it is copied for every test that changes something.
+        subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
     return root
 
 
