@@ -24,8 +24,8 @@ settings.register_profile("explore", max_examples=1_000, deadline=None, print_bl
 settings.load_profile("same")
 
 if sys.dont_write_bytecode:
-    # Compiling tests and program anew in each of hundreds of processes takes longer than most of what they do.
-    # Where no bytecode is wanted beside the source, it stays with pytest's own cache.
+    # Compiling the tests and the program anew in each of hundreds of processes would take minutes. Where no
+    # bytecode is wanted beside the source, it stays with pytest's own cache.
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -109,6 +109,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end: looking through it for garbage over and over would cost minutes."""
+    """What collecting made stays: looking through it for garbage over and over would cost minutes."""
     gc.collect()
     gc.freeze()
