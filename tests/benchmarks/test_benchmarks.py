@@ -220,6 +220,7 @@ def test_a_worker_reports_time_memory_and_result(tmp_path: Path, capsys: pytest.
     assert set(report) == {"seconds", "peak_bytes", "result"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("area", [name for name in program.AREAS if name != "process"])
 def test_every_area_runs(area: str, tmp_path: Path) -> None:
     rows = list(program.AREAS[area](Setting(tmp_path, quick=True)))
@@ -228,6 +229,7 @@ def test_every_area_runs(area: str, tmp_path: Path) -> None:
     assert all(row.theirs is not None for row in rows)
 
 
+@pytest.mark.thorough
 def test_whole_processes_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PEERS", ("pass",))
     rows = list(process.run(Setting(tmp_path, quick=True)))
