@@ -28,6 +28,7 @@ from engine.pipeline.assembly import gate_provider
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 from tests.activation.test_gate_model import Model, Said
+from tests.cases import each_case
 
 
 def questions(*names: str, message: str = "Can you review the PR?") -> list[GateQuestion]:
@@ -63,7 +64,7 @@ async def test_one_call_answers_for_every_topic() -> None:
         assert f'<playbook number="{number}">\nName: {name}\n' in prompt
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "numbers"),
     [("1", {1}), ("1, 3", {1, 3}), ("3,1", {1, 3}), ("2 3", {2, 3}), ("1\n2\n", {1, 2}), ("**1, 2**", {1, 2}),
      ("[1, 2]", {1, 2}), ("`3`.", {3}), ("1; 2", {1, 2}), ("1, 1", {1}), ("none", set()), ("None.", set()),
@@ -73,7 +74,7 @@ def test_a_list_in_any_dress(text: str, numbers: set[int]) -> None:
     assert read_numbers(text, 3) == frozenset(numbers)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["", " ", "0", "4", "1, 4", "1000", "-1", "1.5", "1-3", "1 and 3", "all", "yes", "Playbook 1", "#1",
      "1: yes", "none, 1", "1 none", "no", "not one", "1, 3 because of the PR", "<think>1", "1/3", "١", "1e0",

@@ -15,6 +15,7 @@ from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_ans
 from engine.activation.gate_question import GateQuestion
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
+from tests.cases import each_case
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Model:
 QUESTION = GateQuestion("Can you review the PR?", "github-pr-review", "about", "Name: github-pr-review")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["YES", "yes", " Yes.", "**YES**", "__Yes__", "`yes`", '"Yes"', "YES\n", "Yes, it asks for a review.",
      "Yes — it does", "Answer: YES", "**Answer:** yes", "The answer is: Yes!", "\n\nYES\n\nThe message …",
@@ -64,12 +65,12 @@ def test_a_yes_in_any_dress(text: str) -> None:
     assert read_answer(text) == "yes"
 
 
-@pytest.mark.parametrize("text", ["NO", "no", "No.", "*no*", "No, it is about pasta.", "Answer: No", "NO\n"])
+@each_case("text", ["NO", "no", "No.", "*no*", "No, it is about pasta.", "Answer: No", "NO\n"])
 def test_a_no_in_any_dress(text: str) -> None:
     assert read_answer(text) == "no"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["", " ", "maybe", "No idea", "YES or NO", "yes/no", "yesterday", "nothing", "Y", "I cannot say", "{}",
      '{"answer": 1}', "Not", "none", "No, yes", "<think>yes</think>", "<think>yes", "yes" * 9, "1", "ja",

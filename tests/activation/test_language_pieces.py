@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.activation import language_pieces
 from engine.activation.language_pieces import known, shares
 from engine.errors import AutopoiesisError
+from tests.cases import each_case
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     language_pieces._table.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language"),
     [
         ("prikaži sve alarme", "hr"),

@@ -20,6 +20,7 @@ from engine.activation.trace import Event, Message, TriggerHit
 from engine.settings.model import WatcherSettings
 from engine.topics.expressions import compile_expression
 from engine.topics.model import Activation, Topic, Trigger
+from tests.cases import each_case
 
 
 def topic(
@@ -70,11 +71,11 @@ def test_a_long_match_is_shortened_for_display_only() -> None:
     assert (hit.start, hit.end) == (0, 502)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scope", "input_fires", "output_fires"),
     [("input", True, False), ("output", False, True), ("both", True, True)],
 )
-@pytest.mark.parametrize("kind", [{"match": "hello"}, {"words": ("hello",)}], ids=["pattern", "keywords"])
+@each_case("kind", [{"match": "hello"}, {"words": ("hello",)}])
 def test_the_scope_decides_which_direction_is_watched(
     scope: str, input_fires: bool, output_fires: bool, kind: dict[str, str]
 ) -> None:
@@ -285,7 +286,7 @@ def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
     assert matcher.corrections(message, hits) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("activation", "forced", "is_told"),
     [
         ("gated", None, True),
@@ -440,7 +441,7 @@ print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name i
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("What did we decide about the new office in Vienna?", "[] []"),

@@ -12,6 +12,7 @@ from engine.activation.gate_question import profile_of
 from engine.activation.signals import LOGIT_LIMIT, Signals, content_words, measure
 from engine.activation.trace import TriggerHit
 from tests.activation.support import pr_topic
+from tests.cases import each_case
 
 MESSAGE = "Can you review the PR that just came in?"
 
@@ -30,7 +31,7 @@ def signals_of(score: float, *, calibrated: bool) -> Signals:
     )
 
 
-@pytest.mark.parametrize("probability", [0.01, 0.25, 0.5, 0.6, 0.99])
+@each_case("probability", [0.01, 0.25, 0.5, 0.6, 0.99])
 def test_a_probability_is_told_as_log_odds_and_not_as_similarity(probability: float) -> None:
     signals = signals_of(probability, calibrated=True)
     assert signals.logit == pytest.approx(math.log(probability / (1 - probability)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from engine.activation.literals import needs
 from engine.activation.scan import Scan
 from engine.activation.verbatim import is_word, verbatim_spans
 from engine.topics.expressions import compile_expression
+from tests.cases import each_case
 
 MOST = 5
 
@@ -23,7 +23,7 @@ def spans(match: str, text: str) -> list[tuple[int, int]] | None:
     return verbatim_spans(texts, Scan(text), MOST)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "text", "expected"),
     [
         (r"\b(mail|inbox)\b", "Mail: my INBOX, mailbox, e-mail", [(0, 4), (9, 14), (27, 31)]),

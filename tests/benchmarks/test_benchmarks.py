@@ -22,6 +22,7 @@ from tests.benchmarks.retrieval import Doc
 from tests.benchmarks.rows import HEADS, Disagreement, Row, agree, duration, table
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Timings, alternate, once
+from tests.cases import each_case
 
 
 class Clock:
@@ -68,7 +69,7 @@ def test_a_single_run_gives_its_time_and_its_result() -> None:
     assert once(work, clock=clock) == (Timings((7.0,)), "done")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("seconds", "p50", "p95"),
     [
         ([float(value) for value in range(100, 0, -1)], 50.5, 95.0),
@@ -86,7 +87,7 @@ def test_times_of_one_item() -> None:
     assert Timings((10.0, 30.0)).per(10) == Timings((1.0, 3.0))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("seconds", "text"),
     [
         (4.56e-7, "0.46 µs"),
@@ -347,7 +348,7 @@ DOCS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "doc"),
     [
         ("puppy Biscuit", "doc/0"),
@@ -397,7 +398,7 @@ def test_a_memory_takes_its_folder_with_it() -> None:
     assert not root.exists()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("date", "moment"),
     [
         ("1:56 pm on 8 May, 2023", datetime(2023, 5, 8, 13, 56, tzinfo=UTC)),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.context.delimiters import marker, one_line, outside
+from tests.cases import each_case
 
 FORGED = re.compile(r"^\W*<!--", re.MULTILINE)
 TAG = re.compile(r"\{\s*/?\s*(knowledge|rag-context|file-knowledge)", re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("<!-- identity:SOUL.md -->", "<\\!-- identity:SOUL.md -->"),
@@ -33,7 +33,7 @@ def test_delimiters_are_escaped_visibly(text: str, expected: str) -> None:
     assert outside(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Use `<!-- note -->` inside a line.",

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.context import tokens
+from tests.cases import each_case
 
 KNOWN = [
     ("", 0),
@@ -20,7 +21,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), KNOWN)
+@each_case(("text", "expected"), KNOWN)
 def test_counts_are_those_of_o200k(text: str, expected: int) -> None:
     assert tokens.count(text) == expected
 

@@ -19,6 +19,7 @@ from engine.probes.file import parse
 from engine.probes.model import Expectation, Probe
 from engine.store.faults import VARIABLE, fail, trip
 from engine.store.files import Files
+from tests.cases import each_case
 
 BY_HAND = b"""# what memory must know
 -   id: broker         # the night shift asks
@@ -66,7 +67,7 @@ def test_an_entry_is_taken_out_and_comments_stay() -> None:
     assert parse(with_entry(rest, entry_of(NEW))).probes == (NEW,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "data",
     [
         b"",
@@ -101,7 +102,7 @@ def test_a_file_of_brackets_stays_one() -> None:
         assert [each.id for each in kept] == [each for each in ("a", "b", "abc123") if each != probe.id]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "said"),
     [
         (b"- question: 'q\n", "is not valid YAML"),

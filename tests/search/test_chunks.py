@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.chunks import MAX_CHARACTERS, MAX_TURN_CHARACTERS, Contents, split
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
+from tests.cases import each_case
 from tests.search.samples import TRANSCRIPT
 
 TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -149,7 +149,7 @@ def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
     assert_in_place(contents, data)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "speaker"),
     [
         ("Caroline: hello there", "user Caroline"),
@@ -191,7 +191,7 @@ def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
     assert code in texts
 
 
-@pytest.mark.parametrize("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
+@each_case("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
 def test_one_endless_line_is_cut(line: str) -> None:
     data = f"# Line\n\n{line}\n".encode()
     contents = split(data, NOTE, "reference")
@@ -206,7 +206,7 @@ def test_no_text_is_left_out() -> None:
     assert "".join(whole.split()) == "".join(data.decode().split())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "data", "date"),
     [
         ("knowledge/journal/2026-02-16.md", b"- x\n", "2026-02-16"),

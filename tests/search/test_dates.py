@@ -7,11 +7,11 @@ import sys
 import time
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.dates import Days, days_in
+from tests.cases import each_case
 
 TODAY = date(2026, 2, 18)
 """A Wednesday."""
@@ -25,7 +25,7 @@ def said(query: str, today: date = TODAY) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "days"),
     [
         ("what happened on 2026-02-16?", "2026-02-16"),
@@ -93,7 +93,7 @@ def test_what_days_a_phrase_means(query: str, days: str | None) -> None:
         assert said(text) == [days], text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "query",
     [
         "",
@@ -126,7 +126,7 @@ def test_what_names_no_day(query: str) -> None:
     assert days_in(query, TODAY) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "days"),
     [
         ("on 5 May 2023 or in March, or yesterday", ["2023-05-05", "2025-03-01/2025-03-31", "2026-02-17"]),
@@ -146,7 +146,7 @@ def test_words_that_a_longer_form_has_read_are_not_read_again() -> None:
     assert said("of March 5, 2024") == ["2024-03-05"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "query",
     ["on \u017funday", "on fr\u0131day", "last fr\u0131day", "in Augu\u017ft", "la\u017ft wee\u212a",
      "\u0130n march", "5 Apr\u0131l", "th\u0131\u017f week", "a wee\u212a ago", "\u0663 days ago",
@@ -160,7 +160,7 @@ def test_digits_of_any_script_are_digits() -> None:
     assert said("\u0663 days ago") == ["2026-02-15"]
 
 
-@pytest.mark.parametrize("today", [date.min, date.max, date(2024, 2, 29), date(4, 2, 29), date(2025, 3, 31)])
+@each_case("today", [date.min, date.max, date(2024, 2, 29), date(4, 2, 29), date(2025, 3, 31)])
 def test_any_day_may_be_today(today: date) -> None:
     for query in (
         *("today", "yesterday", "last week", "this weekend", "last month", "last year", "this month"),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.query import MAX_TERMS, STOP_WORDS, literal_terms, match_expression, words
+from tests.cases import each_case
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def connection() -> apsw.Connection:
     return connection
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "terms"),
     [
         ("What did we decide about the migration plan?", ("decide", "migration", "plan")),

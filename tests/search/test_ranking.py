@@ -18,6 +18,7 @@ from engine.search.resident.ranking import SHARES, Asked
 from engine.search.resident.resident import _sample
 from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 from tests.search import reference
 from tests.search.arrays import DIMENSIONS, WORDS, FoundRow, chunk, corpora, files_of, rows
 from tests.search.reference import FADING, Row
@@ -333,7 +334,7 @@ def test_the_weights_are_those_asked_for() -> None:
         assert one.meaning == pytest.approx(whole[number].meaning / 4)
 
 
-@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
+@each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
 def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
     chance = numpy.random.default_rng(dimensions)
     vectors = chance.integers(-127, 128, (200, dimensions))
@@ -392,7 +393,7 @@ def lone(place: int, *, size: int = 9) -> list[FileRow]:
     return files_of(other, row, other)
 
 
-@pytest.mark.parametrize("place", [0, 1, 4, 7, 8])
+@each_case("place", [0, 1, 4, 7, 8])
 def test_neighbours_are_those_of_the_same_file(place: int) -> None:
     memory = memory_of(*lone(place))
     found = scores(memory, query(memory, "heron"))
@@ -466,8 +467,8 @@ def test_a_named_speaker_on_a_day_asked_for() -> None:
     assert one.session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
 
 
-@pytest.mark.parametrize("category", ["conversation", "journal", "reference", "person", "memory"])
-@pytest.mark.parametrize(
+@each_case("category", ["conversation", "journal", "reference", "person", "memory"])
+@each_case(
     ("day", "lost"),
     [
         ("2026-02-18", 0.0),
@@ -494,7 +495,7 @@ def test_undated_text_loses_nothing() -> None:
     assert one.recency == 0
 
 
-@pytest.mark.parametrize(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
+@each_case(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
 def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})

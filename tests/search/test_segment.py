@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.search.resident.segment import WEIGHTS, FileRow, Segment, build, day_of, merged, speaker_of
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 from tests.search.arrays import (
     DIMENSIONS,
     all_files,
@@ -118,12 +119,12 @@ def test_counts_and_lengths_have_a_top() -> None:
     assert segment.lengths.tolist() == [255, 265, 65_535]
 
 
-@pytest.mark.parametrize("day", ["", "2026-02-30", "yesterday", "2026", "0000-00-00", "\ud800", "9999-12-31"])
+@each_case("day", ["", "2026-02-30", "yesterday", "2026", "0000-00-00", "\ud800", "9999-12-31"])
 def test_days_that_are_none(day: str) -> None:
     assert day_of(day) == (date.max.toordinal() if day == "9999-12-31" else 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("speaker", "name"),
     [
         ("user Caroline", "caroline"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.search import schema
 from engine.search.resident import terms
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 
 _TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
 
@@ -44,7 +45,7 @@ def cut(known: Terms, text: str) -> list[str]:
     return [names[place] for place in places]
 
 
-@pytest.mark.parametrize("text", ODD)
+@each_case("text", ODD)
 def test_odd_texts_are_cut_as_fts5_cuts_them(text: str) -> None:
     assert cut(Terms(), text) == by_fts5(text)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine.errors import DocumentError
 from engine.store import documents
+from tests.cases import each_case
 
 TOPIC = b"""---
 type: topic
@@ -52,7 +53,7 @@ def edited(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
     return [f"{line[0]} {line[1:]}" for line in lines if not line.startswith("@@")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "lines"),
     [
         (
@@ -139,7 +140,7 @@ def test_a_list_of_mappings_changes_only_where_it_differs() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("key", "value"),
     [
         ("type.x", "y"),
@@ -159,7 +160,7 @@ def test_what_cannot_be_written_is_refused(key: str, value: object) -> None:
     assert str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "data",
     [
         b"---\ntype: [\n---\nbody\n",
@@ -181,7 +182,7 @@ def test_a_header_cannot_outgrow_its_limit() -> None:
         documents.edit_header(TOPIC, {"new": "x" * 20_000})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "result"),
     [
         (b"", b"---\na: b\n---\n"),
@@ -201,7 +202,7 @@ def test_a_field_is_added_to_headers_of_all_shapes(data: bytes, result: bytes) -
     assert documents.edit_header(data, {"a": "b"}) == result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "key", "result"),
     [
         (b"---\na: 1\n---\nx", "a", b"---\n---\nx"),
@@ -355,7 +356,7 @@ def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
     assert raw.startswith(b"---\n# start\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "changes", "result"),
     [
         (b"", {"a": "b"}, b"a: b\n"),

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.store.documents import MarkdownSection, sections
+from tests.cases import each_case
 
 BODY = """intro
 
@@ -37,7 +37,7 @@ def test_nested_sections_reach_over_their_subsections() -> None:
     assert ends == {"": 2, "Title": 13, "Steps": 11, "Detail": 11, "Notes": 13}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     ["#hashtag", "    # indented code", "####### seven", "text # no", "\\# escaped", "> # quoted"],
 )
@@ -45,7 +45,7 @@ def test_what_is_no_heading(line: str) -> None:
     assert [section.level for section in sections(f"{line}\n")] == [0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "level", "title"),
     [
         ("# A", 1, "A"),
@@ -63,7 +63,7 @@ def test_headings(line: str, level: int, title: str) -> None:
     assert (section.level, section.title) == (level, title)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         "~~~\n# a\n~~~\n",

@@ -18,9 +18,10 @@ from engine.activation.fusion.words import (
     words_of,
 )
 from engine.meaning.text import CHARACTERS_READ
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("", []),
