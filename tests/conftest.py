@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
@@ -101,6 +102,25 @@ def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     yield root
+
+
+@pytest.fixture(scope="session")
+def _derived_of_sample(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The search index of the sample and what tier 2 learned from it; paths that end as in the workspace."""
+    root = tmp_path_factory.mktemp("derived") / "memory"
+    shutil.copytree(_pristine_sample, root, symlinks=True)
+    with Engine.open(root) as engine:
+        engine.refresh_index()
+        engine.trace("hello")
+    return [root / "memory.db", *(root / "scratch").glob("s*.[if]*"), root / "scratch/headings.json"]
+
+
+@pytest.fixture
+def indexed_sample(sample: Path, _derived_of_sample: list[Path]) -> Path:
+    """A sample workspace of its own in which somebody has worked before: it was indexed and learned from."""
+    for path in _derived_of_sample:
+        shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
+    return sample
 
 
 def pytest_xdist_auto_num_workers() -> int:
