@@ -20,7 +20,7 @@ from engine.workspace.initialise import initialise
 
 # The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
 # looks for new ones.
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
 

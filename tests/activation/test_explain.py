@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import explain
@@ -480,7 +480,6 @@ def test_switched_by_hand() -> None:
 
 
 @given(score=st.floats(0.001, 0.999), weight=st.floats(-8, 8))
-@settings(max_examples=60, deadline=None)
 def test_a_contribution_taken_out_can_be_put_back(score: float, weight: float) -> None:
     left = without(score, weight)
     assert left is not None
@@ -504,7 +503,6 @@ ROW = st.builds(PolicyRow, activate=CUT, gate=CUT, matched=CUT)
     nominate=st.sampled_from(["either", "pattern"]),
     weight=st.none() | st.floats(-4, 4),
 )
-@settings(max_examples=400, deadline=None)
 def test_every_number_of_a_flip_is_true(
     preset: str,
     row: PolicyRow,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.gate import Gate
@@ -84,7 +84,6 @@ def test_anything_else_is_no_list(text: str) -> None:
     assert read_numbers(text, 3) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from(["1", "2", "11", ",", " ", "none", ".", "*"])).map("".join)
@@ -191,7 +190,6 @@ def test_the_whole_prompt_is_bounded_and_profiles_are_shortened_fairly() -> None
     assert prompt.count("Name: l\nxxx") == 5
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 3_000), min_size=1, max_size=12), st.integers(0, 8_000))
 def test_shares_use_the_room_and_favour_nobody(lengths: list[int], total: int) -> None:
     given_ = shares(lengths, total)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import language_pieces
@@ -42,7 +42,6 @@ def test_the_pieces_tell_what_function_words_do_not(text: str, language: str) ->
     assert found.keys() == known()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40))
 def test_shares_are_parts_of_one(text: str) -> None:
     found = shares(text)

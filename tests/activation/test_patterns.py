@@ -387,7 +387,7 @@ TEXTS = st.lists(st.sampled_from(SCRAPS.split("|")), min_size=1, max_size=9).map
 
 
 @pytest.mark.parametrize("eagerness", [automaton._EAGERNESS, 10**9], ids=["searched", "automaton"])
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=4))
 def test_looking_for_literals_first_finds_what_each_expression_would(
     monkeypatch: pytest.MonkeyPatch, eagerness: int, expressions: list[str], texts: list[str]
@@ -414,7 +414,6 @@ def plain_spans(expression: Any, text: str) -> list[tuple[int, int]]:
     return [first.span(), *[span for span in further[: MAX_SPANS - 1] if span[0] < span[1]]]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60), st.sampled_from(["input", "output"]))
 def test_any_text_at_all_is_matched_without_an_error(text: str, direction: str) -> None:
     matcher = PatternMatcher([topic("t", *ALL_KINDS)])

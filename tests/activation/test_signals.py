@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.gate_question import profile_of
@@ -45,7 +45,6 @@ def test_a_similarity_has_no_log_odds(score: float) -> None:
     assert signals.logit == 0 and (signals.similar > 0) is (score > 0)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(0, 1))
 def test_certainty_stays_within_bounds(probability: float) -> None:
     logit = signals_of(probability, calibrated=True).logit

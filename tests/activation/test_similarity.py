@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import similarity
@@ -96,7 +96,6 @@ words = st.sampled_from(
 texts_of_words = st.lists(words, max_size=12).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(texts_of_words, min_size=1, max_size=6).filter(lambda texts: any("review" in t for t in texts)),
     texts_of_words | st.text(max_size=40),

@@ -212,7 +212,7 @@ def test_room_kept_for_nothing_goes_back_to_what_was_cut_for_it(space: Space) ->
     st.integers(0, 12),
     st.integers(400, 8000),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_whatever_is_capped_the_caps_and_the_budget_hold(
     changed: dict[str, bytes], values: dict[str, Any], turns: int, hits: int, budget: int
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.budget import Placement
@@ -653,7 +653,6 @@ def some_results(chance: random.Random, number: int, longest: int = 1500) -> lis
     return found
 
 
-@settings(deadline=None, max_examples=120)
 @given(st.integers(0, 10**9), st.integers(100, 6000))
 def test_the_room_is_used_to_the_end_and_never_exceeded(seed: int, room: int) -> None:
     chance = random.Random(seed)
@@ -666,7 +665,6 @@ def test_the_room_is_used_to_the_end_and_never_exceeded(seed: int, room: int) ->
     assert len(placement.pieces) + len(placement.left_out) == len(results)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**9), st.integers(0, 400), st.integers(0, 12))
 def test_whatever_there_is_and_whatever_the_room_it_fits(seed: int, room: int, number: int) -> None:
     results = some_results(random.Random(seed), number, longest=60)
@@ -676,7 +674,6 @@ def test_whatever_there_is_and_whatever_the_room_it_fits(seed: int, room: int, n
     assert all(left.reason for left in placement.left_out)
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(
         st.tuples(

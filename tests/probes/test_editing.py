@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.engine import Engine
@@ -152,7 +152,6 @@ def suites(draw: st.DrawFn) -> list[Probe]:
     ]
 
 
-@settings(deadline=None, max_examples=150)
 @given(suites(), st.sampled_from([b"", BY_HAND, b"[]\n"]), st.randoms())
 def test_what_is_written_is_read_and_taking_it_out_gives_the_file_back(
     suite: list[Probe], data: bytes, random: object

@@ -7,7 +7,7 @@ import sys
 import time
 from datetime import date, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.dates import Days, days_in
@@ -181,7 +181,6 @@ _PHRASES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=2000)
 @given(st.lists(_PHRASES, max_size=10), st.sampled_from([" ", " ", " ", ""]), st.dates())
 def test_any_words_of_time_are_days_or_none(words: list[str], between: str, today: date) -> None:
     found = days_in(between.join(words), today)
@@ -189,13 +188,11 @@ def test_any_words_of_time_are_days_or_none(words: list[str], between: str, toda
     assert len(set(found)) == len(found)
 
 
-@settings(deadline=None, max_examples=1000)
 @given(st.text(), st.dates())
 def test_any_text_can_be_read(query: str, today: date) -> None:
     days_in(query, today)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.dates(min_value=date(1000, 1, 1)), st.dates())
 def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
     assert days_in(f"on {day.isoformat()}", today) == (Days(day, day),)
@@ -205,7 +202,6 @@ def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
             assert days_in(text, today) == (Days(day, day),)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.dates(), st.dates(min_value=date(10, 1, 1)))
 def test_a_day_without_a_year_is_the_last_such_day(day: date, today: date) -> None:
     (found,) = days_in(f"{day:%b} {day.day}", today)

@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
@@ -148,7 +148,6 @@ _DAYS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_give_what_the_rules_say(
     made: tuple[Memory, list[FileRow]],
@@ -196,7 +195,6 @@ def _is_clear(corpus: Sequence[FileRow], asked: Asked) -> bool:
     return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
 
 
-@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_where_chunks_lie_changes_nothing_at_all(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
@@ -216,7 +214,6 @@ def _values(one: FoundRow) -> tuple[float, ...]:
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 
 
-@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_few_are_the_first_of_many(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
@@ -570,7 +567,6 @@ def test_places_are_counted_among_what_may_be_found() -> None:
     assert [one.lexical_rank for one in found] == [1, 2]
 
 
-@settings(deadline=None, max_examples=400)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 5000),
@@ -592,7 +588,6 @@ def test_the_largest_are_those_that_sorting_would_find(
     assert found.tolist() == expected
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40),
 )

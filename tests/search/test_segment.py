@@ -8,7 +8,7 @@ from datetime import date
 import apsw
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.resident.segment import WEIGHTS, FileRow, Segment, build, day_of, merged, speaker_of
@@ -150,7 +150,6 @@ def test_equal_vectors_have_equal_marks_wherever_they_stand() -> None:
     assert one.marks[0] != one.marks[1]
 
 
-@settings(deadline=None, max_examples=150)
 @given(corpora(), st.data())
 def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], data: st.DataObject) -> None:
     shared = Terms()
@@ -167,7 +166,6 @@ def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], 
     assert_same(segments[0], whole)
 
 
-@settings(deadline=None, max_examples=150)
 @given(corpora(), corpora(most=3), st.data())
 def test_what_is_masked_is_gone(corpus: list[FileRow], later: list[FileRow], data: st.DataObject) -> None:
     terms = Terms()

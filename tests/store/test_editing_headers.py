@@ -4,7 +4,7 @@ import difflib
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.errors import DocumentError
@@ -269,7 +269,6 @@ def _headers(draw: st.DrawFn) -> tuple[list[tuple[str, list[str]]], str]:
 _bodies = st.binary(max_size=40) | st.sampled_from([b"", b"\n# T\r\n---\n", b"---\na: b\n---\n", b"\xff\x00"])
 
 
-@settings(max_examples=200, deadline=None)
 @given(_headers(), _bodies, st.booleans(), st.data())
 def test_all_but_the_field_stays_byte_for_byte(
     header: tuple[list[tuple[str, list[str]]], str], body: bytes, bom: bool, data: st.DataObject
@@ -316,7 +315,6 @@ def test_all_but_the_field_stays_byte_for_byte(
 
 
 @example(b"---\n(:\n---", {"a": []})
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=80), st.dictionaries(_words, _values, min_size=1, max_size=4))
 def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, object]) -> None:
     try:
@@ -332,7 +330,6 @@ def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, obje
     assert before.body_line > 1 or raw.endswith(body.removeprefix(b"\xef\xbb\xbf"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c.d", "l", "m"]), _values | st.none()), max_size=6))
 def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
     raw = b"---\n# start\na: 1 # one\nl: [x]\nm:\n  - y\n---\nbody\n"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store.documents import MarkdownSection, sections
@@ -87,7 +87,6 @@ def test_an_empty_text_has_no_sections() -> None:
     assert sections("\n\n") == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(["# a", "## b", "### c", "```", "~~~~", "text", "", "    # x"]), max_size=25))
 def test_every_line_is_in_exactly_one_section(lines: list[str]) -> None:
     body = "".join(f"{line}\n" for line in lines)

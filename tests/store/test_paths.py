@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused, WorkspaceError
@@ -111,7 +111,6 @@ def test_relative_takes_what_is_inside_only(workspace: Workspace, tmp_path: Path
             workspace.relative(path)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("ab./\\~-\0\n é\u202e"), max_size=14))
 def test_no_text_resolves_to_a_place_outside(text: str) -> None:
     root = Path(os.path.realpath(os.curdir)) / "no-such-workspace"
@@ -184,7 +183,6 @@ def test_slugs_read_like_their_text(text: str, slug: str) -> None:
     assert slugify(text) == slug
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.integers(1, 80))
 def test_a_slug_is_always_a_plain_file_name(text: str, limit: int) -> None:
     slug = slugify(text, limit)

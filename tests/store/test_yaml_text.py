@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store import yamltext
@@ -135,7 +135,6 @@ _plain = st.text(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
@@ -146,7 +145,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert all(isinstance(key, str) for key in mapping)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(_plain.filter(bool), _plain, max_size=6))
 def test_json_is_read_as_it_is(values: dict[str, str]) -> None:
     import json

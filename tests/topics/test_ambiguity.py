@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.topics.ambiguity import Pump, find_pump
@@ -128,7 +128,6 @@ def ways(expression: str, text: str) -> int:
 TEXTS = ["".join(letters) for length in range(1, 9) for letters in product("ab", repeat=length)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.recursive(
         st.sampled_from(["a", "b"]),

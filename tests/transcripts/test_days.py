@@ -6,7 +6,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.conversations.conversations import WINDOW, Conversations
@@ -80,7 +80,6 @@ def test_kinds_of_dialogue(kind: str, is_dialogue: bool) -> None:
     assert Turn("user", "10:00", kind=kind).is_dialogue is is_dialogue
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-3 * 24 * 60, 3 * 24 * 60), max_size=8))
 def test_days_survive_any_gap_and_any_clock(gaps: list[int]) -> None:
     at = read = START

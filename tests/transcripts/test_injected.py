@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.transcripts.format import strip_injected
 from tests.cases import each_case
@@ -62,7 +62,6 @@ def test_markers_between_sections_of_a_prompt() -> None:
     assert strip_injected(text) == "soul\ntriage\nhi\nyo"
 
 
-@settings(max_examples=100, deadline=None)
 @given(nasty_text, nasty_text)
 def test_nothing_injected_survives(before: str, after: str) -> None:
     stripped = strip_injected(f"{before}\n{{rag-context}}\nsecret-fact\n{{/rag-context}}\n{after}")

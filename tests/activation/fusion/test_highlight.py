@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.fusion.fitted import TopicTexts, fit
@@ -56,7 +56,6 @@ def test_nothing_is_shown_where_nothing_speaks(text: str) -> None:
     assert shown(text) == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.sampled_from(
