@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -13,13 +15,22 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from engine.engine import Engine
 from engine.workspace.initialise import initialise
 
 # The same examples on every machine and on every run, so that only a change turns a test red; `make explore`
 # looks for new ones.
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
+
+if sys.dont_write_bytecode:
+    # Compiling the tests and the program anew in each of hundreds of processes would take minutes. Where no
+    # bytecode is wanted beside the source, it stays with pytest's own cache.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 SAMPLE_DAY = date(2026, 6, 12)
 
@@ -80,6 +91,8 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.setenv(name, value)
         root = tmp_path_factory.mktemp("pristine") / "memory"
         initialise(root, sample=True, today=SAMPLE_DAY)
+        # One pack in place of hundreds of files: it is copied for every test that changes something.
+        subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=root, check=True)
     return root
 
 
@@ -89,6 +102,25 @@ def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "memory"
     shutil.copytree(_pristine_sample, root, symlinks=True)
     yield root
+
+
+@pytest.fixture(scope="session")
+def _derived_of_sample(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The search index of the sample and what tier 2 learned from it; paths that end as in the workspace."""
+    root = tmp_path_factory.mktemp("derived") / "memory"
+    shutil.copytree(_pristine_sample, root, symlinks=True)
+    with Engine.open(root) as engine:
+        engine.refresh_index()
+        engine.trace("hello")
+    return [root / "memory.db", *(root / "scratch").glob("s*.[if]*"), root / "scratch/headings.json"]
+
+
+@pytest.fixture
+def indexed_sample(sample: Path, _derived_of_sample: list[Path]) -> Path:
+    """A sample workspace of its own in which somebody has worked before: it was indexed and learned from."""
+    for path in _derived_of_sample:
+        shutil.copy2(path, sample if path.name == "memory.db" else sample / "scratch")
+    return sample
 
 
 def pytest_xdist_auto_num_workers() -> int:

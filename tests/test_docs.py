@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 import click
-import pytest
 
+from tests.cases import each_case
 from tui.cli import COMMANDS, cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "open"])
+@each_case("name", [name for name in COMMANDS if name != "open"])
 def test_every_command_is_in_the_readme(name: str) -> None:
     assert re.search(rf"autopoiesis (-C \S+ )?{name}\b", README)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.cases import each_case
 
 HEAVY = {
     "sklearn", "scipy", "anthropic", "openai", "google", "textual", "rich", "torch", "sentence_transformers",
@@ -76,7 +76,7 @@ def test_a_compile_loads_no_model_server_and_no_face(sample: Path) -> None:
     assert not loaded & (HEAVY - {"asyncio"})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "module", ["engine.engine", "engine.live.live", "engine.workspace.initialise", "engine.workspace.doctor"]
 )
 def test_the_engine_imports_no_face(module: str) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.cases import each_case
 
 ROOT = Path(__file__).parents[1]
 HELPER = "engine/store/programs.py"
@@ -86,7 +86,7 @@ def test_every_start_goes_through_the_helper() -> None:
     assert [fault for place, text in sources().items() for fault in faults(text, place)] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "import subprocess\nsubprocess.run(['git', 'status'], env={})",

@@ -14,6 +14,7 @@ from engine.settings.file import load
 from engine.settings.model import Config
 from engine.store.moments import moment
 from engine.store.zone import is_zone, local_day, local_time, moment_of
+from tests.cases import each_case
 from tests.conftest import set_zone
 from tui import figures
 from tui.cli.watch import described
@@ -21,7 +22,7 @@ from tui.cli.watch import described
 NIGHT = datetime(2026, 6, 12, 23, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("zone", "expected"),
     [
         ("UTC", "2026-06-12"),
@@ -39,7 +40,7 @@ def test_a_moment_is_another_day_elsewhere(zone: str, expected: str) -> None:
     assert local_day(NIGHT, "Nowhere/Land").isoformat() == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("at", "expected"),
     [
         # In Berlin clocks go forward on 29 March 2026 at 01:00 UTC, and back on 25 October at 01:00 UTC.
@@ -65,7 +66,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
     assert local_time(NIGHT.replace(tzinfo=None), "Asia/Tokyo") == NIGHT
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"])
+@each_case("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"])
 def test_the_end_of_a_day_is_its_last_moment(zone: str) -> None:
     for number in range(0, 366, 1):
         day = date(2026, 1, 1) + timedelta(days=number)
@@ -74,7 +75,7 @@ def test_the_end_of_a_day_is_its_last_moment(zone: str) -> None:
         assert local_day(end + timedelta(microseconds=1), zone) == day + timedelta(days=1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("yesterday", "2026-03-28T22:59:59.999999"),
@@ -95,7 +96,7 @@ def test_the_past_is_told_in_days_of_the_zone(text: str, expected: str) -> None:
 UNKNOWN = ("Nowhere/Land", "../../etc/passwd", "/etc/localtime", "Europe", "x" * 9000)
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@each_case("name", UNKNOWN)
 def test_an_unknown_zone_is_told_and_the_machines_counts(name: str) -> None:
     assert not is_zone(name) and not is_zone("a\0b")
     config, odd = load(f"watchers:\n  nominate: either\ndays:\n  time_zone: {name}\n".encode())

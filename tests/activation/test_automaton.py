@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.automaton import LiteralIndex
@@ -33,7 +33,6 @@ def settled(index: LiteralIndex[int]) -> None:
     raise AssertionError("the automaton is never built")
 
 
-@settings(max_examples=200, deadline=None)
 @given(STEPS, st.text("abcüÜ中\ud800 ", max_size=20))
 def test_the_index_finds_exactly_what_a_search_for_each_would(
     steps: list[tuple[str, int, set[str]]], text: str

@@ -9,13 +9,14 @@ import pytest
 
 from engine.activation.code import CodeBlock, canonical, code_blocks, matches_language
 from engine.activation.scan import Scan
+from tests.cases import each_case
 
 
 def languages(text: str) -> list[str]:
     return [block.language for block in code_blocks(Scan(text))]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fence", "language"),
     [
         ("```python\nx\n```", "python"),
@@ -40,14 +41,12 @@ def test_the_place_of_a_fenced_block_is_that_of_its_code() -> None:
     assert text[block.start : block.end] == "x = 1\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["```text\nx\n```", "```plain\nx\n```", "`inline` code", "~~~markdown\n# x\n~~~"]
-)
+@each_case("text", ["```text\nx\n```", "```plain\nx\n```", "`inline` code", "~~~markdown\n# x\n~~~"])
 def test_what_is_said_not_to_be_code_is_none(text: str) -> None:
     assert languages(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language"),
     [
         ("def foo(x):\n    return x + 1", "python"),
@@ -106,7 +105,7 @@ def test_unfenced_code_is_told_by_clear_syntax(text: str, language: str) -> None
     assert languages(text) == [language]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Please import the goods and return them by Friday.",
@@ -142,9 +141,7 @@ def test_prose_with_signs_in_it_is_no_code(text: str) -> None:
     assert languages(text) == []
 
 
-@pytest.mark.parametrize(
-    ("alias", "name"), [("PY", "python"), ("c++", "cpp"), ("C#", "csharp"), ("golang", "go")]
-)
+@each_case(("alias", "name"), [("PY", "python"), ("c++", "cpp"), ("C#", "csharp"), ("golang", "go")])
 def test_aliases_are_one_language(alias: str, name: str) -> None:
     assert canonical(alias) == name
     assert matches_language(CodeBlock(name, 0, 1), [alias])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.activation.code import code_blocks
 from engine.activation.code_signs import _SIGNS, _signs, judged
 from engine.activation.scan import Scan
+from tests.cases import each_case
 
 ALPHABET = st.characters(min_codepoint=32, max_codepoint=126)
 
@@ -49,7 +50,7 @@ def test_lines_are_judged_as_if_every_shape_were_tried() -> None:
         assert set(languages) - {"bash"} == set(expected) - {"bash"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "a(b) " * 4_000,
@@ -64,7 +65,6 @@ def test_lines_are_judged_as_if_every_shape_were_tried() -> None:
         "```\nx = 1\n" * 2_000,
         "\\(" * 9_000,
     ],
-    ids=range(11),
 )
 def test_hostile_text_costs_little(text: str) -> None:
     from time import process_time

@@ -14,6 +14,7 @@ from engine.activation.detectors import (
 from engine.activation.scan import Scan
 from engine.activation.trace import Event
 from engine.topics.model import Trigger
+from tests.cases import each_case
 
 
 def found(kind: str, text: str, *words: str) -> list[str]:
@@ -21,7 +22,7 @@ def found(kind: str, text: str, *words: str) -> list[str]:
     return [text[start:end] for start, end in phrase_spans(phrases_of(trigger), Scan(text))]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "text", "expected"),
     [
         ("deploy", "Deploy it, then DEPLOY again", ["Deploy", "DEPLOY"]),
@@ -59,7 +60,7 @@ def test_keywords_are_whole_words_in_any_script(word: str, text: str, expected: 
     assert found("keywords", text, word) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "text", "expected"),
     [
         ("invoice", "all invoices", ["invoices"]),
@@ -88,7 +89,7 @@ def test_of_overlapping_keywords_the_longest_counts() -> None:
     assert found("keywords", "a pull request", "pull", "pull request", "request") == ["pull request"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "expected"),
     [
         ("David", "ask david, @David or David's", ["david", "David", "David"]),
@@ -124,7 +125,7 @@ def test_names_are_found_where_a_person_is_meant(name: str, text: str, expected:
     assert [text[slice(*scan.original(start, end))] for start, end in spans] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("really???", ["???"]),
@@ -160,7 +161,7 @@ def test_a_raised_voice_is_told_from_abbreviations_and_code(text: str, expected:
     assert [word for word in heard if word not in ("DAS",)] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "the status goes from ACTIVE to INACTIVE when the job ends",
@@ -191,7 +192,7 @@ def test_what_is_shouted_beside_them_is_still_heard(text: str, expected: list[st
     assert [text[start:end] for start, end in agitation_spans(Scan(text))] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words", "expected"),
     [
         ("this is urgent", (), ["urgent"]),
@@ -219,7 +220,7 @@ def test_urgency_words_count_unless_they_are_denied(
     assert [text[start:end] for start, end in spans] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("trigger", "event", "fits"),
     [
         (Trigger("webhook", source="email", event="new"), Event("email", "new"), True),

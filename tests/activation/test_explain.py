@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import explain
@@ -28,6 +28,7 @@ from engine.activation.trace import (
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import pattern, topic
+from tests.cases import each_case
 
 HITS = (TriggerHit(0, "pattern", "review", 0, 6), TriggerHit(0, "pattern", "PR", 9, 11))
 HIT = HITS[:1]
@@ -81,7 +82,7 @@ def likely(
     return told(hits, score, gate, contributions, preset="calibrated", watchers=watchers, **of)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "against", "text"),
     [
         (0.31, (0.3,), ".31"),
@@ -104,7 +105,7 @@ def test_scores_are_written_so_that_their_side_shows(
     assert written(value, *against) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text"),
     [(0.3, ".30"), (0.15, ".15"), (0.125, ".125"), (0, ".00"), (1, "1.00"), (0.12345, ".1235")],
 )
@@ -112,7 +113,7 @@ def test_thresholds_are_written_as_they_are_set(value: float, text: str) -> None
     assert limit(value) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "digits", "text"),
     [
         (1.93, 1, "+1.9"),
@@ -295,7 +296,7 @@ def test_likely_enough_with_a_match() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("score", "weight", "outcome"),
     [
         (0.9, 0.5, "at about .85: still active"),
@@ -437,7 +438,7 @@ def test_only_a_person_activates_it() -> None:
     assert likely((), 0.07, activation="manual")[1] == "would wait for a person at ≥ .25; now .07"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("preset", "score", "flip"),
     [
         ("spec", 0.04, "a trigger would have to match"),
@@ -479,7 +480,6 @@ def test_switched_by_hand() -> None:
 
 
 @given(score=st.floats(0.001, 0.999), weight=st.floats(-8, 8))
-@settings(max_examples=60, deadline=None)
 def test_a_contribution_taken_out_can_be_put_back(score: float, weight: float) -> None:
     left = without(score, weight)
     assert left is not None
@@ -503,7 +503,6 @@ ROW = st.builds(PolicyRow, activate=CUT, gate=CUT, matched=CUT)
     nominate=st.sampled_from(["either", "pattern"]),
     weight=st.none() | st.floats(-4, 4),
 )
-@settings(max_examples=400, deadline=None)
 def test_every_number_of_a_flip_is_true(
     preset: str,
     row: PolicyRow,
@@ -584,7 +583,7 @@ def row_of(name: str, score: float, verdict: Verdict = "dropped", **fields: Any)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rows", "text"),
     [
         (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from engine.activation.code import code_blocks
 from engine.activation.detectors import (
     agitation_spans,
@@ -21,6 +19,7 @@ from engine.activation.links import first_paths, links
 from engine.activation.scan import Scan
 from engine.activation.trace import Message
 from engine.topics.model import Trigger
+from tests.cases import each_case
 
 TRIGGERS = [
     Trigger("keywords", words=("deploy", "roll back", "🚨", "部署", "c++")),
@@ -90,7 +89,7 @@ def test_the_messages_tell_the_triggers_apart() -> None:
     assert not any(all(row) for row in fired)
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=range(len(MESSAGES)))
+@each_case("message", MESSAGES)
 def test_whatever_fires_is_a_candidate(message: Message) -> None:
     index, rules = index_of(TRIGGERS)
     candidates = index.candidates(View(message))
@@ -108,7 +107,7 @@ def test_few_candidates_do_not_fire() -> None:
     assert idle <= 5
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS, ids=range(len(TRIGGERS)))
+@each_case("trigger", TRIGGERS)
 def test_a_trigger_that_is_removed_waits_nowhere(trigger: Trigger) -> None:
     index, rules = index_of([trigger, trigger])
     index.remove(rules[0])

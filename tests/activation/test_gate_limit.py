@@ -25,6 +25,7 @@ from engine.topics.model import Topic
 from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
 from tests.activation.test_gate_model import Model, Said
+from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
 
@@ -110,7 +111,7 @@ def test_a_row_that_was_not_asked_about_says_so() -> None:
     assert (high.gate_at, high.activate_at) == (0.2, 0.6)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("calls", "asked"),
     [
         (0, set()),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.gate import Gate
@@ -28,6 +28,7 @@ from engine.pipeline.assembly import gate_provider
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 from tests.activation.test_gate_model import Model, Said
+from tests.cases import each_case
 
 
 def questions(*names: str, message: str = "Can you review the PR?") -> list[GateQuestion]:
@@ -63,7 +64,7 @@ async def test_one_call_answers_for_every_topic() -> None:
         assert f'<playbook number="{number}">\nName: {name}\n' in prompt
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "numbers"),
     [("1", {1}), ("1, 3", {1, 3}), ("3,1", {1, 3}), ("2 3", {2, 3}), ("1\n2\n", {1, 2}), ("**1, 2**", {1, 2}),
      ("[1, 2]", {1, 2}), ("`3`.", {3}), ("1; 2", {1, 2}), ("1, 1", {1}), ("none", set()), ("None.", set()),
@@ -73,7 +74,7 @@ def test_a_list_in_any_dress(text: str, numbers: set[int]) -> None:
     assert read_numbers(text, 3) == frozenset(numbers)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["", " ", "0", "4", "1, 4", "1000", "-1", "1.5", "1-3", "1 and 3", "all", "yes", "Playbook 1", "#1",
      "1: yes", "none, 1", "1 none", "no", "not one", "1, 3 because of the PR", "<think>1", "1/3", "١", "1e0",
@@ -83,7 +84,6 @@ def test_anything_else_is_no_list(text: str) -> None:
     assert read_numbers(text, 3) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from(["1", "2", "11", ",", " ", "none", ".", "*"])).map("".join)
@@ -190,7 +190,6 @@ def test_the_whole_prompt_is_bounded_and_profiles_are_shortened_fairly() -> None
     assert prompt.count("Name: l\nxxx") == 5
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 3_000), min_size=1, max_size=12), st.integers(0, 8_000))
 def test_shares_use_the_room_and_favour_nobody(lengths: list[int], total: int) -> None:
     given_ = shares(lengths, total)

@@ -27,6 +27,7 @@ from engine.activation.signals import Signals, content_words, measure
 from engine.activation.trace import Direction, TriggerHit
 from engine.topics.model import Topic
 from tests.activation.support import pattern, pr_topic, topic, workspace_files
+from tests.cases import each_case
 
 SPEC_MESSAGE = "Can you review the PR that just came in?"
 UNRELATED = (
@@ -53,8 +54,8 @@ def hit(matched: str, kind: str = "pattern") -> TriggerHit:
     return TriggerHit(0, kind, matched)
 
 
-@pytest.mark.parametrize("score", [0.0, 0.05, 0.28, 0.9])
-@pytest.mark.parametrize("matched", [["review"], ["PR"], ["review", "PR"]])
+@each_case("score", [0.0, 0.05, 0.28, 0.9])
+@each_case("matched", [["review"], ["PR"], ["review", "PR"]])
 def test_a_short_request_with_a_matching_word_passes_on_little_similarity(
     score: float, matched: list[str]
 ) -> None:
@@ -78,7 +79,7 @@ def test_similarity_alone_needs_clearly_more_than_the_threshold(score: float, ex
     assert answer(pr_topic(), message, [], score) == expected
 
 
-@pytest.mark.parametrize("kind", ["language", "sentiment", "url", "glob"])
+@each_case("kind", ["language", "sentiment", "url", "glob"])
 def test_a_fact_about_the_whole_message_is_enough(kind: str) -> None:
     assert (
         answer(topic("deutsch", "Answer in German."), "Wie ist das Wetter?", [hit("x", kind)], 0.0) == "yes"
@@ -191,7 +192,7 @@ def test_noise_gives_the_base_rate_not_confidence() -> None:
     assert all(0.15 < model.probability(Signals(*d.signals)) < 0.55 for d in made)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "made",
     [
         [],
@@ -200,7 +201,6 @@ def test_noise_gives_the_base_rate_not_confidence() -> None:
         [d._replace(useful=True) for d in decisions(100)],
         [d._replace(signals=(1.0, 2.0)) for d in decisions(100)],
     ],
-    ids=["none", "few", "unlabelled", "one-sided", "other-form"],
 )
 def test_too_little_to_learn_from_gives_no_model(made: list[Decision]) -> None:
     assert fit_local_gate(made) is None
@@ -231,9 +231,7 @@ def calibrated(probability: float, **signals: float) -> GateQuestion:
     return GateQuestion("m", "t", "", "", Signals(**signals, logit=logit), probability)
 
 
-@pytest.mark.parametrize(
-    ("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")]
-)
+@each_case(("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")])
 def test_a_calibrated_score_answers_for_itself(probability: float, expected: str) -> None:
     for signals in ({}, {"word": 1.0, "share": 1.0, "density": 1.0}):
         outcome = LocalGate().decide(calibrated(probability, **signals))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.gate import Gate
@@ -15,6 +15,7 @@ from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_ans
 from engine.activation.gate_question import GateQuestion
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
+from tests.cases import each_case
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Model:
 QUESTION = GateQuestion("Can you review the PR?", "github-pr-review", "about", "Name: github-pr-review")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["YES", "yes", " Yes.", "**YES**", "__Yes__", "`yes`", '"Yes"', "YES\n", "Yes, it asks for a review.",
      "Yes — it does", "Answer: YES", "**Answer:** yes", "The answer is: Yes!", "\n\nYES\n\nThe message …",
@@ -64,12 +65,12 @@ def test_a_yes_in_any_dress(text: str) -> None:
     assert read_answer(text) == "yes"
 
 
-@pytest.mark.parametrize("text", ["NO", "no", "No.", "*no*", "No, it is about pasta.", "Answer: No", "NO\n"])
+@each_case("text", ["NO", "no", "No.", "*no*", "No, it is about pasta.", "Answer: No", "NO\n"])
 def test_a_no_in_any_dress(text: str) -> None:
     assert read_answer(text) == "no"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["", " ", "maybe", "No idea", "YES or NO", "yes/no", "yesterday", "nothing", "Y", "I cannot say", "{}",
      '{"answer": 1}', "Not", "none", "No, yes", "<think>yes</think>", "<think>yes", "yes" * 9, "1", "ja",
@@ -79,7 +80,6 @@ def test_anything_else_is_no_answer(text: str) -> None:
     assert read_answer(text) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.text(max_size=60)
     | st.lists(st.sampled_from(["yes", "no", " ", ",", "**", "answer", ":", "x"])).map("".join)

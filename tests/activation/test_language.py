@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from engine.activation.language import base, identify, languages
+from tests.cases import each_case
 
 CLEAR = {
     "de": "Alle Wecker anzeigen|Kannst du das bitte prüfen?|Danke!|bitte deploy auf production|"
@@ -52,14 +53,12 @@ CLEAR = {
 }
 
 
-@pytest.mark.parametrize(
-    ("code", "text"), [(code, text) for code, texts in CLEAR.items() for text in texts.split("|")]
-)
+@each_case(("code", "text"), [(code, text) for code, texts in CLEAR.items() for text in texts.split("|")])
 def test_short_messages_are_told_apart(code: str, text: str) -> None:
     assert identify(text) == code
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Can you ask Jürgen Müller about it?",
@@ -76,7 +75,7 @@ def test_english_with_german_in_it_is_not_german(text: str) -> None:
     assert identify(text, {"de"}) != "de"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",
@@ -96,7 +95,7 @@ def test_what_says_too_little_is_in_no_language(text: str) -> None:
     assert identify(text, {"de", "vi"}) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         (
@@ -141,7 +140,7 @@ def test_a_longer_message_in_an_unlisted_language_is_left_to_the_identifier() ->
     assert identify(text, {"de"}) != "de"
 
 
-@pytest.mark.parametrize(("code", "expected"), [("de-AT", "de"), ("nb", "no"), ("NN", "no"), ("pt_BR", "pt")])
+@each_case(("code", "expected"), [("de-AT", "de"), ("nb", "no"), ("NN", "no"), ("pt_BR", "pt")])
 def test_codes_are_brought_to_one_form(code: str, expected: str) -> None:
     assert base(code) == expected
 

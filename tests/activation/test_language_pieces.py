@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import language_pieces
 from engine.activation.language_pieces import known, shares
 from engine.errors import AutopoiesisError
+from tests.cases import each_case
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     language_pieces._table.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language"),
     [
         ("prikaži sve alarme", "hr"),
@@ -41,7 +42,6 @@ def test_the_pieces_tell_what_function_words_do_not(text: str, language: str) ->
     assert found.keys() == known()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40))
 def test_shares_are_parts_of_one(text: str) -> None:
     found = shares(text)

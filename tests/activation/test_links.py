@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from engine.activation.links import glob_literals, host_of, link_matches, links, path_matches
 from engine.activation.scan import Scan
+from tests.cases import each_case
 
 
 def addresses(text: str) -> list[str]:
     return [text[link.start : link.end] for link in links(Scan(text))]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("see https://github.com/a/b.", ["https://github.com/a/b"]),
@@ -54,7 +53,7 @@ def test_links_end_where_the_sentence_goes_on(text: str, expected: list[str]) ->
     assert addresses(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "text", "matches"),
     [
         ("github.com", "https://github.com", True),
@@ -94,7 +93,7 @@ def test_a_host_stands_for_its_sub_domains_and_no_other(wanted: str, text: str, 
     assert link_matches(found[0], [wanted]) is matches
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "matches"),
     [
         ("https://x.org", True),
@@ -109,7 +108,7 @@ def test_without_a_host_every_clear_link_counts(text: str, matches: bool) -> Non
     assert any(link_matches(link, ()) for link in links(Scan(text))) is matches
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("glob", "path", "matches"),
     [
         ("*.py", "app.py", True),
@@ -143,16 +142,14 @@ def test_globs_fit_paths_as_people_expect(glob: str, path: str, matches: bool) -
     assert path_matches(path, glob) is matches
 
 
-@pytest.mark.parametrize(
-    "glob", ["**/" * 12 + "x", "*a" * 30 + "b", "{a,b}" * 12, "{" * 50, "[" * 50, "**/" * 40 + "b"]
-)
+@each_case("glob", ["**/" * 12 + "x", "*a" * 30 + "b", "{a,b}" * 12, "{" * 50, "[" * 50, "**/" * 40 + "b"])
 def test_a_hostile_glob_costs_no_time(glob: str) -> None:
     started = time.process_time()
     assert not path_matches("/".join(["a" * 100] * 30), glob)
     assert time.process_time() - started < 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text", ["www." * 5000, "a." * 10_000, "http://" + ")" * 19_000, "a-" * 10_000 + ".de", "@." * 9000]
 )
 def test_hostile_text_costs_no_time(text: str) -> None:
@@ -176,7 +173,7 @@ GLOBS = [
 ]
 
 
-@pytest.mark.parametrize("glob", GLOBS)
+@each_case("glob", GLOBS)
 def test_every_path_that_fits_a_glob_holds_one_of_its_literals(glob: str) -> None:
     paths = [
         "app.py",
@@ -198,7 +195,7 @@ def test_every_path_that_fits_a_glob_holds_one_of_its_literals(glob: str) -> Non
         assert literals is None or any(literal in path.casefold() for literal in literals)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("glob", "literals"),
     [
         ("*.py", {".py"}),
@@ -212,7 +209,7 @@ def test_a_glob_is_looked_for_by_its_longest_literal(glob: str, literals: set[st
     assert glob_literals(glob) == literals
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("entry", "host"),
     [
         ("https://www.GitHub.com/a", "github.com"),

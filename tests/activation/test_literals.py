@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 import regex
 
 from engine.activation.literals import EDGE, needs
 from engine.activation.scan import fold
 from engine.topics.expressions import compile_expression
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "literals"),
     [
         (r"\b(email|inbox|mail)\b", {"inbox", "mail"}),
@@ -46,7 +46,7 @@ def test_what_every_match_contains(match: str, literals: set[str] | None) -> Non
     assert needs(match).literals == literals
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "further"),
     [
         (r"(?=.*foo)(?=.*barbaz)", [{"foo"}]),
@@ -59,7 +59,7 @@ def test_a_match_needs_something_of_every_part(match: str, further: list[set[str
     assert [set(literals) for literals in needs(match).further] == further
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "texts"),
     [
         ("foo", ["foo"]),

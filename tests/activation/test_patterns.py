@@ -20,6 +20,7 @@ from engine.activation.trace import Event, Message, TriggerHit
 from engine.settings.model import WatcherSettings
 from engine.topics.expressions import compile_expression
 from engine.topics.model import Activation, Topic, Trigger
+from tests.cases import each_case
 
 
 def topic(
@@ -70,11 +71,11 @@ def test_a_long_match_is_shortened_for_display_only() -> None:
     assert (hit.start, hit.end) == (0, 502)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scope", "input_fires", "output_fires"),
     [("input", True, False), ("output", False, True), ("both", True, True)],
 )
-@pytest.mark.parametrize("kind", [{"match": "hello"}, {"words": ("hello",)}], ids=["pattern", "keywords"])
+@each_case("kind", [{"match": "hello"}, {"words": ("hello",)}])
 def test_the_scope_decides_which_direction_is_watched(
     scope: str, input_fires: bool, output_fires: bool, kind: dict[str, str]
 ) -> None:
@@ -285,7 +286,7 @@ def test_hits_of_an_earlier_version_of_a_topic_correct_what_is_left() -> None:
     assert matcher.corrections(message, hits) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("activation", "forced", "is_told"),
     [
         ("gated", None, True),
@@ -386,7 +387,7 @@ TEXTS = st.lists(st.sampled_from(SCRAPS.split("|")), min_size=1, max_size=9).map
 
 
 @pytest.mark.parametrize("eagerness", [automaton._EAGERNESS, 10**9], ids=["searched", "automaton"])
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=4))
 def test_looking_for_literals_first_finds_what_each_expression_would(
     monkeypatch: pytest.MonkeyPatch, eagerness: int, expressions: list[str], texts: list[str]
@@ -413,7 +414,6 @@ def plain_spans(expression: Any, text: str) -> list[tuple[int, int]]:
     return [first.span(), *[span for span in further[: MAX_SPANS - 1] if span[0] < span[1]]]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60), st.sampled_from(["input", "output"]))
 def test_any_text_at_all_is_matched_without_an_error(text: str, direction: str) -> None:
     matcher = PatternMatcher([topic("t", *ALL_KINDS)])
@@ -440,7 +440,7 @@ print([hit.type for hit in hits.get("t", ())], [name for name in heavy if name i
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("What did we decide about the new office in Vienna?", "[] []"),

@@ -27,6 +27,7 @@ from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import PlainMatcher, Topics, pattern, pr_topic, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
+from tests.cases import each_case
 
 NOON = datetime(2026, 2, 16, 12, tzinfo=UTC)
 SPEC_MESSAGE = "Can you review the PR that just came in?"
@@ -238,7 +239,7 @@ def test_long_output_nominates_nothing_by_similarity() -> None:
     assert row.why == "no trigger for the agent's output matched"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "heard"),
     [
         ({"priority": "medium"}, True),

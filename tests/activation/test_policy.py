@@ -11,6 +11,7 @@ from engine.activation.proof import FREELY, NOTHING
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
+from tests.cases import each_case
 
 HIT = (TriggerHit(0, "pattern", "review", 0, 6),)
 EVENT = (TriggerHit(0, "webhook", "email new_message"),)
@@ -22,7 +23,7 @@ def step(
     return decide(topic(**of), hits, score, WatcherSettings(**{"preset": "spec", **(settings or {})}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("priority", "score", "kind", "rule"),
     [
         ("critical", 0.0, "activate", "critical"),
@@ -42,7 +43,7 @@ def test_the_table_of_the_specification(priority: str, score: float, kind: str, 
     assert (got.kind, got.rule) == (kind, rule)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("priority", "activate_at", "gate_at"),
     [("critical", 0.0, None), ("high", 0.3, 0.0), ("medium", None, 0.2), ("low", None, 0.3)],
 )
@@ -86,14 +87,14 @@ def test_an_auto_topic_activates_on_a_hit_whatever_its_priority() -> None:
         assert (got.kind, got.rule) == ("activate", "auto")
 
 
-@pytest.mark.parametrize("kind", ["webhook", "cron"])
-@pytest.mark.parametrize("activation", ["auto", "gated"])
+@each_case("kind", ["webhook", "cron"])
+@each_case("activation", ["auto", "gated"])
 def test_an_event_activates_without_the_gate(kind: str, activation: str) -> None:
     got = step((TriggerHit(0, kind, "x"),), 0.0, activation=activation, priority="low")
     assert (got.kind, got.rule) == ("activate", "event")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("hits", "score", "kind", "rule"),
     [
         (HIT, 0.5, "manual", "manual"),
@@ -110,8 +111,8 @@ def test_a_manual_topic_shows_when_it_would_have_been_a_candidate(
     assert (got.kind, got.rule) == (kind, rule)
 
 
-@pytest.mark.parametrize("activation", ["auto", "gated", "manual"])
-@pytest.mark.parametrize("hits", [(), HIT, EVENT])
+@each_case("activation", ["auto", "gated", "manual"])
+@each_case("hits", [(), HIT, EVENT])
 def test_the_hand_of_a_person_goes_before_everything(activation: str, hits: tuple[TriggerHit, ...]) -> None:
     assert step(hits, 0.9, forced=True, activation=activation).kind == "activate"
     assert step(hits, 0.0, forced=True, activation=activation).rule == "forced on"
@@ -141,7 +142,7 @@ def test_a_low_threshold_of_its_own_does_not_lower_the_row() -> None:
     assert step(HIT, 0.19, priority="medium", similarity_threshold=0.05).kind == "drop"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "score", "kind", "rule"),
     [
         ({"activate": 0.5, "gate": 0.125}, 0.125, "ask", "medium <.50"),
@@ -184,8 +185,8 @@ def calibrated(
     return decide(topic(**of), hits, score, watchers)
 
 
-@pytest.mark.parametrize("hits", [(), HIT])
-@pytest.mark.parametrize(
+@each_case("hits", [(), HIT])
+@each_case(
     ("priority", "gate_at", "activate_at"), [("high", 0.2, 0.55), ("medium", 0.25, 0.6), ("low", 0.3, 0.7)]
 )
 def test_both_cuts_apply_to_matched_and_unmatched_topics_alike(
@@ -279,7 +280,7 @@ def test_a_threshold_of_the_settings_is_everybodys_lower_cut_but_for_own_ones() 
     assert calibrated((), 0.34, settings, similarity_threshold=0.3).kind == "ask"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "score", "kind", "rule"),
     [
         ({"activate": 0.5}, 0.49, "drop", "medium <.50"),
@@ -315,10 +316,10 @@ def test_the_cuts_that_hold_for_a_topic() -> None:
     assert threshold_of(topic(priority="low"), settings) == 0.3
 
 
-@pytest.mark.parametrize("preset", ["spec", "calibrated"])
-@pytest.mark.parametrize("nominate", ["either", "pattern"])
-@pytest.mark.parametrize("is_input", [True, False])
-@pytest.mark.parametrize(
+@each_case("preset", ["spec", "calibrated"])
+@each_case("nominate", ["either", "pattern"])
+@each_case("is_input", [True, False])
+@each_case(
     "of",
     [
         {},

@@ -24,6 +24,7 @@ from tests.activation.support import PlainMatcher, Topics, pattern, topic
 from tests.activation.test_gate import Scripted, yes
 from tests.activation.test_gate_limit import Probable
 from tests.activation.tuning_cases import decision, series
+from tests.cases import each_case
 
 TABLE: dict[Any, PolicyRow] = {"medium": PolicyRow(gate=0.2, activate=0.6)}
 RIGHT = Proof(9, ((0.7, True),) * 8 + ((0.1, True),))
@@ -70,10 +71,8 @@ def row(pipeline: WatcherPipeline, text: str = "hello") -> TopicTrace:
     return found
 
 
-@pytest.mark.parametrize(
-    "of", [{}, {"activation": "auto"}, {"activation_threshold": 0.5}, {"priority": "critical"}]
-)
-@pytest.mark.parametrize("score", [0.25, 0.62, 0.99])
+@each_case("of", [{}, {"activation": "auto"}, {"activation_threshold": 0.5}, {"priority": "critical"}])
+@each_case("score", [0.25, 0.62, 0.99])
 def test_nothing_activates_by_its_score_alone(score: float, of: dict[str, Any]) -> None:
     assert row(watching(score, **of)).verdict == "dropped"
 
@@ -157,7 +156,7 @@ def test_a_match_needs_no_proof() -> None:
     assert (found.verdict, found.rule) == ("active", "medium ≥.60")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("right", "of", "proven"),
     [
         (7, 7, False),

@@ -24,6 +24,7 @@ from engine.activation.trace import (
 )
 from engine.settings.model import WatcherSettings
 from tests.activation.support import pattern, topic
+from tests.cases import each_case
 
 SETTINGS = WatcherSettings(preset="spec")
 AROUND = Circumstances("input", True, "skip", SETTINGS)
@@ -38,7 +39,7 @@ def candidate(
     return Candidate(topic(name), hits, (Score("tfidf", score),), score, step)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scope", "direction", "counts"),
     [
         ("input", "input", True),
@@ -104,7 +105,7 @@ def test_of_many_topics_those_have_a_row_that_something_speaks_for() -> None:
     assert len(shown(every[:ROWS_LIMIT])) == ROWS_LIMIT
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "answer", "on_failure", "verdict"),
     [
         ("activate", None, "skip", "active"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.scan import MAX_CHARACTERS, Scan
@@ -12,7 +12,6 @@ from engine.activation.scan import MAX_CHARACTERS, Scan
 LETTERS = st.text(st.sampled_from("ab u\u0308o\u0301ñ각ㄱ\u1100\u1161\u11a8İßx_\n"), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
 @given(LETTERS)
 def test_the_text_is_composed_and_offsets_lead_back(text: str) -> None:
     scan = Scan(text)
@@ -27,7 +26,6 @@ def test_the_text_is_composed_and_offsets_lead_back(text: str) -> None:
         assert scan.text[start:end] in unicodedata.normalize("NFC", original)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(MAX_CHARACTERS - 3, MAX_CHARACTERS + 3000), st.sampled_from(["word ", "x", "wo\u0308rd "]))
 def test_a_long_text_is_cut_between_words_and_offsets_lead_back(length: int, filler: str) -> None:
     text = (filler * length)[:length]

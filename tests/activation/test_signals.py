@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.gate_question import profile_of
 from engine.activation.signals import LOGIT_LIMIT, Signals, content_words, measure
 from engine.activation.trace import TriggerHit
 from tests.activation.support import pr_topic
+from tests.cases import each_case
 
 MESSAGE = "Can you review the PR that just came in?"
 
@@ -30,7 +31,7 @@ def signals_of(score: float, *, calibrated: bool) -> Signals:
     )
 
 
-@pytest.mark.parametrize("probability", [0.01, 0.25, 0.5, 0.6, 0.99])
+@each_case("probability", [0.01, 0.25, 0.5, 0.6, 0.99])
 def test_a_probability_is_told_as_log_odds_and_not_as_similarity(probability: float) -> None:
     signals = signals_of(probability, calibrated=True)
     assert signals.logit == pytest.approx(math.log(probability / (1 - probability)))
@@ -44,7 +45,6 @@ def test_a_similarity_has_no_log_odds(score: float) -> None:
     assert signals.logit == 0 and (signals.similar > 0) is (score > 0)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(0, 1))
 def test_certainty_stays_within_bounds(probability: float) -> None:
     logit = signals_of(probability, calibrated=True).logit

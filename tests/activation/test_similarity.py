@@ -8,13 +8,14 @@ import sys
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation import similarity
 from engine.activation.similarity import TfidfScorer, deciding_value
 from engine.activation.trace import Score
 from tests.activation.support import PR_INSTRUCTIONS, topic
+from tests.cases import each_case
 
 TEXTS = (
     PR_INSTRUCTIONS,
@@ -59,7 +60,7 @@ def ours(texts: list[str], message: str, max_features: int = 5000) -> list[float
     return [deciding_value(scores[known.name], "tfidf") for known in topics]
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=range(len(MESSAGES)))
+@each_case("message", MESSAGES)
 def test_scores_are_those_of_scikit_learn(message: str) -> None:
     texts = list(TEXTS)
     assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
@@ -72,7 +73,7 @@ def test_a_single_topic_scores_as_in_scikit_learn() -> None:
         )
 
 
-@pytest.mark.parametrize("max_features", [1, 3, 7, 20, 60])
+@each_case("max_features", [1, 3, 7, 20, 60])
 def test_ties_at_the_edge_of_the_vocabulary_fall_as_in_scikit_learn(max_features: int) -> None:
     texts = list(TEXTS)
     for message in MESSAGES:
@@ -95,7 +96,6 @@ words = st.sampled_from(
 texts_of_words = st.lists(words, max_size=12).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(texts_of_words, min_size=1, max_size=6).filter(lambda texts: any("review" in t for t in texts)),
     texts_of_words | st.text(max_size=40),

@@ -19,6 +19,7 @@ from engine.activation.tuning.samples import Samples
 from engine.topics.model import Topic
 from tests.activation.support import topic
 from tests.activation.tuning_cases import SPEC, decision, forced, series, table_of
+from tests.cases import each_case
 
 
 def spread(low: float, high: float, count: int) -> list[float]:
@@ -115,7 +116,7 @@ def test_one_label_does_not_move_a_cut_across_the_scale_and_several_do() -> None
     assert many is not None and many.activate is not None and many.activate > 0.93
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("decisions", "why"),
     [
         ([], "0 decisions are labelled, and at least 10 are needed"),
@@ -146,7 +147,7 @@ def test_too_little_to_learn_from_is_refused_with_the_numbers(decisions: list[De
     assert proposal.before == figures(table_of(decisions), "t")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("known", "why"),
     [
         (topic("t", activation="manual"), "is activated by hand only"),
@@ -176,7 +177,7 @@ def test_chance_is_refused_with_what_it_gave_on_left_out_decisions() -> None:
     assert proposal.refused.startswith("fitted cuts do no better than today's on decisions left out: F1 ")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_case("seed", range(6))
 def test_what_is_proposed_does_better_on_decisions_nobody_has_seen(seed: int) -> None:
     proposal = propose(table_of(mixed(seed, 120)), "t")
     assert proposal.cuts is not None
@@ -284,7 +285,7 @@ def test_a_proposal_is_a_value() -> None:
     assert isinstance(proposal, Proposal) and proposal == propose(table_of(series([0.5], True)), "t")
 
 
-@pytest.mark.parametrize(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
+@each_case(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
 def test_cuts_that_switch_a_topic_off_are_called_so(gate: float | None, warned: bool) -> None:
     known = topic("t")
     today = figures(table_of([], known), "t")

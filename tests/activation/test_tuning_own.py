@@ -20,6 +20,7 @@ from engine.settings.model import WatcherSettings
 from engine.topics.model import PRIORITY_ORDER, Topic
 from tests.activation.support import topic, workspace_files
 from tests.activation.tuning_cases import CALIBRATED, SPEC
+from tests.cases import each_case
 
 PRIORITIES = [topic("t", priority=priority) for priority in PRIORITY_ORDER]
 cuts = st.integers(0, 100).map(lambda cut: cut / 100)
@@ -39,8 +40,8 @@ def test_cuts_in_a_file_are_the_cuts_that_hold(
     assert own_cuts(written, watchers, wanted).on(known) == written
 
 
-@pytest.mark.parametrize("known", PRIORITIES, ids=lambda known: known.priority)
-@pytest.mark.parametrize("watchers", [CALIBRATED, SPEC], ids=["calibrated", "spec"])
+@each_case("known", PRIORITIES)
+@each_case("watchers", [CALIBRATED, SPEC])
 def test_what_the_table_gives_needs_no_line(known: Topic, watchers: WatcherSettings) -> None:
     assert own_cuts(known, watchers, today(known, watchers)) == OwnCuts()
     cut = replace(known, similarity_threshold=0.33, activation_threshold=0.77)
@@ -69,7 +70,7 @@ def test_with_the_calibrated_preset_today_is_what_the_policy_says_of_an_unmatche
         assert today(known, CALIBRATED) == cuts_of(known, CALIBRATED, matched=False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "short"),
     [
         (0.34, 0.34),
@@ -103,8 +104,8 @@ Book a table.
 """
 
 
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+@each_case("newline", [b"\n", b"\r\n"])
+@each_case("bom", [b"", b"\xef\xbb\xbf"])
 def test_only_the_cuts_change_in_a_file(newline: bytes, bom: bytes) -> None:
     data = bom + FILE.replace(b"\n", newline)
     known = topic("lunch")

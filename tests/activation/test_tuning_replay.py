@@ -17,6 +17,7 @@ from engine.settings.model import PolicyRow
 from engine.topics.model import Topic
 from tests.activation.support import topic
 from tests.activation.tuning_cases import CALIBRATED, SPEC, decision, forced, judge, series, table_of
+from tests.cases import each_case
 
 TOPICS = (
     topic("auto", activation="auto"),
@@ -134,7 +135,7 @@ def test_flips_are_the_decisions_that_turn(named: str, seed: int, cuts: Cuts) ->
         assert ranks == sorted(ranks)
 
 
-@pytest.mark.parametrize("named", SETTINGS)
+@each_case("named", SETTINGS)
 def test_todays_cuts_change_nothing(named: str) -> None:
     watchers = SETTINGS[named]
     table = DecisionTable.of(
@@ -162,7 +163,7 @@ def test_an_answer_that_comes_to_the_same_is_neither_fixed_nor_lost() -> None:
     assert [(flip.index, flip.kind) for flip in found.rows] == [(1, "lost"), (0, "changed")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("label", "gate", "expected"),
     [
         ((None, ""), ("", ""), (None, "")),
@@ -235,13 +236,13 @@ def test_what_was_logged_under_another_preset_is_left_out_and_counted() -> None:
     assert (spec.size, spec.left_out) == (2, 2)
 
 
-@pytest.mark.parametrize("value", ["0.5", True, None, float("nan"), [1]])
+@each_case("value", ["0.5", True, None, float("nan"), [1]])
 def test_a_score_that_is_no_number_is_left_out(value: object) -> None:
     odd = decision(1, 0.5)._replace(scores={"probability": value})  # type: ignore[dict-item]
     assert table_of([odd]).left_out == 1
 
 
-@pytest.mark.parametrize("hits", [(("x",),), ((),), ((0, ["webhook"]),), ((0, 7, "x", 0, 1),)])
+@each_case("hits", [(("x",),), ((),), ((0, ["webhook"]),), ((0, 7, "x", 0, 1),)])
 def test_hits_of_any_form_are_hits(hits: tuple[tuple[object, ...], ...]) -> None:
     odd = decision(1, 0.9, True)._replace(hits=hits)  # type: ignore[arg-type]
     assert figures(table_of([odd]), "t").useful_active == 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from engine.activation.use import LONG_REPLY, was_used, words_of
 from engine.engine import Engine
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import pr_topic, topic
+from tests.cases import each_case
 
 LUNCH = topic(
     "lunch",
@@ -75,7 +74,7 @@ def test_a_few_words_in_a_long_reply_are_chance() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "expected"),
     [
         ("knowledge/procedures/deploy.md", True),

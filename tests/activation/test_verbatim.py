@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.literals import needs
 from engine.activation.scan import Scan
 from engine.activation.verbatim import is_word, verbatim_spans
 from engine.topics.expressions import compile_expression
+from tests.cases import each_case
 
 MOST = 5
 
@@ -23,7 +23,7 @@ def spans(match: str, text: str) -> list[tuple[int, int]] | None:
     return verbatim_spans(texts, Scan(text), MOST)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "text", "expected"),
     [
         (r"\b(mail|inbox)\b", "Mail: my INBOX, mailbox, e-mail", [(0, 4), (9, 14), (27, 31)]),
@@ -73,7 +73,6 @@ LETTERS = st.text("aAbBkKsSiIßẞſıİ\u212aüÜσςΣ _-'.🚨\u0301é中ᾳ"
 WORDS = st.text("abBkKsSiIßſıİüÜσς _-'", min_size=1, max_size=4)
 
 
-@settings(max_examples=600, deadline=None)
 @given(
     st.lists(WORDS, min_size=1, max_size=4),
     st.sampled_from(["{}", r"\b(?:{})\b", r"\b{}", r"(?:{})\b", r"(?:{})s?\b", "(?:{}){{1,2}}", "(?:{})?k"]),

@@ -22,6 +22,7 @@ from tests.benchmarks.retrieval import Doc
 from tests.benchmarks.rows import HEADS, Disagreement, Row, agree, duration, table
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Timings, alternate, once
+from tests.cases import each_case
 
 
 class Clock:
@@ -68,7 +69,7 @@ def test_a_single_run_gives_its_time_and_its_result() -> None:
     assert once(work, clock=clock) == (Timings((7.0,)), "done")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("seconds", "p50", "p95"),
     [
         ([float(value) for value in range(100, 0, -1)], 50.5, 95.0),
@@ -86,7 +87,7 @@ def test_times_of_one_item() -> None:
     assert Timings((10.0, 30.0)).per(10) == Timings((1.0, 3.0))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("seconds", "text"),
     [
         (4.56e-7, "0.46 µs"),
@@ -220,6 +221,7 @@ def test_a_worker_reports_time_memory_and_result(tmp_path: Path, capsys: pytest.
     assert set(report) == {"seconds", "peak_bytes", "result"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("area", [name for name in program.AREAS if name != "process"])
 def test_every_area_runs(area: str, tmp_path: Path) -> None:
     rows = list(program.AREAS[area](Setting(tmp_path, quick=True)))
@@ -228,6 +230,7 @@ def test_every_area_runs(area: str, tmp_path: Path) -> None:
     assert all(row.theirs is not None for row in rows)
 
 
+@pytest.mark.thorough
 def test_whole_processes_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PEERS", ("pass",))
     rows = list(process.run(Setting(tmp_path, quick=True)))
@@ -345,7 +348,7 @@ DOCS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "doc"),
     [
         ("puppy Biscuit", "doc/0"),
@@ -395,7 +398,7 @@ def test_a_memory_takes_its_folder_with_it() -> None:
     assert not root.exists()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("date", "moment"),
     [
         ("1:56 pm on 8 May, 2023", datetime(2023, 5, 8, 13, 56, tzinfo=UTC)),

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from engine.context import tokens
 from engine.context.compiled import Compiled, Section, SlotName
 from tests.benchmarks import caching
@@ -26,6 +28,7 @@ def sent(after_s: float, *texts: str, stable: int = 1) -> caching.Sent:
     return caching.Sent(AT + timedelta(seconds=after_s), compiled, text, text)
 
 
+@pytest.mark.thorough
 def test_two_runs_give_the_same_figures_and_the_order_pays(tmp_path: Path) -> None:
     figures = []
     for name in ("one", "other"):

@@ -59,6 +59,7 @@ def test_topics_are_made_of_utterances_of_one_intent_each(data: Path) -> None:
         assert any(re.search(topic.triggers[0].match, text) for text in topic.examples)
 
 
+@pytest.mark.thorough
 def test_it_runs_on_the_data(data: Path, tmp_path: Path) -> None:
     rows = list(scale.run(Setting(tmp_path, quick=True, data=data)))
     assert [row.name for row in rows] == [

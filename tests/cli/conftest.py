@@ -45,3 +45,9 @@ def apo(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> C
         return Ran(code, out, err)
 
     return command
+
+
+@pytest.fixture
+def sample(indexed_sample: Path) -> Path:
+    """A sample workspace that was worked in before, for all commands but those of the first day."""
+    return indexed_sample

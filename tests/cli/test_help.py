@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 
 import click
-import pytest
 
+from tests.cases import each_case
 from tui.cli import cli
 
 
@@ -26,7 +26,7 @@ def every_command(
 COMMANDS = list(every_command(cli))
 
 
-@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+@each_case(("path", "command"), COMMANDS)
 def test_help_says_what_it_does_and_shows_an_example(path: tuple[str, ...], command: click.Command) -> None:
     context = click.Context(command, info_name=" ".join(("autopoiesis", *path)))
     text = command.get_help(context)
@@ -42,7 +42,7 @@ def test_help_says_what_it_does_and_shows_an_example(path: tuple[str, ...], comm
         assert words[0] == "autopoiesis"
 
 
-@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+@each_case(("path", "command"), COMMANDS)
 def test_every_command_takes_the_workspace(path: tuple[str, ...], command: click.Command) -> None:
     assert any("-C" in parameter.opts for parameter in command.params), path
 

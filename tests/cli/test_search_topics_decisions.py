@@ -64,6 +64,7 @@ def test_the_index_of_a_workspace_that_cannot_be_written_says_how_it_stands(
         return mode != os.W_OK and access(path, mode, **more)
 
     monkeypatch.setattr("os.access", unwritable)
+    (sample / "memory.db").unlink()
     without = apo("-C", sample, "index")
     assert "the workspace cannot be written, so its files themselves are searched" in without.out
     monkeypatch.setattr("os.access", access)

@@ -20,6 +20,7 @@ from engine.settings.file import load
 from engine.settings.model import CompilerSettings
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, Turn
+from tests.cases import each_case
 from tests.context.conftest import TODAY, Memory, Space
 
 LINE = "The build server keeps a warm cache per branch, so a clean checkout takes four minutes.\n"
@@ -83,8 +84,8 @@ CAPPED: list[tuple[SlotName, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "part"), CAPPED)
-@pytest.mark.parametrize("limit", [0, 150, 400])
+@each_case(("name", "part"), CAPPED)
+@each_case("limit", [0, 150, 400])
 def test_a_cap_in_tokens_holds_for_what_the_slot_is_shown_to_use(
     name: SlotName, part: str, limit: int
 ) -> None:
@@ -98,8 +99,8 @@ def test_a_cap_in_tokens_holds_for_what_the_slot_is_shown_to_use(
     assert any(f"context_compiler.{part}_budget_tokens ({limit:,} tokens)" in each.reason for each in missing)
 
 
-@pytest.mark.parametrize(("name", "part"), CAPPED)
-@pytest.mark.parametrize("kib", [0, 0.5, 2])
+@each_case(("name", "part"), CAPPED)
+@each_case("kib", [0, 0.5, 2])
 def test_a_cap_in_kib_holds_for_the_text(name: SlotName, part: str, kib: float) -> None:
     compiled = compile_rich(**{f"{part}_budget_kb": kib})
     discussion = 30 if name == "history" else 0
@@ -109,7 +110,7 @@ def test_a_cap_in_kib_holds_for_the_text(name: SlotName, part: str, kib: float) 
     assert any(f"context_compiler.{part}_budget_kb ({kib:g} KiB)" in each.reason for each in missing)
 
 
-@pytest.mark.parametrize(("name", "part"), CAPPED)
+@each_case(("name", "part"), CAPPED)
 def test_of_two_caps_the_tighter_binds(name: SlotName, part: str) -> None:
     small: dict[str, Any] = {f"{part}_budget_kb": 0.5}
     large: dict[str, Any] = {f"{part}_budget_tokens": 5000}
@@ -161,7 +162,7 @@ def free(compiled: Compiled) -> int:
     return compiled.budget - compiled.reply_reserve - compiled.tokens
 
 
-@pytest.mark.parametrize("part", ["memory", "projects", "journal", "preset", "topic", "knowledge"])
+@each_case("part", ["memory", "projects", "journal", "preset", "topic", "knowledge"])
 def test_what_a_slot_leaves_goes_to_the_others(part: str) -> None:
     wide, tight = compile_rich(6000), compile_rich(6000, **{f"{part}_budget_tokens": 0})
 
@@ -211,7 +212,7 @@ def test_room_kept_for_nothing_goes_back_to_what_was_cut_for_it(space: Space) ->
     st.integers(0, 12),
     st.integers(400, 8000),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_whatever_is_capped_the_caps_and_the_budget_hold(
     changed: dict[str, bytes], values: dict[str, Any], turns: int, hits: int, budget: int
 ) -> None:

@@ -13,6 +13,7 @@ from engine.context.compiled import Compiled, LeftOut, Section, Slot
 from engine.context.delimiters import GAP, marker
 from engine.context.difference import Difference, SectionChange, compare
 from engine.context.difference_text import difference_text
+from tests.cases import each_case
 from tests.context.conftest import Space
 
 STABLE = 7
@@ -84,7 +85,7 @@ def test_what_came_and_went_says_why_it_was_not_there() -> None:
     assert came.before.place == went.after.place == 0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("label", "layer", "why"),
     [
         ("subscription:x.md", 9, "no active topic subscribed to it"),
@@ -216,7 +217,7 @@ def test_nothing_against_something() -> None:
     assert compare(compiled(), compiled()).equal
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_case("seed", range(30))
 def test_every_section_of_both_sides_is_accounted_for_once(seed: int) -> None:
     dice = random.Random(seed)
 

@@ -19,6 +19,7 @@ from engine.context.flush_prompt import (
     read_reply,
 )
 from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.cases import each_case
 
 
 def reply(text: object = "The gate closes at six.", to: object = "journal", **more: object) -> str:
@@ -28,7 +29,7 @@ def reply(text: object = "The gate closes at six.", to: object = "journal", **mo
 GOOD = Note("journal", "The gate closes at six.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "wanted"),
     [
         (reply(), (GOOD,)),
@@ -55,7 +56,7 @@ def test_equal_notes_are_one() -> None:
     assert read_reply(json.dumps([item, item])) == (Note("memory", "Once."),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "why"),
     [
         ("", "empty"),

@@ -314,7 +314,7 @@ TEXTS = st.lists(
     st.sampled_from([None, 0, 0.2, 8.0]),
     st.sampled_from([None, 0, 60, 2000]),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_whatever_presets_say_the_prompt_keeps_its_promises(
     active: list[str],
     presets: dict[str, str],

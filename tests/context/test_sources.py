@@ -12,6 +12,7 @@ from engine.context.sources import FILE_LIMIT, ParsedFiles, Reader, plain_path
 from engine.errors import PathRefused
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 from tests.context.conftest import TODAY, Memory, Space, settings
 
 
@@ -148,7 +149,7 @@ def test_a_file_changed_just_now_is_always_read_again(space: Space) -> None:
     assert source.read("knowledge/a.md") == b"two"
 
 
-@pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "a\0b", "x" * 300, "", ".git/config"])
+@each_case("path", ["../secret.md", "/etc/passwd", "a\0b", "x" * 300, "", ".git/config"])
 def test_paths_that_leave_the_source_are_refused_whatever_the_source(path: str) -> None:
     reader = Reader(Memory({path: b"secret"}), ParsedFiles())
     assert reader.load(path) is None

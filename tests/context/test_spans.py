@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.spans import covered, excerpt, parse_spans, shown_spans, uncovered
+from tests.cases import each_case
 
 SPAN = st.tuples(st.integers(1, 40), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "spans"),
     [
         ("10-40", ((10, 40),)),
@@ -25,9 +26,7 @@ def test_what_people_write_is_read(text: str, spans: tuple[tuple[int, int], ...]
     assert parse_spans(shown_spans(spans)) == spans
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a", "1-", "-3", "1-2-3", "4,,5", "0", "9-1", "1-5, 5-9", "99999999999"]
-)
+@each_case("text", ["", "a", "1-", "-3", "1-2-3", "4,,5", "0", "9-1", "1-5, 5-9", "99999999999"])
 def test_anything_else_is_refused_with_a_word_of_why(text: str) -> None:
     with pytest.raises(ValueError, match=r"range|begins|overlap"):
         parse_spans(text)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from engine.search.results import SearchResult
 from engine.stability.places import first_line, located
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.cases import each_case
 from tests.context.conftest import TODAY, Memory, Space, settings
 
 IDENTITY = [f"knowledge/identity/{name}.md" for name in ("SOUL", "USER", "AGENTS", "TOOLS", "voice")]
@@ -395,7 +395,7 @@ def test_without_a_prefix_there_is_nothing_to_compare() -> None:
     assert compare(empty, empty) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other", "at"),
     [(b"", b"", 0), (b"a", b"", 0), (b"abc", b"abd", 2), (b"abc", b"abcd", 3), (b"x" * 999, b"y", 0)],
 )

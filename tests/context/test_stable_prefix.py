@@ -105,7 +105,7 @@ def compile_or_skip(files: dict[str, bytes], request: CompileRequest) -> Compile
 
 
 @given(FILES, REQUEST, REQUEST, BUDGET)
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_two_messages_share_the_prefix_however_tight_the_budget(
     files: dict[str, bytes], one: CompileRequest, other: CompileRequest, budget: int
 ) -> None:
@@ -119,7 +119,7 @@ def test_two_messages_share_the_prefix_however_tight_the_budget(
 
 
 @given(FILES, REQUEST, BUDGET)
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_every_compile_keeps_its_promises(
     files: dict[str, bytes], request: CompileRequest, budget: int
 ) -> None:

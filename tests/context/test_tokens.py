@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context import tokens
+from tests.cases import each_case
 
 KNOWN = [
     ("", 0),
@@ -20,7 +21,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), KNOWN)
+@each_case(("text", "expected"), KNOWN)
 def test_counts_are_those_of_o200k(text: str, expected: int) -> None:
     assert tokens.count(text) == expected
 
@@ -50,7 +51,6 @@ def test_without_rs_bpe_the_counts_stay_the_same(monkeypatch: pytest.MonkeyPatch
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-@settings(max_examples=300, deadline=None)
 def test_parts_that_begin_with_a_delimiter_add_up(above: str, below: str) -> None:
     for start in ("<!-- a -->\n", "{rag-context}\n", "{/rag-context}\n\n"):
         whole = tokens.count(f"{above}\n{start}{below}")
@@ -89,7 +89,6 @@ def test_fit_is_empty_when_nothing_fits(text: str) -> None:
 
 
 @given(st.text(alphabet="ab .!?\n\t日é\ud800\0<-", max_size=400), st.integers(0, 60))
-@settings(max_examples=300, deadline=None)
 def test_fit_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
     kept = tokens.fit(text, limit)
     assert text.startswith(kept)

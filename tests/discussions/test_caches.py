@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.discussions.caches import PATH, DiscussionCaches
@@ -217,7 +217,6 @@ _STATES = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(states=st.lists(_STATES, max_size=5, unique_by=lambda state: state.discussion_id))
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, states: list[DiscussionCacheState]

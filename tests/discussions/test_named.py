@@ -100,8 +100,8 @@ class Hand:
 
 
 @pytest.fixture
-def hand(sample: Path) -> Hand:
-    return Hand(sample, Shelf())
+def hand(indexed_sample: Path) -> Hand:
+    return Hand(indexed_sample, Shelf())
 
 
 def test_it_is_made_once_and_read_from_then_on(hand: Hand) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.compiled import Compiled
@@ -52,7 +52,6 @@ def test_without_a_prefix_there_is_only_the_rest() -> None:
     assert (made.prefix, made.rest, made.ttl, prefix_hash(made)) == ((), "hello", None, "")
 
 
-@settings(max_examples=300)
 @given(
     st.text(max_size=2000),
     st.integers(0, 2000),

@@ -45,8 +45,8 @@ class Witness:
 
 
 @pytest.fixture
-def engine(sample: Path) -> Iterator[Engine]:
-    with Engine.open(sample) as opened:
+def engine(indexed_sample: Path) -> Iterator[Engine]:
+    with Engine.open(indexed_sample) as opened:
         yield opened
 
 

@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+import ahocorasick
 import filelock
 
 from engine.activation import asking
@@ -22,6 +23,7 @@ from tests.engine.flush_support import NOTES, Desk, Provider, reply
 
 MOST_HITS = 60
 LOADED = (
+    ahocorasick,
     filelock,
     flush_prompt,
     tokens.count("a"),
@@ -109,8 +111,11 @@ def check_beginning(root: Path, wanted: dict[str, bytes]) -> None:
         assert len(notes) == len(set(notes)), path
 
 
-def sweep(folder: Path) -> dict[str, int]:
-    """How often each fault point was reached; the process was killed each time, and then met an error."""
+def sweep(folder: Path, step: int) -> dict[str, int]:
+    """How often each fault point was reached; the process was killed there, and then met an error.
+
+    Of the hits of a point it is the first, and every ``step``-th after it.
+    """
     prepare(folder)
     root = fresh(folder)
     assert in_child(root, "")
@@ -118,7 +123,7 @@ def sweep(folder: Path) -> dict[str, int]:
     assert len(wanted) == 4 and sum(data.count(b"\n- ") for data in wanted.values()) == 5
     reached: dict[str, int] = {}
     for point in sorted(faults.FAULT_POINTS):
-        for hit in range(1, MOST_HITS):
+        for hit in range(1, MOST_HITS, step):
             root = fresh(folder)
             finished = in_child(root, f"{point}:kill:{hit}")
             check_beginning(root, wanted)
@@ -138,4 +143,4 @@ def sweep(folder: Path) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(sweep(Path(sys.argv[1]))))
+    print(json.dumps(sweep(Path(sys.argv[1]), int(sys.argv[2]))))

@@ -14,6 +14,7 @@ from engine.settings.file import CACHE_FILE, CONFIG_FILE, load, read
 from engine.settings.model import Config, PolicyRow, WatcherSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 
 SPECIFIED = """\
 context_compiler:
@@ -61,7 +62,7 @@ def test_the_specifications_file_is_read_and_what_has_no_effect_is_said() -> Non
     assert all(problem.severity == "warning" and problem.line for problem in odd)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "line", "named"),
     [
         ("context_compiler:\n  token_budget: plenty\n", 2, "token_budget"),

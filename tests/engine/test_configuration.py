@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.engine import Engine
@@ -318,7 +318,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @given(data=st.data(), file=st.sampled_from(FILES), as_text=st.booleans())
-@settings(max_examples=150)
 def test_any_setting_takes_any_value_and_all_others_stay(
     folder: Path, data: st.DataObject, file: bytes, as_text: bool
 ) -> None:

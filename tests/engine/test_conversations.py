@@ -20,13 +20,14 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.days import following
 from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.cases import each_case
 
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("moment", "clock", "expected"),
     [
         ("2026-06-12T18:45:30", "18:45", "2026-06-12T18:45:30"),
@@ -93,7 +94,7 @@ def test_keys_name_turns() -> None:
         assert TurnKey.of(nonsense) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "expected"),
     [
         ("raw/conversations/2026/06/12/1845-ses_1-x.md", True),

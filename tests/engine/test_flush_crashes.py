@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
@@ -16,11 +18,12 @@ from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_fault_point(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.thorough)])
+def test_every_fault_point(tmp_path: Path, step: int) -> None:
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.engine.flush_crash_runner", folder],
+            [sys.executable, "-m", "tests.engine.flush_crash_runner", folder, str(step)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -76,8 +79,6 @@ def test_a_person_saving_meanwhile_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_workspace_without_permission_to_write_fails_by_name(tmp_path: Path) -> None:
-    import pytest
-
     from engine.errors import ReadOnly
 
     desk = Desk(tmp_path, Provider(reply(*NOTES)))

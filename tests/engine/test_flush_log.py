@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
@@ -65,7 +65,6 @@ def test_records_of_several_months_are_one_history(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2000), st.binary(max_size=40))
-@settings(max_examples=60, deadline=None)
 def test_cut_and_odd_lines_cost_only_themselves(
     tmp_path_factory: pytest.TempPathFactory, cut: int, odd: bytes
 ) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused
@@ -175,7 +175,6 @@ pieces = st.lists(
 
 
 @given(pieces, st.sampled_from(["memory", "journal", "project:p"]))
-@settings(max_examples=60, deadline=None)
 def test_only_whole_lines_are_added(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], to: str
 ) -> None:

@@ -26,6 +26,7 @@ from engine.topics.library import TopicLibrary
 from engine.topics.model import Activation, Priority, Topic, TriggerType
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Attachment, KnowledgeChange, ToolCall, Transcript
+from tests.cases import each_case
 
 SAMPLE = Path(str(resources.files("engine"))) / "sample"
 WORKSPACE = SAMPLE / "workspace"
@@ -226,7 +227,7 @@ def test_provenance_names_conversations_that_exist() -> None:
         assert day >= name[:10], f"{name} was harvested before it took place"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "at_least"),
     [("facts", 25), ("decisions", 15), ("questions", 8), ("playbooks", 6), ("tasks", 15)],
 )

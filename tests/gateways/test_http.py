@@ -206,7 +206,7 @@ def test_a_connection_may_be_idle_between_whole_requests(
         time.sleep(0.1)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
 def test_anything_may_be_sent_to_it(server: HookServer, data: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:

@@ -19,6 +19,7 @@ from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
+from tests.cases import each_case
 from tests.injections.conftest import Clock
 
 SESSION = "ses_inj00001"
@@ -189,7 +190,7 @@ def exchange(key: str = "a.md#2", session: str = SESSION) -> Exchange:
     return Exchange(key, trace, "", (), finished=False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("waiting", "chosen"),
     [
         ([], None),

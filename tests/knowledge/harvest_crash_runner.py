@@ -13,20 +13,26 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import ahocorasick
 import filelock
+import numpy
 
 from engine.context import tokens
 from engine.errors import AutopoiesisError
 from engine.knowledge import likeness, plan, reviewing, verify
 from engine.knowledge.harvest import extract, held, reclaim, run, settle
 from engine.knowledge.item import Item
+from engine.meaning import vectors
+from engine.search import embeddings
 from engine.store import change, commits, faults
 from tests.knowledge.harvest_support import DECISION, DONE, FACT, POISON, TASK, Desk, Scripted, said, talk
 
 LOADED = (
-    filelock, tokens, likeness, plan, reviewing, verify, extract, held, reclaim, run, settle, change, commits,
+    ahocorasick, filelock, numpy, tokens, likeness, plan, reviewing, verify, extract, held, reclaim, run,
+    settle, change, commits, vectors, embeddings,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""
 
@@ -124,8 +130,14 @@ def check_meanwhile(root: Path, wanted: dict[str, object]) -> None:
     assert set(lines) <= set(wanted["lines"]), lines  # type: ignore[call-overload]
 
 
-def sweep(folder: Path, part: int, parts: int) -> dict[str, int]:
-    """How often each fault point was reached. Of the hits of all points every ``parts``-th is disturbed."""
+def sweep(folder: Path, step: int, wanted_points: Sequence[str]) -> dict[str, int]:
+    """How often each fault point was reached.
+
+    Args:
+        folder: Where the workspaces are made.
+        step: The first hit of a point is disturbed, and every so many-th after it.
+        wanted_points: The points that are disturbed; all where none is named.
+    """
     prepare(folder / "pristine")
     root = fresh(folder)
     assert in_child(root, "")
@@ -135,11 +147,9 @@ def sweep(folder: Path, part: int, parts: int) -> dict[str, int]:
     reached: dict[str, int] = {}
     number = 0
     points = sorted(faults.FAULT_POINTS)
-    for point in points:
-        for hit in range(1, MOST_HITS):
+    for point in wanted_points or points:
+        for hit in range(1, MOST_HITS, step):
             number += 1
-            if number % parts != part and hit > 1:
-                continue
             root = fresh(folder)
             if in_child(root, f"{point}:kill:{hit}"):
                 break
@@ -165,4 +175,4 @@ def differences(found: dict[str, object], wanted: dict[str, object]) -> dict[str
 
 
 if __name__ == "__main__":
-    print(json.dumps(sweep(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
+    print(json.dumps(sweep(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])))

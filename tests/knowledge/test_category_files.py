@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.errors import DocumentError
 from engine.knowledge.category_files import CATEGORY_FILES, entries, line_for, place_of, refuse_broken
 from engine.knowledge.item import CATEGORIES, Item, Origin
+from tests.cases import each_case
 
 ORIGIN = Origin("2026-06-12-investigate-cache", "2026-06-12")
 FROM = "[from: 2026-06-12-investigate-cache, 2026-06-12]"
@@ -53,7 +54,7 @@ def test_a_line_of_each_category_has_the_form_of_the_specification() -> None:
     assert place_of("tasks_done")[1] == "Done" and place_of("tasks_open")[1] == "Open"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "written"),
     [
         ("two\nlines\r\n## and a heading", "two lines ## and a heading"),
@@ -146,7 +147,7 @@ def test_no_bytes_stop_the_reader(data: bytes) -> None:
     assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "where"),
     [
         (b"# Facts\n- caf\xe9\n", "facts.md:2: is not UTF-8"),

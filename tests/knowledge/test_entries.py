@@ -11,6 +11,7 @@ from engine.context import catalog
 from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.errors import EntryError
 from engine.knowledge.entries import safe_name
+from tests.cases import each_case
 from tests.knowledge.entry_support import EntrySpace
 
 
@@ -228,13 +229,11 @@ def test_every_marker_is_read_once_however_many_there_are(space: EntrySpace) -> 
     assert space.files.reads == 2_000
 
 
-@pytest.mark.parametrize("name", ["a", "gauge-fleet", "2026-05-22-disk", "Zürich", "v1.2", "日本"])
+@each_case("name", ["a", "gauge-fleet", "2026-05-22-disk", "Zürich", "v1.2", "日本"])
 def test_names_of_any_script_are_safe(name: str) -> None:
     assert safe_name(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "-rf", ".x", "a/b", "a b", "a..b", "a.", "a\n", "x" * 81, "a\u202eb"]
-)
+@each_case("name", ["", ".", "..", "-rf", ".x", "a/b", "a b", "a..b", "a.", "a\n", "x" * 81, "a\u202eb"])
 def test_names_that_no_folder_should_have_are_not(name: str) -> None:
     assert not safe_name(name)

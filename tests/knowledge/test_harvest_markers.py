@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from engine.knowledge.item import ITEM_CHARACTERS, Item
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import KnowledgeChange, Role, Text, ToolCall, Turn
+from tests.cases import each_case
 from tests.knowledge.extract_support import source_of, talk
 
 
@@ -23,7 +23,7 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
     return marked([Turn(role, "10:00", (Text(text),))])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "category", "text"),
     [
         ("Decision: the rollup starts at 01:00.", "decisions", "the rollup starts at 01:00."),
@@ -64,7 +64,7 @@ def test_what_a_line_begins_with_decides(line: str, category: str, text: str) ->
     assert items(f"We spoke.\n\n{line}\n\nThat was all.") == (Item(category, text, voice="person"),)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "We took a decision: the boat.",
@@ -112,7 +112,7 @@ def test_what_is_marked_goes_on_to_the_end_of_its_paragraph() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "wanted"),
     [
         ("Playbook: Restart\n1. stop it\n2. start it\n\nDone.", "**Restart**: stop it -> start it"),

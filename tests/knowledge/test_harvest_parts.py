@@ -21,6 +21,7 @@ from engine.knowledge.harvest.parts import (
     summary_in,
 )
 from engine.knowledge.harvest.reading import MOST_TEXT_BYTES
+from tests.cases import each_case
 from tests.knowledge.extract_support import long_talk, records, source_of, talk
 
 
@@ -125,7 +126,7 @@ def test_no_more_parts_are_asked_about_than_a_megabyte_can_have() -> None:
     assert all("more than 32 parts" in summary.error for summary in summaries[MOST_PARTS:])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "cut", "why"),
     [
         ("", False, "empty"),

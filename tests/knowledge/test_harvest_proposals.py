@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from engine.knowledge.harvest.commands import commands_of
 from engine.knowledge.harvest.proposals import MOST_CORRECTIONS, proposed
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
 from engine.transcripts.turn import CORRECTION, PLAN, Text, ToolCall, Turn
+from tests.cases import each_case
 from tests.knowledge.extract_support import source_of
 
 
@@ -27,7 +26,7 @@ def of(group: str, *turns: Turn) -> list[str]:
     return [item.text for item in proposed(turns) if group_of(item.why) == group]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "wanted"),
     [
         ("no, never amend commits, it breaks the workflow", "Never amend commits, it breaks the workflow"),
@@ -50,7 +49,7 @@ def test_a_rule_is_proposed_in_the_persons_words(said: str, wanted: str) -> None
     assert of("correction", user(said), agent("Understood.")) == [wanted]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "said",
     [
         "ok, do it",
@@ -115,7 +114,7 @@ def test_what_the_agent_has_done_is_proposed_from_its_last_words() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "last",
     [
         "All tests pass and lint is clean with 0 issues in `app.py`.",
@@ -155,7 +154,7 @@ def test_commands_that_succeeded_are_playbooks_with_their_count() -> None:
     assert {item.why for item in found} == {WHY["command"]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "command",
     [
         "ls -la", "git status", "cat Makefile", "echo make test", "grep -rn test src",
@@ -167,9 +166,7 @@ def test_commands_that_nobody_would_run_again_as_they_stand_are_none(command: st
     assert commands_of([bash(command)]) == []
 
 
-@pytest.mark.parametrize(
-    "result", ["exit 1: FAIL", "error: no such file", "", "2 failed, 3 passed", "refused by the user"]
-)
+@each_case("result", ["exit 1: FAIL", "error: no such file", "", "2 failed, 3 passed", "refused by the user"])
 def test_a_command_that_failed_is_none(result: str) -> None:
     assert commands_of([bash("make test", result)]) == []
 

@@ -18,6 +18,7 @@ from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import KnowledgeChange, Turn
+from tests.cases import each_case
 from tests.knowledge.extract_support import claude_code, records, source_of, talk, workspace
 
 
@@ -272,7 +273,7 @@ def test_what_is_no_file_of_the_workspace_is_refused(tmp_path: Path) -> None:
         read_source(files, "conversations/pipe.md")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "name"),
     [
         ("conversations/2026-06-12-investigate-cache.md", "2026-06-12-investigate-cache"),

@@ -21,12 +21,13 @@ from engine.knowledge.harvest.reply import (
     read_reply,
 )
 from engine.knowledge.item import CATEGORIES, ITEM_CHARACTERS, Item
+from tests.cases import each_case
 from tests.knowledge.extract_support import EMPTY, reply
 
 GOOD = (Item("facts", "The gate closes at six."),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "wanted"),
     [
         (reply(), ()),
@@ -81,7 +82,7 @@ def fact(text: object, **more: object) -> str:
     return json.dumps({"facts": [{"statement": text, **more}]})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"Here it is: {reply(facts='The gate closes at six.')}",
@@ -135,7 +136,7 @@ def test_an_item_that_is_too_long_waits_for_a_person() -> None:
     assert item.text == "x" * 635 and item.why == "is longer than 600 characters"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "why"),
     [
         ("", "empty"),
@@ -253,9 +254,7 @@ def test_a_reply_of_nothing_but_fences_is_looked_at_once() -> None:
         read_reply(text)
 
 
-@pytest.mark.parametrize(
-    "piece", ['"facts":["', '"facts":[{"a":', '"facts":[', '"facts":["\\', '{"facts":[{"a":1,']
-)
+@each_case("piece", ['"facts":["', '"facts":[{"a":', '"facts":[', '"facts":["\\', '{"facts":[{"a":1,'])
 def test_a_reply_of_nothing_but_damage_is_given_up_soon(piece: str) -> None:
     try:
         found = read_reply(piece * (REPLY_CHARACTERS // len(piece)))
@@ -385,7 +384,7 @@ def spoilt(seed: int) -> tuple[str, str]:
     return kind, SPOILT[kind](chance, tree)
 
 
-@pytest.mark.parametrize("seed", range(480))
+@each_case("seed", range(480))
 def test_whatever_is_taken_of_a_spoilt_reply_is_plain_and_the_rest_is_named(seed: int) -> None:
     kind, text = spoilt(seed)
     try:

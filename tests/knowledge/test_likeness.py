@@ -11,6 +11,7 @@ import pytest
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.likeness import SAME, Likeness, Remembered, alike, shipped
 from engine.knowledge.signs import READ, difference, signs_of
+from tests.cases import each_case
 from tests.knowledge.likeness_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
 
 SAMPLE = Path("engine/sample/workspace/knowledge")
@@ -101,7 +102,7 @@ def test_what_is_added_is_found() -> None:
     assert index.find("Building needs Node 20 and pnpm") is not None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("first", "second", "why"),
     [
         ("Port 8080", "Port 8081", "8080, 8081 differ"),
@@ -144,7 +145,7 @@ def test_texts_without_words_are_not_alike() -> None:
     assert Likeness([entry("")]).find("x y z") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("first", "second", "is_one"),
     [
         ("The API is called by the gateway.", "The gateway calls the API.", True),

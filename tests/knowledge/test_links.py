@@ -14,6 +14,7 @@ from engine.knowledge.links import Links, all_problems
 from engine.knowledge.references import references
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 from tests.knowledge.entry_support import EntrySpace
 
 STARTER = Path(__file__).parents[2] / "engine/starter/workspace"
@@ -69,9 +70,7 @@ def test_any_text_resolves_to_what_exists_or_is_told_on_its_line(text: str) -> N
             assert 0 <= problem.line <= lines
 
 
-@pytest.mark.parametrize(
-    "unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"]
-)
+@each_case("unit", ["[", "[[a", "`", "``a`", "<!--", "[x](", "[a|b#", "a/", "../", "- ```\n", "[a]: b\n"])
 def test_what_is_repeated_a_hundred_thousand_times_is_read(unit: str) -> None:
     assert isinstance(references(unit * 100_000), tuple)
 
@@ -96,7 +95,7 @@ def test_the_forms_of_a_reference() -> None:
     assert (wikilink.section, wikilink.label, wikilink.line) == ("Open", "Jonas", 2)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "```\nknowledge/a/KNOWLEDGE.md [[x]]\n```\n",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from engine.knowledge.category_files import Entry, entries, line_for
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.superseding import QUOTED, finished, link_to, said, superseded, supersedes
+from tests.cases import each_case
 
 SAMPLE = Path("engine/sample/workspace/knowledge")
 
@@ -34,7 +33,7 @@ def test_the_two_reversals_of_the_sample_are_found_and_nothing_else() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "begins"),
     [
         ("`max_slot_wal_keep_size` is 60 GB, because the volume was doubled.", "`max_slot_wal_keep_size`"),
@@ -90,7 +89,7 @@ def test_a_link_quotes_no_more_than_its_characters_and_knows_no_day_of_a_person(
     assert superseded([later, mine]) == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "begins"),
     [
         ("Card of KVA-03 read; 25 of the 27 minutes of 2026-05-22 recovered.", "Read the card of KVA-03"),

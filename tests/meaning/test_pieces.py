@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.meaning.pieces import Pieces
@@ -12,7 +12,6 @@ from engine.meaning.vectors import DATA
 SIGNS = st.text("ab#é退\r\u2028\0", max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
 @given(lines=st.lists(SIGNS, min_size=1, max_size=30), others=st.lists(SIGNS, max_size=10))
 def test_every_line_is_found_and_nothing_else(lines: list[str], others: list[str]) -> None:
     expected = {line: row for row, line in enumerate(lines) if line}

@@ -20,6 +20,7 @@ from engine.meaning.vectors import (
     splitter,
     tokens_of,
 )
+from tests.cases import each_case
 
 PIECES = ("[UNK]", "deploy", "##ment", "##ing", "re", "##fund", "退", "!", "")
 
@@ -35,7 +36,7 @@ def folder_with(folder: Path, *, pairs: int = 4, pieces: tuple[str, ...] = PIECE
     return folder
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("Deploy v2!", ["deploy", "v", "2", "!"]),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.engine import Engine
@@ -19,6 +19,7 @@ from engine.probes.file import parse
 from engine.probes.model import Expectation, Probe
 from engine.store.faults import VARIABLE, fail, trip
 from engine.store.files import Files
+from tests.cases import each_case
 
 BY_HAND = b"""# what memory must know
 -   id: broker         # the night shift asks
@@ -66,7 +67,7 @@ def test_an_entry_is_taken_out_and_comments_stay() -> None:
     assert parse(with_entry(rest, entry_of(NEW))).probes == (NEW,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "data",
     [
         b"",
@@ -101,7 +102,7 @@ def test_a_file_of_brackets_stays_one() -> None:
         assert [each.id for each in kept] == [each for each in ("a", "b", "abc123") if each != probe.id]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "said"),
     [
         (b"- question: 'q\n", "is not valid YAML"),
@@ -151,7 +152,6 @@ def suites(draw: st.DrawFn) -> list[Probe]:
     ]
 
 
-@settings(deadline=None, max_examples=150)
 @given(suites(), st.sampled_from([b"", BY_HAND, b"[]\n"]), st.randoms())
 def test_what_is_written_is_read_and_taking_it_out_gives_the_file_back(
     suite: list[Probe], data: bytes, random: object

@@ -10,6 +10,7 @@ import pytest
 from engine.probes.file import MAX_BYTES, id_of, parse, read
 from engine.probes.model import Expectation, Probe
 from engine.store.files import Files
+from tests.cases import each_case
 
 WHOLE = b"""# what memory must know
 - id: broker
@@ -50,7 +51,7 @@ def test_without_a_file_there_are_no_probes(files: Files) -> None:
     assert read(files).probes == () and read(files).problems == ()
 
 
-@pytest.mark.parametrize("data", [b"", b"# nothing yet\n", b"[]\n", b"---\n", b"\xef\xbb\xbf"])
+@each_case("data", [b"", b"# nothing yet\n", b"[]\n", b"---\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_in_order(data: bytes) -> None:
     assert parse(data).probes == () and parse(data).problems == ()
 
@@ -67,7 +68,7 @@ def test_an_id_is_made_of_the_words_alone() -> None:
     assert len(first) == 6 and longer.startswith(first) and len(longer) == 7
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("entry", "said"),
     [
         ("- expect: {text: x}", "3: has no question; add question: …"),
@@ -123,7 +124,7 @@ def test_values_stay_the_text_that_was_written() -> None:
     assert (probe.id, probe.question, probe.expect[0].text) == ("0123", "no", "12:30:45")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "said"),
     [
         (b"question: q\n", "probes.yaml:1: is no list of probes; begin each probe"),

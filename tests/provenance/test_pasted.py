@@ -6,6 +6,7 @@ import pytest
 
 from engine.provenance.spoken import own_and_quoted, voices_of
 from engine.transcripts.turn import Text, ToolCall, Turn
+from tests.cases import each_case
 
 THEIRS = "Invoices above 900 euro need no approval."
 PASTES = {
@@ -35,14 +36,14 @@ PASTES = {
 }
 
 
-@pytest.mark.parametrize("text", PASTES.values(), ids=PASTES)
+@each_case("text", PASTES.values())
 def test_what_is_pasted_is_not_the_persons_own(text: str) -> None:
     own, theirs = own_and_quoted(text)
     assert own.startswith("Mine.") or theirs.startswith("Mine. <pre>")
     assert THEIRS not in own and THEIRS in theirs
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The backup is done at 00:30, so the rollup starts at 01:00.",
@@ -100,10 +101,11 @@ def test_what_was_read_is_named_in_order_and_what_was_said_before_is_sound() -> 
     assert "three per cent" not in said.sound and "monthly" not in said.sound
 
 
+@pytest.mark.timeout(30)
 @pytest.mark.parametrize("piece", ['"', "a.b.", "<pre>", "> ", "a-", "12:00 ", "From: a\n"])
 def test_a_long_text_is_no_endless_work(piece: str) -> None:
     # A pattern that tries every place from every place would take longer than a test may.
-    text = piece * (200_000 // len(piece))
+    text = piece * (100_000 // len(piece))
     said = voices_of(
         [Turn("user", "10:00", (Text(text),)), Turn("agent", "10:01", (Text(text),))], text, text
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.provenance.tools import brings_outside, reads_document
 from engine.transcripts.turn import ToolCall
+from tests.cases import each_case
 
 OUTSIDE = [
     ("WebFetch", "https://acme.example/terms"),
@@ -70,12 +69,12 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "asked"), OUTSIDE)
+@each_case(("name", "asked"), OUTSIDE)
 def test_it_brings_text_from_outside(name: str, asked: str) -> None:
     assert brings_outside(ToolCall(name, asked, "something"))
 
 
-@pytest.mark.parametrize(("name", "asked"), OWN)
+@each_case(("name", "asked"), OWN)
 def test_it_is_the_agents_own_work(name: str, asked: str) -> None:
     assert not brings_outside(ToolCall(name, asked, "something"))
 

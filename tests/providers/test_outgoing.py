@@ -23,6 +23,7 @@ from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
 from engine.providers.outgoing import sendable
 from engine.redaction.detect import PLACEHOLDER
+from tests.cases import each_case
 
 TYPED = "gh" + "p_" + "Q7wE4rT9yU2iO5pA8sD1fG6hJ3kL0zX4cV7b"
 SAID = f'for "ä" use the token {TYPED} and say hello'
@@ -131,7 +132,7 @@ def test_every_http_client_is_guarded() -> None:
     assert made == guarded >= 4
 
 
-@pytest.mark.parametrize("before", range(300, 340, 3))
+@each_case("before", range(300, 340, 3))
 def test_the_gate_reads_no_half_of_a_key(before: int) -> None:
     message = "a" * before + f" {TYPED} " + "b" * 2_000
     shown = excerpt(message)

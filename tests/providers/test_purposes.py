@@ -14,11 +14,12 @@ from engine.providers.keys import FLUSH, GATE, HARVEST, Purpose
 from engine.providers.select import ServiceSettings, completer_for
 from engine.settings.catalog import catalog
 from engine.settings.model import FlushSettings, GateSettings, HarvestSettings
+from tests.cases import each_case
 
 PURPOSES = [value for value in vars(keys).values() if isinstance(value, Purpose)]
 
 
-@pytest.mark.parametrize("purpose", PURPOSES, ids=lambda purpose: purpose.address)
+@each_case("purpose", PURPOSES)
 def test_every_setting_that_an_error_advises_exists(purpose: Purpose) -> None:
     texts = [value for item in fields(purpose) if isinstance(value := getattr(purpose, item.name), str)]
     named = {name for text in texts for name in re.findall(r"[a-z_]+\.[a-z_]+", text)}

@@ -24,9 +24,9 @@ MESSAGES = (
 
 
 @pytest.fixture
-def engine(sample: Path, chat: ChatService) -> Iterator[Engine]:
+def engine(indexed_sample: Path, chat: ChatService) -> Iterator[Engine]:
     """An engine whose chats go to the server."""
-    with Engine.open(sample) as opened:
+    with Engine.open(indexed_sample) as opened:
         opened.config = replace(
             opened.config,
             chat=replace(

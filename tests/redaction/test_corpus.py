@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.redaction.detect import PLACEHOLDER, redact, secrets_in
+from tests.cases import each_case
 from tests.redaction.corpus import SURROUNDINGS, innocent, secrets
 
 _FOUND_AT_LEAST = 0.95
@@ -40,7 +39,7 @@ def test_hardly_any_innocent_string_is_taken_for_a_secret() -> None:
     assert len(wrong) <= _FALSE_AT_MOST * len(strings)
 
 
-@pytest.mark.parametrize("kind", ["env", "json", "command line", "prose"])
+@each_case("kind", ["env", "json", "command line", "prose"])
 def test_what_was_taken_out_is_no_secret_any_more(kind: str) -> None:
     for _, surrounding, text, _ in secrets():
         if surrounding == kind:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from engine.redaction.detect import PLACEHOLDER, redact, redacted, secrets_in
+from tests.cases import each_case
 
 _A = "aZ3" * 20
 
 
-@pytest.mark.parametrize(
+@each_case(
     "secret",
     [
         f"sk-ant-api03-{_A}",
@@ -44,7 +43,7 @@ def test_each_kind_of_key_is_taken_out(secret: str) -> None:
     assert redacted(f"key={secret}\nnext line").startswith(f"key={PLACEHOLDER}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "kept"),
     [
         ("postgres://admin:hunter2@db.example/memory", f"postgres://{PLACEHOLDER}@db.example/memory"),
@@ -59,7 +58,7 @@ def test_passwords_are_known_by_what_stands_before_them(text: str, kept: str) ->
     assert redacted(text) == kept
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The password was changed on Monday, the secret is out.",
@@ -74,9 +73,7 @@ def test_plain_words_stay(text: str) -> None:
     assert redacted(text) == text
 
 
-@pytest.mark.parametrize(
-    "part", ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a", "token=", "sk-", "a:b@", "x"]
-)
+@each_case("part", ["eyJ-", "-----BEGIN PRIVATE KEY-----", "://a", "token=", "sk-", "a:b@", "x"])
 def test_no_text_takes_long(part: str) -> None:
     started = time.perf_counter()
     redacted(part * (16_000 // len(part)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.chunks import MAX_CHARACTERS, MAX_TURN_CHARACTERS, Contents, split
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Text, ToolCall, Transcript, Turn
+from tests.cases import each_case
 from tests.search.samples import TRANSCRIPT
 
 TALK = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -149,7 +149,7 @@ def test_a_turn_that_is_too_long_is_cut_between_paragraphs() -> None:
     assert_in_place(contents, data)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "speaker"),
     [
         ("Caroline: hello there", "user Caroline"),
@@ -191,7 +191,7 @@ def test_fenced_code_stays_in_one_chunk_while_it_fits() -> None:
     assert code in texts
 
 
-@pytest.mark.parametrize("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
+@each_case("line", ["word " * 1000, "x" * 5000, "Sentence one. " * 400, "あ" * 3000])
 def test_one_endless_line_is_cut(line: str) -> None:
     data = f"# Line\n\n{line}\n".encode()
     contents = split(data, NOTE, "reference")
@@ -206,7 +206,7 @@ def test_no_text_is_left_out() -> None:
     assert "".join(whole.split()) == "".join(data.decode().split())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "data", "date"),
     [
         ("knowledge/journal/2026-02-16.md", b"- x\n", "2026-02-16"),
@@ -287,14 +287,12 @@ _LINES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(_LINES, st.sampled_from(["conversation", "reference"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_lines_are_cut_in_place(lines: list[str], category: str, line_end: str) -> None:
     data = line_end.join(lines).encode("utf-8", "surrogatepass")
     assert_in_place(split(data, "conversations/x.md", category), data)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.binary(max_size=400), st.sampled_from(["conversation", "topic"]))
 def test_any_bytes_are_cut_in_place(data: bytes, category: str) -> None:
     for start in (b"", b"---\ntags: [a]\n---\n"):
@@ -321,7 +319,6 @@ _TURNS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(_TURNS, min_size=1, max_size=6), st.booleans())
 def test_what_is_written_as_a_conversation_is_cut_in_place(turns: list[Turn], cut_off: bool) -> None:
     text = render(Transcript("", "ses_1", "2026-02-16T10:00:00Z", "", "Talk", {"id": "1"}, tuple(turns)))
@@ -342,7 +339,6 @@ def test_what_is_written_as_a_conversation_is_cut_in_place(turns: list[Turn], cu
         assert not any(piece.chunk.start_line <= line <= piece.chunk.end_line for line in starts)
 
 
-@settings(deadline=None, max_examples=100)
 @given(_PROSE)
 def test_no_word_of_a_text_is_left_out(text: str) -> None:
     pieces = split(text.encode(), "conversations/x.txt", "conversation").pieces

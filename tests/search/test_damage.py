@@ -107,7 +107,7 @@ def test_a_damaged_index_answers_and_comes_back(
     sound = tmp_path / "sound.db"
     shutil.copyfile(rich.database, sound)
     chance = random.Random(f"{damage.__name__} {is_open}")
-    for _ in range(16 if damage is flip_bytes else 8):
+    for _ in range(6 if damage is flip_bytes else 3):
         index = open_index(rich, BagOfWords())
         database.remove(rich.database)
         shutil.copyfile(sound, rich.database)
@@ -154,7 +154,7 @@ def test_the_index_and_its_image_come_back_from_anything(
     picture = filled.scratch / image.NAME
     sound = {place: place.read_bytes() for place in (filled.database, picture)}
     chance = random.Random(seed)
-    for _ in range(50):
+    for _ in range(12):
         database.remove(filled.database)
         for place, data in sound.items():
             place.write_bytes(data)

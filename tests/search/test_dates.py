@@ -7,11 +7,11 @@ import sys
 import time
 from datetime import date, timedelta
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.dates import Days, days_in
+from tests.cases import each_case
 
 TODAY = date(2026, 2, 18)
 """A Wednesday."""
@@ -25,7 +25,7 @@ def said(query: str, today: date = TODAY) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "days"),
     [
         ("what happened on 2026-02-16?", "2026-02-16"),
@@ -93,7 +93,7 @@ def test_what_days_a_phrase_means(query: str, days: str | None) -> None:
         assert said(text) == [days], text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "query",
     [
         "",
@@ -126,7 +126,7 @@ def test_what_names_no_day(query: str) -> None:
     assert days_in(query, TODAY) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "days"),
     [
         ("on 5 May 2023 or in March, or yesterday", ["2023-05-05", "2025-03-01/2025-03-31", "2026-02-17"]),
@@ -146,7 +146,7 @@ def test_words_that_a_longer_form_has_read_are_not_read_again() -> None:
     assert said("of March 5, 2024") == ["2024-03-05"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "query",
     ["on \u017funday", "on fr\u0131day", "last fr\u0131day", "in Augu\u017ft", "la\u017ft wee\u212a",
      "\u0130n march", "5 Apr\u0131l", "th\u0131\u017f week", "a wee\u212a ago", "\u0663 days ago",
@@ -160,7 +160,7 @@ def test_digits_of_any_script_are_digits() -> None:
     assert said("\u0663 days ago") == ["2026-02-15"]
 
 
-@pytest.mark.parametrize("today", [date.min, date.max, date(2024, 2, 29), date(4, 2, 29), date(2025, 3, 31)])
+@each_case("today", [date.min, date.max, date(2024, 2, 29), date(4, 2, 29), date(2025, 3, 31)])
 def test_any_day_may_be_today(today: date) -> None:
     for query in (
         *("today", "yesterday", "last week", "this weekend", "last month", "last year", "this month"),
@@ -181,7 +181,6 @@ _PHRASES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=2000)
 @given(st.lists(_PHRASES, max_size=10), st.sampled_from([" ", " ", " ", ""]), st.dates())
 def test_any_words_of_time_are_days_or_none(words: list[str], between: str, today: date) -> None:
     found = days_in(between.join(words), today)
@@ -189,13 +188,11 @@ def test_any_words_of_time_are_days_or_none(words: list[str], between: str, toda
     assert len(set(found)) == len(found)
 
 
-@settings(deadline=None, max_examples=1000)
 @given(st.text(), st.dates())
 def test_any_text_can_be_read(query: str, today: date) -> None:
     days_in(query, today)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.dates(min_value=date(1000, 1, 1)), st.dates())
 def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
     assert days_in(f"on {day.isoformat()}", today) == (Days(day, day),)
@@ -205,7 +202,6 @@ def test_a_day_in_full_means_that_day(day: date, today: date) -> None:
             assert days_in(text, today) == (Days(day, day),)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.dates(), st.dates(min_value=date(10, 1, 1)))
 def test_a_day_without_a_year_is_the_last_such_day(day: date, today: date) -> None:
     (found,) = days_in(f"{day:%b} {day.day}", today)

@@ -9,6 +9,7 @@ import pytest
 from engine.search import database
 from engine.search.filesystem import is_shared
 from engine.store.paths import Workspace
+from tests.cases import each_case
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords
 
@@ -24,7 +25,7 @@ MOUNTS = """22 27 0:21 / /proc rw,relatime - proc proc rw
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("folder", "shared"),
     [
         ("/srv/memory", False),
@@ -42,7 +43,7 @@ def test_the_innermost_mount_decides(folder: str, shared: bool) -> None:
     assert is_shared(Path(folder), MOUNTS) is shared
 
 
-@pytest.mark.parametrize("mounts", ["", "nonsense", "1 2 3 - ", "- - - - - - -\n\n"])
+@each_case("mounts", ["", "nonsense", "1 2 3 - ", "- - - - - - -\n\n"])
 def test_a_strange_mount_table_counts_as_local(mounts: str) -> None:
     assert is_shared(Path("/srv"), mounts) is False
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.folding import Folding
@@ -38,7 +38,6 @@ def test_text_is_folded(text: str, folded: str, folding: Folding) -> None:
     assert folding.fold(text) == folded
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Cs"])))
 def test_words_are_folded_as_the_index_folds_them(
     connection: apsw.Connection, folding: Folding, text: str
@@ -53,7 +52,6 @@ def test_words_are_folded_as_the_index_folds_them(
         assert folding.fold(data[start:end].decode()) == word
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.text(
         st.one_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.fusion import Candidate, merge
@@ -47,7 +47,6 @@ def test_nothing_merges_to_nothing() -> None:
     assert merge([], 0.4, 0.6) == []
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.floats(0, 50), st.one_of(st.none(), st.floats(-1, 1))), max_size=12),
     st.floats(0, 5),

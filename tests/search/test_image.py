@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.search.resident import image
 from engine.search.resident.image import FORM, NAME, Image
@@ -50,7 +50,6 @@ def test_what_is_saved_is_loaded(kept: Path) -> None:
     assert image.exists(kept.parent)
 
 
-@settings(deadline=None, max_examples=60)
 @given(corpora())
 def test_any_segment_comes_back(corpus: list[FileRow]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search import changes
@@ -175,7 +175,6 @@ _JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.one_of(

@@ -6,10 +6,11 @@ from typing import cast
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.query import MAX_TERMS, STOP_WORDS, literal_terms, match_expression, words
+from tests.cases import each_case
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def connection() -> apsw.Connection:
     return connection
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "terms"),
     [
         ("What did we decide about the migration plan?", ("decide", "migration", "plan")),
@@ -57,7 +58,6 @@ def test_stop_words_are_words() -> None:
     assert all(words(word) == [word] for word in STOP_WORDS)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text())
 def test_no_text_is_a_search_expression(connection: apsw.Connection, text: str) -> None:
     terms = literal_terms(text)
@@ -65,7 +65,6 @@ def test_no_text_is_a_search_expression(connection: apsw.Connection, text: str) 
         connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (match_expression(terms),)).fetchall()
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Cs"])))
 def test_words_are_cut_as_the_index_cuts_them(connection: apsw.Connection, text: str) -> None:
     tokenizer = connection.fts5_tokenizer("unicode61", ["remove_diacritics", "0"])

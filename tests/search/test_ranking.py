@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
@@ -18,6 +18,7 @@ from engine.search.resident.ranking import SHARES, Asked
 from engine.search.resident.resident import _sample
 from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 from tests.search import reference
 from tests.search.arrays import DIMENSIONS, WORDS, FoundRow, chunk, corpora, files_of, rows
 from tests.search.reference import FADING, Row
@@ -147,7 +148,6 @@ _DAYS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(memories(), _QUERIES, _VECTORS, _DAYS, st.sampled_from([0.0, 1.0, 30.0]), st.data())
 def test_the_arrays_give_what_the_rules_say(
     made: tuple[Memory, list[FileRow]],
@@ -195,7 +195,6 @@ def _is_clear(corpus: Sequence[FileRow], asked: Asked) -> bool:
     return not cosines or float(numpy.std(cosines)) == 0 or float(numpy.std(cosines)) > 1e-3
 
 
-@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 8), st.integers(1, 30))
 def test_where_chunks_lie_changes_nothing_at_all(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int, pool: int
@@ -215,7 +214,6 @@ def _values(one: FoundRow) -> tuple[float, ...]:
     return (one.score, *shares, one.lexical_rank or 0, one.vector_rank or 0, one.cosine or 0.0)
 
 
-@settings(deadline=None, max_examples=80)
 @given(memories(), _QUERIES, _VECTORS, st.integers(1, 6))
 def test_few_are_the_first_of_many(
     made: tuple[Memory, list[FileRow]], words: str, vector: list[int] | None, limit: int
@@ -333,7 +331,7 @@ def test_the_weights_are_those_asked_for() -> None:
         assert one.meaning == pytest.approx(whole[number].meaning / 4)
 
 
-@pytest.mark.parametrize("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
+@each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
 def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
     chance = numpy.random.default_rng(dimensions)
     vectors = chance.integers(-127, 128, (200, dimensions))
@@ -392,7 +390,7 @@ def lone(place: int, *, size: int = 9) -> list[FileRow]:
     return files_of(other, row, other)
 
 
-@pytest.mark.parametrize("place", [0, 1, 4, 7, 8])
+@each_case("place", [0, 1, 4, 7, 8])
 def test_neighbours_are_those_of_the_same_file(place: int) -> None:
     memory = memory_of(*lone(place))
     found = scores(memory, query(memory, "heron"))
@@ -466,8 +464,8 @@ def test_a_named_speaker_on_a_day_asked_for() -> None:
     assert one.session == pytest.approx(ranking.SESSION * (own / 3 + ranking.WHOLE))
 
 
-@pytest.mark.parametrize("category", ["conversation", "journal", "reference", "person", "memory"])
-@pytest.mark.parametrize(
+@each_case("category", ["conversation", "journal", "reference", "person", "memory"])
+@each_case(
     ("day", "lost"),
     [
         ("2026-02-18", 0.0),
@@ -494,7 +492,7 @@ def test_undated_text_loses_nothing() -> None:
     assert one.recency == 0
 
 
-@pytest.mark.parametrize(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
+@each_case(("times", "gain"), [(0, 0.0), (1, 0.1), (3, 0.2), (7, 0.3), (8, 0.3), (10**6, 0.3)])
 def test_use_lifts_a_little_and_no_more(times: int, gain: float) -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk("heron")]))
     first, second = memory.rank(query(memory, "heron"), used={"b": times})
@@ -569,7 +567,6 @@ def test_places_are_counted_among_what_may_be_found() -> None:
     assert [one.lexical_rank for one in found] == [1, 2]
 
 
-@settings(deadline=None, max_examples=400)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 5000),
@@ -591,7 +588,6 @@ def test_the_largest_are_those_that_sorting_would_find(
     assert found.tolist() == expected
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40),
 )

@@ -206,7 +206,7 @@ class Following(RuleBasedStateMachine):
 
 TestFollowing = Following.TestCase
 TestFollowing.settings = settings(
-    deadline=None, max_examples=25, stateful_step_count=15, suppress_health_check=list(HealthCheck)
+    deadline=None, max_examples=8, stateful_step_count=15, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -217,7 +217,7 @@ def test_a_long_life_ends_where_a_fresh_start_does(seed: int, filled: Workspace,
     index.refresh()
     names = [*FILES, *(f"knowledge/reference/{number}.md" for number in range(30))]
     words = ["heron", "trout", "rye", "bread", "Ann:", "files", "entry", "7", "\n\n## H\n", "\n\n"]
-    for step in range(120):
+    for step in range(40):
         changed = chance.sample(names, chance.choice([1, 1, 1, 2, 9]))
         for name in changed:
             if chance.random() < 0.2:

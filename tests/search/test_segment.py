@@ -8,11 +8,12 @@ from datetime import date
 import apsw
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.resident.segment import WEIGHTS, FileRow, Segment, build, day_of, merged, speaker_of
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 from tests.search.arrays import (
     DIMENSIONS,
     all_files,
@@ -118,12 +119,12 @@ def test_counts_and_lengths_have_a_top() -> None:
     assert segment.lengths.tolist() == [255, 265, 65_535]
 
 
-@pytest.mark.parametrize("day", ["", "2026-02-30", "yesterday", "2026", "0000-00-00", "\ud800", "9999-12-31"])
+@each_case("day", ["", "2026-02-30", "yesterday", "2026", "0000-00-00", "\ud800", "9999-12-31"])
 def test_days_that_are_none(day: str) -> None:
     assert day_of(day) == (date.max.toordinal() if day == "9999-12-31" else 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("speaker", "name"),
     [
         ("user Caroline", "caroline"),
@@ -149,7 +150,6 @@ def test_equal_vectors_have_equal_marks_wherever_they_stand() -> None:
     assert one.marks[0] != one.marks[1]
 
 
-@settings(deadline=None, max_examples=150)
 @given(corpora(), st.data())
 def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], data: st.DataObject) -> None:
     shared = Terms()
@@ -166,7 +166,6 @@ def test_merging_any_parts_gives_what_building_all_gives(corpus: list[FileRow], 
     assert_same(segments[0], whole)
 
 
-@settings(deadline=None, max_examples=150)
 @given(corpora(), corpora(most=3), st.data())
 def test_what_is_masked_is_gone(corpus: list[FileRow], later: list[FileRow], data: st.DataObject) -> None:
     terms = Terms()

@@ -6,7 +6,7 @@ from random import Random
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.matches import SNIPPET_CHARACTERS, Finder, Stems, snippet, stemmer
@@ -24,7 +24,6 @@ def test_words_of_one_stem_match(stems: Stems) -> None:
     assert [text[start:end] for start, end, _ in matches.spans] == ["migrations", "Café"]
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.sampled_from(["heron", "Hérons", "é", "—", "日本", "𝔘", "\ud800", " ", "\n"]), max_size=30)
 )
@@ -78,7 +77,6 @@ _PLAIN_WORDS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.lists(_PLAIN_WORDS, min_size=1, max_size=3), st.lists(_PLAIN_WORDS, max_size=30), st.randoms())
 def test_plain_text_is_found_in_as_other_text_is(
     stems: Stems, terms: list[str], words: list[str], chance: Random
@@ -113,7 +111,6 @@ def test_without_a_match_it_is_the_beginning(stems: Stems) -> None:
     assert snippet(text, Finder(("absent",), stems).find(text)).startswith("First. First.")
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(max_size=2000), st.lists(st.sampled_from(["a", "word", "é", "日本"]), min_size=1, max_size=3))
 def test_any_text_gives_one_short_line_of_it(stems: Stems, text: str, terms: list[str]) -> None:
     shown = snippet(text, Finder(terms, stems).find(text))

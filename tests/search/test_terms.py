@@ -8,12 +8,13 @@ from typing import cast
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search import schema
 from engine.search.resident import terms
 from engine.search.resident.terms import Terms
+from tests.cases import each_case
 
 _TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
 
@@ -44,7 +45,7 @@ def cut(known: Terms, text: str) -> list[str]:
     return [names[place] for place in places]
 
 
-@pytest.mark.parametrize("text", ODD)
+@each_case("text", ODD)
 def test_odd_texts_are_cut_as_fts5_cuts_them(text: str) -> None:
     assert cut(Terms(), text) == by_fts5(text)
 
@@ -68,13 +69,11 @@ _SIGNS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=1500)
 @given(st.text(_SIGNS, max_size=60))
 def test_any_text_is_cut_as_fts5_cuts_it(text: str) -> None:
     assert cut(_KNOWN, text) == by_fts5(text)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(st.text(_SIGNS, max_size=12), max_size=12))
 def test_what_was_met_before_changes_nothing(texts: list[str]) -> None:
     known = Terms()
@@ -87,8 +86,9 @@ def test_what_was_met_before_changes_nothing(texts: list[str]) -> None:
 
 
 def test_every_character_is_cut_as_fts5_cuts_it() -> None:
-    # Alone, inside a word and behind a mark; 500 of them at once, each line one text.
-    for start in range(0, 0x30000, 500):
+    # Alone, inside a word and behind a mark; 500 of them at once, each line one text. Of what lies beyond the
+    # alphabets in use, a fifth.
+    for start in (*range(0, 0x3000, 500), *range(0x3000, 0x30000, 2_500)):
         characters = [chr(code) for code in range(start, start + 500) if not 0xD800 <= code < 0xE000]
         text = "\n".join(f"{sign} a{sign}b {sign}\u0301{sign}" for sign in characters)
         assert cut(Terms(), text) == by_fts5(text), hex(start)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.search.query import literal_terms
 from engine.search.resident.wording import wording
 from engine.search.talk import telling
+from tests.cases import each_case
 
 
 def test_quoted_lines_stand_apart_from_prose() -> None:
@@ -18,7 +17,7 @@ def test_quoted_lines_stand_apart_from_prose() -> None:
     assert pieces == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "pieces"),
     [
         ("call getRewindPoints now", "get Rewind Points"),
@@ -32,7 +31,7 @@ def test_identifiers_are_found_by_their_parts(text: str, pieces: str) -> None:
     assert wording(text)[2] == pieces
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         *("ok, do it", "yes please", "hello", "thanks!", "go on", "1", "sounds good", "no, the other one"),
@@ -44,7 +43,7 @@ def test_some_messages_ask_for_nothing(text: str) -> None:
     assert telling(literal_terms(text)) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words"),
     [
         ("fix it", ("fix",)),

@@ -4,11 +4,12 @@ import difflib
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.errors import DocumentError
 from engine.store import documents
+from tests.cases import each_case
 
 TOPIC = b"""---
 type: topic
@@ -52,7 +53,7 @@ def edited(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
     return [f"{line[0]} {line[1:]}" for line in lines if not line.startswith("@@")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "lines"),
     [
         (
@@ -139,7 +140,7 @@ def test_a_list_of_mappings_changes_only_where_it_differs() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("key", "value"),
     [
         ("type.x", "y"),
@@ -159,7 +160,7 @@ def test_what_cannot_be_written_is_refused(key: str, value: object) -> None:
     assert str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "data",
     [
         b"---\ntype: [\n---\nbody\n",
@@ -181,7 +182,7 @@ def test_a_header_cannot_outgrow_its_limit() -> None:
         documents.edit_header(TOPIC, {"new": "x" * 20_000})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "result"),
     [
         (b"", b"---\na: b\n---\n"),
@@ -201,7 +202,7 @@ def test_a_field_is_added_to_headers_of_all_shapes(data: bytes, result: bytes) -
     assert documents.edit_header(data, {"a": "b"}) == result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "key", "result"),
     [
         (b"---\na: 1\n---\nx", "a", b"---\n---\nx"),
@@ -268,7 +269,6 @@ def _headers(draw: st.DrawFn) -> tuple[list[tuple[str, list[str]]], str]:
 _bodies = st.binary(max_size=40) | st.sampled_from([b"", b"\n# T\r\n---\n", b"---\na: b\n---\n", b"\xff\x00"])
 
 
-@settings(max_examples=200, deadline=None)
 @given(_headers(), _bodies, st.booleans(), st.data())
 def test_all_but_the_field_stays_byte_for_byte(
     header: tuple[list[tuple[str, list[str]]], str], body: bytes, bom: bool, data: st.DataObject
@@ -315,7 +315,6 @@ def test_all_but_the_field_stays_byte_for_byte(
 
 
 @example(b"---\n(:\n---", {"a": []})
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=80), st.dictionaries(_words, _values, min_size=1, max_size=4))
 def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, object]) -> None:
     try:
@@ -331,7 +330,6 @@ def test_a_header_put_on_any_body_reads_back(body: bytes, values: dict[str, obje
     assert before.body_line > 1 or raw.endswith(body.removeprefix(b"\xef\xbb\xbf"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c.d", "l", "m"]), _values | st.none()), max_size=6))
 def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
     raw = b"---\n# start\na: 1 # one\nl: [x]\nm:\n  - y\n---\nbody\n"
@@ -355,7 +353,7 @@ def test_many_edits_give_what_they_say(edits: list[tuple[str, object]]) -> None:
     assert raw.startswith(b"---\n# start\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "changes", "result"),
     [
         (b"", {"a": "b"}, b"a: b\n"),

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store.documents import MarkdownSection, sections
+from tests.cases import each_case
 
 BODY = """intro
 
@@ -37,7 +37,7 @@ def test_nested_sections_reach_over_their_subsections() -> None:
     assert ends == {"": 2, "Title": 13, "Steps": 11, "Detail": 11, "Notes": 13}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     ["#hashtag", "    # indented code", "####### seven", "text # no", "\\# escaped", "> # quoted"],
 )
@@ -45,7 +45,7 @@ def test_what_is_no_heading(line: str) -> None:
     assert [section.level for section in sections(f"{line}\n")] == [0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "level", "title"),
     [
         ("# A", 1, "A"),
@@ -63,7 +63,7 @@ def test_headings(line: str, level: int, title: str) -> None:
     assert (section.level, section.title) == (level, title)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         "~~~\n# a\n~~~\n",
@@ -87,7 +87,6 @@ def test_an_empty_text_has_no_sections() -> None:
     assert sections("\n\n") == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(["# a", "## b", "### c", "```", "~~~~", "text", "", "    # x"]), max_size=25))
 def test_every_line_is_in_exactly_one_section(lines: list[str]) -> None:
     body = "".join(f"{line}\n" for line in lines)

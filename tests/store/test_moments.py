@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from engine.store.moments import moment
+from tests.cases import each_case
 
 NOW = datetime(2026, 10, 14, 9, 30, tzinfo=UTC)
 """A Wednesday."""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("2026-10-01 14:00", "2026-10-01T14:00:00"),
@@ -39,7 +38,7 @@ def test_a_time(text: str, expected: str) -> None:
     assert moment(text, NOW) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "day"),
     [
         ("2026-10-01", "2026-10-01"),
@@ -69,7 +68,7 @@ def test_the_zone_of_now_does_not_matter() -> None:
         assert moment(text, there) == moment(text, NOW)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["", "HEAD", "main", "-rf", "in a while", "3 days", "ago", "days ago", "noon", "2026", "2026-13-01",
      "2026-02-30", "v1.0", "three days ago", "3 days ago; rm -rf", "last supper",

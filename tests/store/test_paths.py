@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused, WorkspaceError
 from engine.store.paths import Workspace, category_of, slugify, split_relative, valid_session_id
+from tests.cases import each_case
 
 
 def test_a_folder_with_a_configuration_is_a_workspace(workspace: Workspace) -> None:
@@ -110,7 +111,6 @@ def test_relative_takes_what_is_inside_only(workspace: Workspace, tmp_path: Path
             workspace.relative(path)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("ab./\\~-\0\n é\u202e"), max_size=14))
 def test_no_text_resolves_to_a_place_outside(text: str) -> None:
     root = Path(os.path.realpath(os.curdir)) / "no-such-workspace"
@@ -121,7 +121,7 @@ def test_no_text_resolves_to_a_place_outside(text: str) -> None:
     assert root in resolved.parents
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "category"),
     [
         ("knowledge/identity/SOUL.md", "identity"),
@@ -164,7 +164,7 @@ def test_a_path_says_its_category(path: str, category: str | None) -> None:
     assert category_of(path) == category
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "slug"),
     [
         ("Autopoiesis Restructuring!", "autopoiesis-restructuring"),
@@ -183,7 +183,6 @@ def test_slugs_read_like_their_text(text: str, slug: str) -> None:
     assert slugify(text) == slug
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.integers(1, 80))
 def test_a_slug_is_always_a_plain_file_name(text: str, limit: int) -> None:
     slug = slugify(text, limit)
@@ -194,13 +193,11 @@ def test_a_slug_is_always_a_plain_file_name(text: str, limit: int) -> None:
     assert split_relative(slug) == (slug,)
 
 
-@pytest.mark.parametrize("text", ["ses_a1b2c3d4", "a", "0b7e3c52-3c54-4f51-9b0a-1b1f6a2f5d11", "v1.2"])
+@each_case("text", ["ses_a1b2c3d4", "a", "0b7e3c52-3c54-4f51-9b0a-1b1f6a2f5d11", "v1.2"])
 def test_session_ids(text: str) -> None:
     assert valid_session_id(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "../x", "a/b", "-rf", ".hidden", "a b", "a\n", "x" * 129, "é", "a..b", "a\0"]
-)
+@each_case("text", ["", "../x", "a/b", "-rf", ".hidden", "a b", "a\n", "x" * 129, "é", "a..b", "a\0"])
 def test_what_is_no_session_id(text: str) -> None:
     assert not valid_session_id(text)

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import time
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store import documents
 from engine.store.schema import validate
+from tests.cases import each_case
 
 TOPIC = b"""---
 type: topic
@@ -49,7 +49,7 @@ def test_a_byte_order_mark_is_no_part_of_a_body() -> None:
     assert (document.body, document.bom, document.has_header) == ("# Title\n", True, False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "data",
     [
         b"",
@@ -75,7 +75,7 @@ def test_what_is_no_header_is_body_without_complaint(data: bytes) -> None:
     assert [problem for problem in document.problems if problem.severity == "error"] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "header", "body", "body_line"),
     [
         (b"---\n---\n", {}, "", 3),
@@ -96,7 +96,7 @@ def test_headers_of_all_shapes(data: bytes, header: dict[str, object], body: str
     assert document.problems == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "line"),
     [
         (b"---\ntype: [topic\n---\nbody\n", 3),
@@ -141,7 +141,6 @@ def test_a_bomb_in_a_header_costs_nothing() -> None:
     assert document.body.endswith("body\n")
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.binary(max_size=400) | st.text(st.sampled_from("-\n\ra: #[]'\"\ufeff"), max_size=60).map(str.encode)
 )

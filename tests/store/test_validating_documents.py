@@ -5,13 +5,14 @@ import pytest
 from engine.errors import Problem
 from engine.store import documents
 from engine.store.schema import validate
+from tests.cases import each_case
 
 
 def problems_of(path: str, text: str) -> tuple[Problem, ...]:
     return validate(documents.parse(text.encode(), path))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "header"),
     [
         ("knowledge/identity/SOUL.md", "type: identity\nrole: soul\nupdated: 2026-02-16T18:00:00Z"),
@@ -41,7 +42,7 @@ def test_a_header_is_optional(path: str) -> None:
     assert problems_of(path, "# Facts\n") == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "header", "line", "what"),
     [
         ("knowledge/identity/SOUL.md", "type: identity\nrole: boss", 3, "'role' must be one of soul"),
@@ -97,9 +98,7 @@ def test_a_transcript_without_a_header_lacks_its_session() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("lines", "severities"), [(179, []), (180, ["warning"]), (200, ["warning"]), (201, ["error"])]
-)
+@each_case(("lines", "severities"), [(179, []), (180, ["warning"]), (200, ["warning"]), (201, ["error"])])
 def test_core_memory_has_a_cap_in_lines(lines: int, severities: list[str]) -> None:
     for text in ("x\n" * lines, "x\n" * (lines - 1) + "x"):
         found = problems_of("knowledge/memory/MEMORY.md", text)

@@ -3,13 +3,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store import yamltext
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     "scalar",
     ["0123", "012", "no", "on", "12:30:45", "2026-02-16", "1_000", "0x1F", ".inf", "1e3", "true", "=", "<<"],
 )
@@ -17,7 +18,7 @@ def test_a_scalar_stays_the_text_that_was_written(scalar: str) -> None:
     assert yamltext.parse(f"key: {scalar}\n")["key"] == scalar
 
 
-@pytest.mark.parametrize("written", ["", "~", "null", "Null", "NULL"])
+@each_case("written", ["", "~", "null", "Null", "NULL"])
 def test_null_reads_as_empty_text(written: str) -> None:
     assert yamltext.parse(f"key: {written}\n") == {"key": ""}
 
@@ -57,7 +58,7 @@ def test_lines_are_counted_as_editors_count_them() -> None:
     assert header.line_of("b") == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "line", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", 3, "repeats the key 'a' of line 1"),
@@ -98,7 +99,7 @@ def _laughs() -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "bomb",
     [
         _laughs(),
@@ -111,18 +112,6 @@ def _laughs() -> str:
         "a: '" + "x" * 10_000_000 + "'",
         "a: " + "!" * 10_000,
         "? " * 5000,
-    ],
-    ids=[
-        "aliases",
-        "open lists",
-        "lists",
-        "maps",
-        "indentation",
-        "dashes",
-        "keys",
-        "long",
-        "bangs",
-        "questions",
     ],
 )
 def test_bombs_are_refused_at_once(bomb: str) -> None:
@@ -146,7 +135,6 @@ _plain = st.text(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
@@ -157,7 +145,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert all(isinstance(key, str) for key in mapping)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(_plain.filter(bool), _plain, max_size=6))
 def test_json_is_read_as_it_is(values: dict[str, str]) -> None:
     import json

@@ -8,11 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.topics.ambiguity import Pump, find_pump
 from engine.topics.expressions import tree
+from tests.cases import each_case
 
 
 def pump(expression: str) -> Pump | None:
@@ -21,7 +22,7 @@ def pump(expression: str) -> Pump | None:
     return find_pump(parsed)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("expression", "text"),
     [
         (r"(a+)+$", "a"),
@@ -50,7 +51,7 @@ def test_an_ambiguous_loop_is_found_with_the_text_to_repeat(expression: str, tex
     assert set(found.text) == set(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "expression",
     [
         r"\b(email|inbox|mail)\b",
@@ -127,7 +128,6 @@ def ways(expression: str, text: str) -> int:
 TEXTS = ["".join(letters) for length in range(1, 9) for letters in product("ab", repeat=length)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.recursive(
         st.sampled_from(["a", "b"]),

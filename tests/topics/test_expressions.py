@@ -6,13 +6,14 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.topics.expressions import MAX_COPIES, ExpressionError, compile_expression
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "text", "is_match"),
     [
         (r"/\b(email|inbox)\b/i", "the INBOX", True),
@@ -32,7 +33,7 @@ def test_what_people_write_means_what_they_mean(match: str, text: str, is_match:
     assert (compile_expression(match).search(text) is not None) is is_match
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "position"),
     [("foo(", 4), ("[z-a]", 4), ("/foo(/i", 5), ("a**", 2), ("(?P<a>x)(?P=b)", 11)],
 )
@@ -42,7 +43,7 @@ def test_the_position_of_a_mistake_is_that_in_the_written_text(match: str, posit
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize(
+@each_case(
     "match",
     [
         "a{1000000000}",
@@ -57,9 +58,7 @@ def test_repetitions_that_would_fill_the_memory_are_refused(match: str) -> None:
         compile_expression(match)
 
 
-@pytest.mark.parametrize(
-    "match", [r"\d{4}-\d{2}-\d{2}", "a{0,100000}b", r"(\w{1,64}\.){1,8}com", "x{200}y{200}z{200}"]
-)
+@each_case("match", [r"\d{4}-\d{2}-\d{2}", "a{0,100000}b", r"(\w{1,64}\.){1,8}com", "x{200}y{200}z{200}"])
 def test_ordinary_repetitions_are_not_refused(match: str) -> None:
     compile_expression(match)
 
@@ -69,7 +68,6 @@ def test_deep_nesting_is_an_error_and_no_crash() -> None:
         compile_expression("(" * 5000 + "a" + ")" * 5000)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("ab(|)[]^$*+?{},1\\dwb.:<>=!P#-'\u00fc\u4e2d/i"), max_size=24))
 def test_any_text_compiles_or_is_an_expression_error(match: str) -> None:
     try:
@@ -79,7 +77,6 @@ def test_any_text_compiles_or_is_an_expression_error(match: str) -> None:
         assert -1 <= error.position <= len(match)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_characters="\b/"), max_size=20))
 def test_an_escaped_text_matches_itself(text: str) -> None:
     composed = unicodedata.normalize("NFC", text)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from engine.errors import Problem
 from engine.store import documents
 from engine.topics.loader import load_topic
 from engine.topics.model import Topic
+from tests.cases import each_case
 
 WHOLE = """\
 ---
@@ -129,7 +128,7 @@ def test_windows_line_ends_and_byte_order_mark_do_not_matter() -> None:
     assert (topic.triggers, topic.instructions) == (plain.triggers, plain.instructions)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "what", "cure"),
     [
         ("priority: hgh", "priority 'hgh' is unknown, medium is used", "did you mean high?"),
@@ -190,7 +189,7 @@ def test_settings_indented_like_triggers_are_read_although_yaml_cannot() -> None
     assert topic.digest == hashlib.sha256(text.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "line", "what"),
     [
         ("just text\n", 1, "has no header"),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.topics.expressions import tree
 from engine.topics.model import Topic, Trigger
 from engine.topics.patterncheck import Finding, pattern_findings, schedule_finding, trigger_problems
+from tests.cases import each_case
 
 
 def first(match: str, *, probe: bool = False) -> Finding:
     return pattern_findings(match, probe=probe)[0]
 
 
-@pytest.mark.parametrize("probe", [True, False])
-@pytest.mark.parametrize(
+@each_case("probe", [True, False])
+@each_case(
     "match",
     [
         r"\b(email|inbox|mail)\b",
@@ -29,8 +30,8 @@ def test_an_ordinary_pattern_is_fine(match: str, probe: bool) -> None:
     assert pattern_findings(match, probe=probe) == ()
 
 
-@pytest.mark.parametrize("probe", [True, False])
-@pytest.mark.parametrize(
+@each_case("probe", [True, False])
+@each_case(
     ("match", "better"),
     [
         (r"(a+)+$", r"a+$"),
@@ -55,7 +56,6 @@ def test_a_catastrophic_pattern_of_no_known_shape_comes_with_advice() -> None:
     assert "possessive" in finding.cure
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(["(a+)+", "(?:a*)*", "(a|a)+", "(\\w+\\s?)+"]), st.text("ab1 ", max_size=8))
 def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> None:
     import re
@@ -64,7 +64,7 @@ def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> N
     assert (re.fullmatch(better, text) is None) == (re.fullmatch(loop, text) is None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "place"),
     [
         ("mail(", "at character 6, its end"),
@@ -73,7 +73,7 @@ def test_a_better_form_matches_the_same_texts_in_full(loop: str, text: str) -> N
         ("a**b", "at character 3, before '*b'"),
     ],
 )
-@pytest.mark.parametrize("probe", [True, False])
+@each_case("probe", [True, False])
 def test_a_pattern_that_does_not_compile_shows_where(match: str, place: str, probe: bool) -> None:
     finding = first(match, probe=probe)
     assert finding.what.startswith("pattern does not compile: ")
@@ -91,14 +91,14 @@ def test_a_pattern_that_would_fill_the_memory_is_an_error() -> None:
     assert "elements" in first("a{1000000000}").what
 
 
-@pytest.mark.parametrize("match", [".*", "(email)?", "(?!spam)", "a|", r"\p{L}*"])
+@each_case("match", [".*", "(email)?", "(?!spam)", "a|", r"\p{L}*"])
 def test_a_pattern_that_matches_nothing_in_particular_is_a_warning(match: str) -> None:
     finding = first(match)
     assert "every message" in finding.what
     assert finding.severity == "warning"
 
 
-@pytest.mark.parametrize("match", [r"\w", ".", "[aeiou]", r"\S+"])
+@each_case("match", [r"\w", ".", "[aeiou]", r"\S+"])
 def test_a_pattern_that_matches_nearly_every_message_is_a_warning_when_probed(match: str) -> None:
     assert pattern_findings(match) == ()
     finding = first(match, probe=True)
@@ -117,9 +117,7 @@ def test_a_schedule_of_five_fields_is_fine(schedule: str) -> None:
     assert schedule_finding(schedule) is None
 
 
-@pytest.mark.parametrize(
-    "schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""]
-)
+@each_case("schedule", ["0 8 * *", "61 8 * * *", "@daily", "* * * * * *", "0 0 30 2 *", "a b c d e", ""])
 def test_a_schedule_that_is_none_is_an_error_with_an_example(schedule: str) -> None:
     finding = schedule_finding(schedule)
     assert finding is not None

@@ -8,6 +8,7 @@ from engine.errors import Problem
 from engine.store import documents
 from engine.topics.loader import load_topic
 from engine.topics.model import Trigger
+from tests.cases import each_case
 
 
 def load(*triggers: str) -> tuple[tuple[Trigger, ...], list[Problem]]:
@@ -18,7 +19,7 @@ def load(*triggers: str) -> tuple[tuple[Trigger, ...], list[Problem]]:
     return topic.triggers, list(problems)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "expected"),
     [
         ("{type: pattern, match: 'a|b'}", Trigger("pattern", match="a|b")),
@@ -60,7 +61,7 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
     assert triggers[0].line == 5
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "what", "cure"),
     [
         ("{type: regex, match: a}", "trigger type 'regex' is unknown", "did you mean pattern?"),

@@ -10,10 +10,11 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import ahocorasick
 import filelock
 
 from engine.errors import WriteFailed
@@ -26,7 +27,7 @@ from engine.transcripts.importers import import_file
 
 AT = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MOST_HITS = 60
-LOADED = (header_edit, filelock)  # Loaded once here, and not in each of hundreds of children.
+LOADED = (header_edit, filelock, ahocorasick)  # Loaded once here, and not in each of hundreds of children.
 
 Step = Callable[[], object]
 
@@ -161,10 +162,19 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 class Sweep:
-    """Trips every fault point a scenario reaches, at each of its hits."""
+    """Trips fault points that a scenario reaches.
 
-    def __init__(self, folder: Path, scenario: str) -> None:
+    Args:
+        folder: Where the workspaces are made.
+        scenario: Its name.
+        step: A point is tripped at its first hit, and at every so many-th after it.
+        points: The points; all where none is named.
+    """
+
+    def __init__(self, folder: Path, scenario: str, step: int, points: Sequence[str]) -> None:
         self.folder = folder
+        self.step = step
+        self.points = sorted(points or faults.FAULT_POINTS)
         self.scenario = scenario
         root = fresh(folder)
         assert in_child(root, scenario, 0, "") is None
@@ -175,8 +185,8 @@ class Sweep:
     def kills(self) -> dict[str, int]:
         """How often each fault point was reached; the process was killed each time."""
         reached: dict[str, int] = {}
-        for point in sorted(faults.FAULT_POINTS):
-            for hit in range(1, MOST_HITS):
+        for point in self.points:
+            for hit in range(1, MOST_HITS, self.step):
                 root = fresh(self.folder)
                 step = in_child(root, self.scenario, 0, f"{point}:kill:{hit}")
                 self.check_beginning(root)
@@ -195,7 +205,7 @@ class Sweep:
         """The system reports an error instead; the caller tries again."""
         for point, hits in reached.items():
             kind = "EIO" if "fsync" in point else "ENOSPC"
-            for hit in range(1, hits + 1):
+            for hit in range(1, hits + 1, self.step):
                 root = fresh(self.folder)
                 assert in_child(root, self.scenario, 0, f"{point}:{kind}:{hit}") is None
                 assert content(root) == self.wanted, (point, hit, kind)
@@ -210,7 +220,7 @@ class Sweep:
 
 
 if __name__ == "__main__":
-    sweep = Sweep(Path(sys.argv[1]), sys.argv[2])
+    sweep = Sweep(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:])
     hits = sweep.kills()
     sweep.errors(hits)
     print(json.dumps(hits))

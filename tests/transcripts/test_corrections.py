@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.format import parse
+from tests.cases import each_case
 
 CORRECTIONS = """
 no, use pnpm
@@ -94,12 +93,12 @@ nunca he visto esto
 """
 
 
-@pytest.mark.parametrize("text", CORRECTIONS.strip().split("\n"))
+@each_case("text", CORRECTIONS.strip().split("\n"))
 def test_a_correction(text: str) -> None:
     assert is_correction(text)
 
 
-@pytest.mark.parametrize("text", [*OTHERS.strip().split("\n"), "", "```\n# don't touch\n```\nexplain this"])
+@each_case("text", [*OTHERS.strip().split("\n"), "", "```\n# don't touch\n```\nexplain this"])
 def test_no_correction(text: str) -> None:
     assert not is_correction(text)
 

@@ -6,8 +6,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.conversations.conversations import WINDOW, Conversations
@@ -20,6 +19,7 @@ from engine.transcripts.format import parse, render_turn
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.replay import Replay
 from engine.transcripts.turn import Text, Turn
+from tests.cases import each_case
 from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 START = datetime(2026, 2, 16, 18, 0, tzinfo=UTC)
@@ -39,7 +39,7 @@ def headings(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.startswith("## ")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "heading",
     [
         "## 2026-02-17 00:05 — user",
@@ -61,7 +61,7 @@ def test_what_is_no_date_is_no_heading() -> None:
         ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "is_dialogue"),
     [
         ("", True),
@@ -80,7 +80,6 @@ def test_kinds_of_dialogue(kind: str, is_dialogue: bool) -> None:
     assert Turn("user", "10:00", kind=kind).is_dialogue is is_dialogue
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-3 * 24 * 60, 3 * 24 * 60), max_size=8))
 def test_days_survive_any_gap_and_any_clock(gaps: list[int]) -> None:
     at = read = START

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Attachment, KnowledgeChange, Text, ToolCall, Turn
+from tests.cases import each_case
 
 WHOLE = """---
 session_id: ses_a1
@@ -70,7 +69,7 @@ def test_every_turn_knows_its_line() -> None:
         assert lines[turn.line - 1].startswith(f"## {turn.time} — {turn.role}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "expected"),
     [
         ("## 18:45 - user", ("user", "18:45", "")),
@@ -90,7 +89,7 @@ def test_headings_in_other_spellings(heading: str, expected: tuple[str, str, str
     assert turn.text == "hello"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         "## 24:00 — user",
@@ -177,7 +176,7 @@ def test_bytes_that_are_no_text_come_back_the_same() -> None:
     assert parse(render(parse(data, "")).encode(), "").turns == (turn,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "expected"),
     [
         ("> [tool:x]", ToolCall("x", "")),
@@ -194,9 +193,7 @@ def test_entries(line: str, expected: ToolCall | KnowledgeChange | Attachment) -
     assert turn.blocks == (expected,)
 
 
-@pytest.mark.parametrize(
-    "line", ["> [tool]", "> [tool:x]y", "> [attachment:a] b", "> a [tool:x] b", ">[tool:x] b"]
-)
+@each_case("line", ["> [tool]", "> [tool:x]y", "> [attachment:a] b", "> a [tool:x] b", ">[tool:x] b"])
 def test_quotes_that_are_no_entries(line: str) -> None:
     (turn,) = parse(f"## 10:00 — agent\n{line}\n".encode(), "").turns
     assert turn.text == line

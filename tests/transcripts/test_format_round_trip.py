@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.transcripts.format import last_turn, parse, render, render_turn
@@ -18,14 +18,12 @@ def read_back(text: str) -> Transcript:
     return parse(text.encode("utf-8"), "t.md")
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(turns, max_size=4), nasty_text)
 def test_turns_come_back_equal(given_turns: list[Turn], title: str) -> None:
     text = render(transcript(*given_turns, title=title, header={"session_id": "s"}))
     assert read_back(text).turns == tuple(given_turns)
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.lists(turns, max_size=3),
     nasty_text,
@@ -40,7 +38,6 @@ def test_rendering_what_was_parsed_gives_the_same_text(
     assert render(again) == text
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=200),
@@ -56,7 +53,6 @@ def test_any_bytes_can_be_read_and_lose_nothing_when_written(data: bytes) -> Non
     assert render(again) == render(first)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(turns, min_size=1, max_size=4))
 def test_the_file_is_plain_text_for_every_other_program(given_turns: list[Turn]) -> None:
     text = render(transcript(*given_turns))
@@ -169,7 +165,6 @@ def test_long_runs_of_anything_take_no_time_to_speak_of() -> None:
         assert read_back(render_turn(turn)).turns == (turn,)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(turns, max_size=4))
 def test_the_last_turn_is_found_without_reading_all(given_turns: list[Turn]) -> None:
     data = render(transcript(*given_turns, title="T", header={"session_id": "s"})).encode()

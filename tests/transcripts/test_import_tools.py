@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from engine.transcripts.importers.tools import result_of, summary_of
+from tests.cases import each_case
 
 PLAN = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "arguments", "expected"),
     [
         ("Bash", {"command": "git log\n  --oneline", "description": "Log"}, "git log --oneline"),
@@ -48,7 +47,7 @@ def test_summaries(name: str, arguments: Any, expected: str) -> None:
     assert summary_of(name, arguments) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "failed", "expected"),
     [
         ("Bash", "", False, "no output"),

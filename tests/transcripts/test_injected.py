@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.transcripts.format import strip_injected
+from tests.cases import each_case
 from tests.transcripts.strategies import nasty_text
 
 
-@pytest.mark.parametrize("name", ["knowledge", "rag-context", "file-knowledge"])
-@pytest.mark.parametrize("attributes", ["", " path=a.py", " n=3 of 4"])
+@each_case("name", ["knowledge", "rag-context", "file-knowledge"])
+@each_case("attributes", ["", " path=a.py", " n=3 of 4"])
 def test_injected_knowledge(name: str, attributes: str) -> None:
     text = f"before\n\n{{{name}{attributes}}}\nremember: tea\n{{/{name}}}\n\nafter"
     assert strip_injected(text) == "before\n\nafter"
 
 
-@pytest.mark.parametrize("name", ["system-reminder", "command-name", "command-args", "local-command-stdout"])
+@each_case("name", ["system-reminder", "command-name", "command-args", "local-command-stdout"])
 def test_words_of_the_agents_own_program(name: str) -> None:
     assert strip_injected(f"<{name}>x\ny</{name}>\nwhat I typed") == "what I typed"
 
@@ -39,7 +39,7 @@ def test_a_message_of_nothing_else_becomes_empty() -> None:
     assert strip_injected("<system-reminder>\nx\n</system-reminder>\n") == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "plain  text\n\n\n\nwith gaps \n",
@@ -62,7 +62,6 @@ def test_markers_between_sections_of_a_prompt() -> None:
     assert strip_injected(text) == "soul\ntriage\nhi\nyo"
 
 
-@settings(max_examples=100, deadline=None)
 @given(nasty_text, nasty_text)
 def test_nothing_injected_survives(before: str, after: str) -> None:
     stripped = strip_injected(f"{before}\n{{rag-context}}\nsecret-fact\n{{/rag-context}}\n{after}")

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store.documents import edit_header
@@ -217,7 +217,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert Tail(path).read_new() == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_however_it_is_written_the_same_turns_come_out(data: st.DataObject) -> None:
     import tempfile

@@ -15,6 +15,7 @@ from engine.activation.trace import TriggerHit
 from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import topic
+from tests.cases import each_case
 
 CALIBRATED = WatcherSettings(preset="calibrated")
 KEYWORD = TriggerHit(0, "keywords", "refund", 10, 16)
@@ -50,13 +51,13 @@ def test_a_further_hit_never_speaks_against() -> None:
                 assert probability(*some, more) >= probability(*some)
 
 
-@pytest.mark.parametrize("hit", HITS)
+@each_case("hit", HITS)
 def test_with_a_hit_likeness_still_counts(hit: TriggerHit) -> None:
     assert probability(hit, logit=-8) < probability(hit, logit=-1) < probability(hit, logit=2)
 
 
-@pytest.mark.parametrize("priority", ["critical", "high", "medium", "low"])
-@pytest.mark.parametrize("hit", HITS)
+@each_case("priority", ["critical", "high", "medium", "low"])
+@each_case("hit", HITS)
 def test_a_hit_lifts_an_unlike_topic_to_the_gate(hit: TriggerHit, priority: str) -> None:
     cuts = cuts_of(billing(priority), CALIBRATED, matched=True)
     assert cuts.gate is not None
@@ -69,8 +70,8 @@ def test_one_word_of_a_long_message_does_not_activate() -> None:
     assert probability(KEYWORD) < cuts.activate
 
 
-@pytest.mark.parametrize("hit", [LANGUAGE, WATCHED])
-@pytest.mark.parametrize("priority", ["high", "medium", "low"])
+@each_case("hit", [LANGUAGE, WATCHED])
+@each_case("priority", ["high", "medium", "low"])
 def test_a_fact_about_the_whole_message_activates(hit: TriggerHit, priority: str) -> None:
     cuts = cuts_of(billing(priority), CALIBRATED, matched=True)
     assert cuts.activate is not None

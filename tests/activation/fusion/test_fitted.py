@@ -11,6 +11,7 @@ from engine.activation.fusion import likeness, postings
 from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
 from tests.activation.fusion.support import MadeVectors, three_texts
 from tests.activation.fusion.test_postings import postings_of
+from tests.cases import each_case
 
 KINDS = {numpy.dtype("float32"), numpy.dtype("int32"), numpy.dtype("uint32")}
 
@@ -38,7 +39,7 @@ def sets_of_topics() -> dict[str, tuple[TopicTexts, ...]]:
     }
 
 
-@pytest.mark.parametrize("name", sets_of_topics())
+@each_case("name", sets_of_topics())
 def test_every_set_of_topics_is_fitted(name: str) -> None:
     topics = sets_of_topics()[name]
     fitted = fit(topics, MadeVectors())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.fusion.fitted import TopicTexts, fit
 from engine.activation.fusion.highlight import telling_words
 from engine.meaning.text import CHARACTERS_READ
 from tests.activation.fusion.support import MadeVectors, three_texts
+from tests.cases import each_case
 
 SCRIPTS = (
     TopicTexts("refund", "refund", "", ("I want a refund", "退款怎么办理", "возврат денег", "café crème")),
@@ -35,7 +35,7 @@ def test_words_known_in_part_are_shown_as_less() -> None:
     assert 0 < found["refunding"] < 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("😀😀 refund 😀", ["refund"]),
@@ -51,12 +51,11 @@ def test_offsets_are_right_whatever_stands_before(text: str, expected: list[str]
     assert [word for word, _ in shown(text)] == expected
 
 
-@pytest.mark.parametrize("text", ["", "   ", "the and of", "😀", "zebras yawn"])
+@each_case("text", ["", "   ", "the and of", "😀", "zebras yawn"])
 def test_nothing_is_shown_where_nothing_speaks(text: str) -> None:
     assert shown(text) == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

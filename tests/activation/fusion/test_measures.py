@@ -16,6 +16,7 @@ from engine.activation.fusion.words import WORDS_READ, words_of
 from engine.meaning.vectors import tokens_of
 from tests.activation.fusion.support import REFUND, MadeVectors, three_texts
 from tests.activation.fusion.test_fitted import sets_of_topics
+from tests.cases import each_case
 
 MESSAGES = (
     "where is my money",
@@ -47,7 +48,7 @@ def signals(text: str, topics: tuple[TopicTexts, ...]) -> dict[str, dict[str, fl
     }
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "😀 🎉", "…!?", "\ud800"])
+@each_case("text", ["", "  \n", "😀 🎉", "…!?", "\ud800"])
 def test_a_message_without_words_says_nothing(text: str) -> None:
     assert measure(text, fit(three_texts(), MadeVectors()), MadeVectors()) is None
 
@@ -56,8 +57,8 @@ def test_without_topics_there_is_nothing_to_measure() -> None:
     assert measure("a message", fit((), MadeVectors()), MadeVectors()) is None
 
 
-@pytest.mark.parametrize("name", [name for name in sets_of_topics() if name != "none"])
-@pytest.mark.parametrize("text", MESSAGES, ids=range(len(MESSAGES)))
+@each_case("name", [name for name in sets_of_topics() if name != "none"])
+@each_case("text", MESSAGES)
 def test_every_message_is_measured(text: str, name: str) -> None:
     topics = sets_of_topics()[name]
     measured = found(text, topics)
@@ -167,7 +168,7 @@ def test_from_401_topics_a_shortlist_is_measured() -> None:
     assert {17, 18} <= set(listed.topics.tolist())
 
 
-@pytest.mark.parametrize("word", ["word", "x" * 60, "退款办理", "\ud800a"])
+@each_case("word", ["word", "x" * 60, "退款办理", "\ud800a"])
 def test_work_is_bounded_however_long_a_message_is(word: str) -> None:
     text = " ".join(f"{word}{number}" for number in range(200_000 // len(word)))
     words = words_of(text)

@@ -21,6 +21,7 @@ from engine.activation.trace import TriggerHit
 from engine.topics.model import Topic, Trigger
 from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND, MadeVectors, linear_combiner
 from tests.activation.support import topic, workspace_files
+from tests.cases import each_case
 
 WEIGHTS = linear_combiner(bias=-4, words_top=6, vectors_top=6, against=-6)
 
@@ -82,7 +83,7 @@ def test_without_topics_there_is_nothing_to_score() -> None:
     assert found.explain("a message", {"gone": ()}, ["gone"]) == {}
 
 
-@pytest.mark.parametrize("text", ["", "😀", "\ud800", "…"])
+@each_case("text", ["", "😀", "\ud800", "…"])
 def test_a_message_without_words_is_about_nothing(text: str) -> None:
     found = made()
     assert probabilities(found, text) == {"refund": 0.0, "deploy": 0.0, "holiday": 0.0}

@@ -27,6 +27,7 @@ from engine.settings.model import WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.fusion.support import DEPLOY, HOLIDAY, REFUND
 from tests.activation.support import topic, workspace_files
+from tests.cases import each_case
 
 CALIBRATED = WatcherSettings(preset="calibrated")
 
@@ -61,7 +62,7 @@ def log_odds(probability: float) -> float:
     return math.log(probability / (1 - probability))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("i want my money back for yesterday's order", "refund"),
@@ -77,7 +78,7 @@ def test_the_right_topic_and_no_other_is_probable(text: str, expected: str) -> N
     assert max(value for name, value in of.items() if name != expected) < 0.3
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "who wrote war and peace",
@@ -155,7 +156,7 @@ OTHER_LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize("language", OTHER_LANGUAGES)
+@each_case("language", OTHER_LANGUAGES)
 def test_other_scripts_find_their_topic(language: str) -> None:
     examples, messages = OTHER_LANGUAGES[language]
     found = shipped(tuple(known(name, of) for name, of in examples.items()))
@@ -182,7 +183,7 @@ def test_a_counter_example_moves_the_probability_down() -> None:
     assert log_odds(probabilities(labelled, text)["holiday"]) < log_odds(plain["holiday"]) - 0.7
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "name"),
     [
         ("i want my money back for yesterday's order", "refund"),
@@ -329,8 +330,6 @@ def test_processes_agree_share_a_fit_and_load_nothing_heavy(tmp_path: Path) -> N
     heavy = {"sklearn", "scipy", "torch", "sentence_transformers"}
     assert "numpy" in packages
     assert not packages & (heavy | {"py3langid", "pandas", "apsw"})
-    training = "engine.activation.fusion.training"
-    assert not any(name.startswith(training) for name in second["modules"])
 
 
 def test_a_trigger_lifts_to_where_the_gate_is_asked(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_file_cut_anywhere_is_no_fit(tmp_path: Path) -> None:
     assert store.load(NAME, SIZE) is not None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
 def test_a_damaged_byte_anywhere_is_no_fit(place: float, bit: int, in_head: bool, tmp_path: Path) -> None:
     if not (tmp_path / FIT_PATH).exists():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.fusion.words import (
@@ -18,9 +18,10 @@ from engine.activation.fusion.words import (
     words_of,
 )
 from engine.meaning.text import CHARACTERS_READ
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("", []),
@@ -82,7 +83,6 @@ def test_what_is_normalised_is_bounded(fill: str, monkeypatch: pytest.MonkeyPatc
 SCRIPTS = "abc XYZ 012 '’ -_./ äéß Жщ αΩ عرب 가나 退款办理 かなカナ ｶﾞ ﬁ ½ İ 😀 e\u0301 \u3099 \ud800 \n"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=SCRIPTS, max_size=60))
 def test_places_lie_in_the_text_in_order(text: str) -> None:
     before = 0
@@ -92,7 +92,6 @@ def test_places_lie_in_the_text_in_order(text: str) -> None:
         before = start
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.text(alphabet="abc XYZ 012 ' -_./ äéß Жщ αΩ عرب 가나 退款办理 かなカナ ﬁ İ 😀 \ud800\n", max_size=60)
 )

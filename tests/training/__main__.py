@@ -1,6 +1,6 @@
 """Makes the data files of tier 2 anew.
 
-    python -m engine.activation.fusion.training --data DIR --wordnet DIR --cache DIR --out DIR
+    python -m tests.training --data DIR --wordnet DIR --cache DIR --out DIR
 
 ``--data`` holds clinc150.json, banking77.json and nlupp.json. The combiner must learn how vectors behave on
 topics they were not tuned to, so half of its made-up workspaces of a set use vectors tuned to the others
@@ -21,11 +21,11 @@ from typing import Any
 import numpy
 
 from engine.activation.fusion.fitted import Embedding
-from engine.activation.fusion.training import network, sentences, vectors
-from engine.activation.fusion.training.sets import SETS, ActivationSet, read_sets
-from engine.activation.fusion.training.workspaces import SHARES, Lessons, lessons, workspaces
 from engine.meaning.minilm import SHARE
 from engine.meaning.vectors import TokenVectors
+from tests.training import network, sentences, vectors
+from tests.training.sets import SETS, ActivationSet, read_sets
+from tests.training.workspaces import SHARES, Lessons, lessons, workspaces
 
 VERSION = "2"
 WORKSPACES = 400
@@ -59,7 +59,7 @@ class _Joined:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the whole making; an hour on two cores, most of it the teacher's."""
-    parser = argparse.ArgumentParser(prog="python -m engine.activation.fusion.training", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.training", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--cache", type=Path, required=True)

@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from engine.activation.fusion.combiner import FEATURES
-from engine.activation.fusion.training.workspaces import Array, Lessons
+from tests.training.workspaces import Array, Lessons
 
 HIDDEN = (48, 24)
 EPOCHS = 8

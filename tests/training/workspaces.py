@@ -18,7 +18,7 @@ import numpy
 from engine.activation.fusion.combiner import FEATURES, features
 from engine.activation.fusion.fitted import Embedding, TopicTexts, fit
 from engine.activation.fusion.measures import RAW, measure
-from engine.activation.fusion.training.sets import ActivationSet
+from tests.training.sets import ActivationSet
 
 Array = numpy.ndarray[Any, numpy.dtype[Any]]
 

@@ -14,7 +14,7 @@ import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from engine.activation.fusion.training.sets import ActivationSet
+from tests.training.sets import ActivationSet
 
 WORDNET_LIMIT = 150_000
 RECOMBINED = {"crossed": 30_000, "replaced": 20_000, "templates": 20_000}

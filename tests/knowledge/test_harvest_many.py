@@ -1,4 +1,4 @@
-"""Fifty conversations of an agent's month: harvested, reclaimed, restored, harvested again for nothing."""
+"""Many conversations of an agent's month: harvested, reclaimed, restored, harvested again for nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from engine.providers.base import Completion
 from engine.settings.model import Config, HarvestSettings
 from tests.knowledge.harvest_support import sha
 
-COUNT = 50
 _TURN = re.compile(r"^## \d\d:\d\d — (?:user|agent).*$", re.MULTILINE)
 _SENTENCE = re.compile(r"[A-Z][^.\n#>`*\[\]{}<|]{40,160}\.(?= |$)")
 _CATEGORIES = ("facts", "decisions", "questions", "tasks_open", "playbooks")
@@ -57,7 +56,7 @@ class Model:
         """Nothing is open."""
 
 
-def conversations(sample: Path) -> list[bytes]:
+def conversations(sample: Path, count: int) -> list[bytes]:
     """Parts of the sample's transcripts, a few turns each."""
     found: list[bytes] = []
     for path in sorted((sample / "raw/conversations").rglob("*.md")):
@@ -66,16 +65,16 @@ def conversations(sample: Path) -> list[bytes]:
         for first in range(0, len(starts) - 3, 4):
             end = starts[first + 4] if first + 4 < len(starts) else len(text)
             found.append(f"# Part {first} of {path.stem}\n\n{text[starts[first] : end]}".encode())
-    return found[:COUNT]
+    return found[:count]
 
 
-@pytest.fixture
-def made(sample: Path) -> dict[str, bytes]:
+@pytest.fixture(params=[12, pytest.param(50, marks=pytest.mark.thorough)])
+def made(sample: Path, request: pytest.FixtureRequest) -> dict[str, bytes]:
     """The conversations that wait in the sample, by path."""
     for path in (sample / "conversations").iterdir():
         path.unlink()
     made = {}
-    for number, data in enumerate(conversations(sample)):
+    for number, data in enumerate(conversations(sample, request.param)):
         path = sample / f"conversations/2026-06-12-talk-{number:02}.md"
         path.write_bytes(data)
         os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -83,8 +82,8 @@ def made(sample: Path) -> dict[str, bytes]:
     return made
 
 
-def test_fifty_conversations(sample: Path, made: dict[str, bytes]) -> None:
-    assert len(made) == COUNT
+def test_what_many_conversations_say_is_written_once(sample: Path, made: dict[str, bytes]) -> None:
+    count = len(made)
     model = Model()
     told: list[str] = []
     with Engine.open(sample) as engine:
@@ -95,10 +94,10 @@ def test_fifty_conversations(sample: Path, made: dict[str, bytes]) -> None:
             engine.clock, told.append, lambda settings: Extractor(settings, model),
         )  # fmt: skip
         before = knowledge.ledger.entries()
-        consent = Consent(COUNT, empty=True)
+        consent = Consent(count, empty=True)
         report = knowledge.harvest.run(Wish(consent=consent))
         outcomes = Counter((each.outcome, each.reclaimed) for each in report.results)
-        assert outcomes == {("harvested", True): COUNT}, [each for each in report.results if each.kept][:3]
+        assert outcomes == {("harvested", True): count}, [each for each in report.results if each.kept][:3]
         entries = {name: entry for name, entry in knowledge.ledger.entries().items() if name not in before}
         assert set(entries) == {sha(data) for data in made.values()}
         items = Counter[str]()
@@ -108,7 +107,7 @@ def test_fifty_conversations(sample: Path, made: dict[str, bytes]) -> None:
         held = sum(len(entry.held) for entry in entries.values())
         known = sum(entry.known for entry in entries.values())
         print(f"\n{items.total()} items written {dict(items)}, {held} for review, {known} known")
-        assert items.total() > COUNT
+        assert items.total() > count
         for entry in entries.values():
             for line in entry.lines:
                 assert line.text.encode() in engine.files.read(line.path)
@@ -124,9 +123,9 @@ def test_fifty_conversations(sample: Path, made: dict[str, bytes]) -> None:
             engine.files.create(path, data)
             os.utime(sample / path, (1_000_000_000, 1_000_000_000))
         lines = {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
-        again = knowledge.harvest.run(Wish(consent=Consent(COUNT + 10, empty=True)))
-        assert all(each.reclaimed for each in again.results) and len(again.results) == COUNT
-        assert len(model.prompts) == asked == COUNT, "what was harvested once costs nothing again"
+        again = knowledge.harvest.run(Wish(consent=Consent(count + 10, empty=True)))
+        assert all(each.reclaimed for each in again.results) and len(again.results) == count
+        assert len(model.prompts) == asked == count, "what was harvested once costs nothing again"
         assert lines == {path.name: path.read_bytes() for path in (sample / "knowledge").glob("*.md")}
 
         for name in entries:
