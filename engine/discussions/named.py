@@ -87,8 +87,7 @@ class NamedCache:
                 with contextlib.suppress(SendFailed):
                     found = await service.find_cache(key, timeout=ASIDE_S)
             if found is None or (found.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
-                prefix = "".join(request.prefix)
-                found = await service.create_cache(prefix, self.ttl_s, display_name=key, timeout=ASIDE_S)
+                found = await service.create_cache(request, self.ttl_s, display_name=key, timeout=ASIDE_S)
         except SendFailed as error:
             self.trouble = str(error)
             shared.failed(key)

@@ -26,6 +26,7 @@ MAKING_S = 60
 """How long another process is trusted to be making a cache, seconds; longer than making one may take."""
 
 _LIMIT = 1024 * 1024
+_UNREADABLE = (OSError, AutopoiesisError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
 
 
 class Taken(NamedTuple):
@@ -136,7 +137,15 @@ class SharedCaches:
             return {key: _row(tree) for key, tree in data.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, AutopoiesisError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (
+            OSError,
+            AutopoiesisError,
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             self._on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
             return {}
 
@@ -175,5 +184,10 @@ def _row(tree: Mapping[str, Any]) -> _Row:
     if seen_at is None or not isinstance(name, str):
         raise ValueError("a row says too little")
     return _Row(
-        seen_at, name, moment("expires_at"), int(tree["tokens"]), moment("making_since"), bool(tree["is_lost"])
+        seen_at,
+        name,
+        moment("expires_at"),
+        int(tree["tokens"]),
+        moment("making_since"),
+        bool(tree["is_lost"]),
     )

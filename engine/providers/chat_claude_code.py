@@ -53,6 +53,7 @@ class ClaudeCodeChat:
 
     name = WHERE
     address = ""
+    takes_tools = False
 
     def __init__(self, model: str = "") -> None:
         self.model = model or CHAT_MODELS[WHERE]

@@ -37,11 +37,11 @@ class Shelf(Scripted):
     now: datetime = NOW
 
     async def create_cache(
-        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:
         self._do("create")
         name = f"cachedContents/{len([each for each in self.done if each == 'create'])}"
-        self.shelf[name] = prefix
+        prefix = self.shelf[name] = "".join(request.prefix)
         self.displayed[display_name] = StoredCache(name, self.now + timedelta(seconds=ttl_s), len(prefix))
         if self.loses_answers:
             raise SendFailed("the reply broke off", where="gemini")
@@ -185,13 +185,15 @@ def test_one_that_another_discussion_counts_on_stays(hand: Hand, sample: Path) -
 def test_only_one_process_makes_it(sample: Path, hand: Hand) -> None:
     hand.say("Good morning.")
     others = [Hand(sample, hand.shelf) for _ in range(2)]
-    create, seen = hand.shelf.create_cache, []
+    create, seen = hand.shelf.create_cache, list[Taken]()
 
-    async def slowly(prefix: str, ttl_s: int, *, timeout: float, display_name: str = "") -> StoredCache:
+    async def slowly(
+        request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
+    ) -> StoredCache:
         if not seen:
             for other in others:  # while the first is still at it
                 seen.append(other.engine.caches.shared.take(display_name, ttl_s))
-        return await create(prefix, ttl_s, timeout=timeout, display_name=display_name)
+        return await create(request, ttl_s, timeout=timeout, display_name=display_name)
 
     hand.shelf.create_cache = slowly  # type: ignore[method-assign]
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"

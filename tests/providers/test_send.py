@@ -13,6 +13,7 @@ from engine.discussions.turn import Sent
 from engine.engine import Engine
 from tests.providers.chat_service import ChatService
 from tests.providers.conftest import KEY, json_response
+from tests.providers.responses_service import ResponsesService
 
 MESSAGES = (
     "Can you review the PR that just came in?",
@@ -33,7 +34,7 @@ def engine(sample: Path, chat: ChatService) -> Iterator[Engine]:
                 opened.config.chat,
                 provider=chat.name,  # type: ignore[arg-type]  # one of them
                 model="some-model",
-                base_url=chat.address,
+                base_url="" if isinstance(chat, ResponsesService) else chat.address,
                 deadline_s=30,
             ),
             cache=replace(opened.config.cache, gemini=False),
