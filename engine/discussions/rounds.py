@@ -26,6 +26,7 @@ class Rounds:
     """One message's calls of a model.
 
     Args:
+        request: What is sent first.
         ask: Asks the model.
         answer: Answers a call of a tool.
         on_round: Told of a reply that waits for tools with what each was answered, before the model is asked
@@ -33,25 +34,26 @@ class Rounds:
 
     Attributes:
         done: The requests that were answered, with their replies.
-        asked: The last request that was sent.
+        asked: The request that was sent last, or is to be sent.
     """
 
     def __init__(
         self,
+        request: ChatRequest,
         ask: Ask,
         answer: Callable[[ToolUse], str],
         on_round: Callable[[ChatReply, Round, ChatRequest], None],
     ) -> None:
+        self.asked = request
         self._ask = ask
         self._answer = answer
         self._on_round = on_round
         self.done: list[tuple[ChatRequest, ChatReply]] = []
 
-    async def chat(self, request: ChatRequest, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
+    async def chat(self, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
         """Asks until the model waits for nothing any more.
 
         Args:
-            request: What is sent.
             timeout: Seconds for everything together.
             on_text: Gets each piece of all that is said.
 
@@ -62,7 +64,7 @@ class Rounds:
             SendFailed: As ``ChatProvider.chat``.
         """
         loop = asyncio.get_running_loop()
-        ends, self.asked = loop.time() + timeout, request
+        ends = loop.time() + timeout
         said = False
 
         def take(text: str) -> None:
@@ -74,7 +76,7 @@ class Rounds:
             reply = await self._ask(self.asked, max(0.0, ends - loop.time()), take)
             self.done.append((self.asked, reply))
             count = len(self.asked.rounds)
-            if not reply.calls or not request.tools or count == MOST:
+            if not reply.calls or not self.asked.tools or count == MOST:
                 return reply
             last = _ENOUGH if count == MOST - 1 else ""
             answers = tuple((call, self._answer(call) + last) for call in reply.calls)

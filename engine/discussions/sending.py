@@ -247,8 +247,8 @@ class Sending:
             call.forget()
             self._money.allow(provider, self._tokens(following), following.max_tokens)
 
-        rounds = Rounds(once, lambda use: entries.answer(use.name, use.arguments), on_round)
-        call = Call(provider, lambda take: rounds.chat(request, timeout, take), on_text=on_text)
+        rounds = Rounds(request, once, lambda use: entries.answer(use.name, use.arguments), on_round)
+        call = Call(provider, lambda take: rounds.chat(timeout, take), on_text=on_text)
         with self._guard:
             stopped, self._call = self._stopped, call
         if stopped:

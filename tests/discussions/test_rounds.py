@@ -105,6 +105,13 @@ def test_what_was_said_before_a_round_that_failed_is_written_down_once(engine: E
     assert (engine.workspace.root / sent.path).read_text().count("Let me look.") == 1
 
 
+def test_a_message_that_is_stopped_before_it_is_sent_asks_nobody(engine: Engine) -> None:
+    provider = Scripted(takes_tools=True)
+    hand = Sending(engine, lambda: provider, Purse(), len)
+    sent = hand.send("What do you know?", on_step=lambda step: hand.stop() if step == "asked" else None)
+    assert (provider.asked, sent.problem, sent.reply.text) == ([], "anthropic: stopped", "")
+
+
 @pytest.mark.parametrize("arguments", [None, [], {"action": 7}, "\x1b["])
 def test_a_call_that_makes_no_sense_is_answered(engine: Engine, arguments: object) -> None:
     wrong = (ToolUse("knowledge", arguments), ToolUse("delete\x1b[", arguments))
