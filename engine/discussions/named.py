@@ -98,7 +98,8 @@ class NamedCache:
 
     def _key(self, request: ChatRequest) -> str:
         """What the cache is called at the service: the same for the same prefix, whichever the discussion."""
-        what = (str(self.state.generation), self.provider.model, prefix_hash(request))
+        service = self.provider
+        what = (str(self.state.generation), service.address, service.model, prefix_hash(request))
         return f"autopoiesis-{sha256(' '.join(what).encode()).hexdigest()[:32]}"
 
     async def _aside(self, service: NamedCaches, request: ChatRequest) -> None:

@@ -130,6 +130,16 @@ def test_two_discussions_with_the_same_prefix_share_one(hand: Hand, sample: Path
     assert len(hand.purse.storage) + len(other.purse.storage) == 1
 
 
+@pytest.mark.parametrize(("address", "model"), [("http://localhost:1", ""), ("", "gemini-3.5-pro")])
+def test_another_server_and_another_model_have_caches_of_their_own(
+    hand: Hand, sample: Path, address: str, model: str
+) -> None:
+    hand.begin()
+    other = Hand(sample, Shelf(address=address, model=model or hand.shelf.model))
+    other.begin()
+    assert (hand.shelf.done, other.shelf.done) == (["create"], ["create"])
+
+
 def test_a_prefix_that_comes_again_when_a_cache_would_be_gone_gets_none(hand: Hand) -> None:
     hand.say("Good morning.")
     hand.now += timedelta(minutes=60)
