@@ -9,10 +9,10 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatRequest
-from engine.providers.chat_claude_code import ClaudeCodeChat
 from engine.providers.chat_local import LocalChat
 from engine.providers.chat_network import lower_limit
 from engine.providers.chat_openai import OpenAIChat
+from engine.providers.claude_code import ClaudeCode
 from engine.providers.pricing import CHAT_MODELS
 from engine.providers.select import chat_provider_for
 from engine.settings.model import ChatSettings
@@ -255,5 +255,5 @@ def test_the_settings_choose_the_service() -> None:
         assert chat_provider_for(ChatSettings(provider=name, model="mine")).model == "mine"  # type: ignore[arg-type]
     assert chat_provider_for(ChatSettings(provider="anthropic", model="opus")).model == "claude-opus-5-5"
     command = chat_provider_for(ChatSettings(provider="claude-code"))
-    assert type(command) is ClaudeCodeChat and command.model == CHAT_MODELS["claude-code"]
+    assert type(command) is ClaudeCode and command.model == CHAT_MODELS["claude-code"]
     assert type(chat_provider_for(ChatSettings())) is LocalChat

@@ -10,9 +10,10 @@ from werkzeug import Request, Response
 
 from engine.context.tools import ToolDefinition
 from engine.providers.chat import ChatReply, Round, ToolUse
-from engine.providers.chat_claude_code import ClaudeCodeChat
 from engine.providers.chat_gemini import GeminiChat
 from engine.providers.chat_local import LocalChat
+from engine.providers.claude_code import ClaudeCode
+from engine.providers.keys import CHAT
 from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
 from tests.providers.conftest import json_response
 from tests.providers.responses_service import THOUGHT, ResponsesService
@@ -105,7 +106,7 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
 def test_only_the_services_own_servers_are_offered_tools() -> None:
     for kind in CHATS.values():
         assert kind("m").takes_tools and not kind("m", "http://localhost:1/v1").takes_tools
-    assert not ClaudeCodeChat().takes_tools and not LocalChat().takes_tools
+    assert not ClaudeCode(purpose=CHAT).takes_tools and not LocalChat().takes_tools
 
 
 @pytest.mark.parametrize("chat", ["gemini"], indirect=True)
