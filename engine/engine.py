@@ -24,6 +24,7 @@ from engine.store.paths import Workspace
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, Section
     from engine.context.revisions import Revisions
+    from engine.context.tools import ToolDefinition
     from engine.context.views import DigestView, LedgerView, StatusView
     from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent
@@ -213,6 +214,7 @@ class Engine(Parts):
         session_id: str = "",
         ask: bool = True,
         record: bool = False,
+        tools: tuple[ToolDefinition, ...] | None = None,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -222,6 +224,7 @@ class Engine(Parts):
             session_id: The session whose earlier turns belong to it.
             ask: Whether the gate may be asked.
             record: Log what the prompt holds, because it is really sent; its reply shows what was of use.
+            tools: As in ``CompileRequest``.
 
         Raises:
             BudgetError: What may never be dropped exceeds the budget.
@@ -230,7 +233,7 @@ class Engine(Parts):
         message, before = self.turns.next_message(text, session_id, self.clock())
         trace = self.pipeline.process(message, record=False, ask=ask)
         self.catch_up_index()
-        compiled = self.prompts.compile(text, trace, before, budget=budget)
+        compiled = self.prompts.compile(text, trace, before, budget=budget, tools=tools)
         if record:
             turn = f"{before.path}#{before.ordinal}" if before.path else ""
             # A log that cannot be written has been told once; the other one would fail likewise.
@@ -254,10 +257,12 @@ class Engine(Parts):
         engines = partial(Engine.open, local_vectors=True)
         return Revisions(self.files, self.repository, engines=engines, now=self, clock=self.clock)
 
-    def compile_of(self, key: str, *, budget: int | None = None) -> Compiled | None:
+    def compile_of(
+        self, key: str, *, budget: int | None = None, tools: tuple[ToolDefinition, ...] | None = None
+    ) -> Compiled | None:
         """The prompt for a person's turn of the feed; for an agent's turn, the one it answered."""
         found = self.turns.asked_at(key)
-        return None if found is None else self.prompts.compile(*found, budget=budget)
+        return None if found is None else self.prompts.compile(*found, budget=budget, tools=tools)
 
     def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
         """The prompt for the person's message before the one of ``compile_of``; ``None`` for the first."""

@@ -27,15 +27,24 @@ _NAME_CHARACTERS = 80
 _DESCRIPTION_CHARACTERS = 240
 
 
-def entries(reader: Reader) -> list[Candidate]:
-    """The catalog of private knowledge entries, layer 7."""
-    intro = "Knowledge entries; read the file named when one applies:"
+_TO_READ = "read the file named when one applies"
+_TO_NAME = "their files cannot be read from here, so name the one that applies"
+
+
+def entries(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
+    """The catalog of private knowledge entries, layer 7.
+
+    Args:
+        reader: Reads the files.
+        can_read: Whether whoever gets the prompt can read files.
+    """
+    intro = f"Knowledge entries; {_TO_READ if can_read else _TO_NAME}:"
     return _catalog(reader, KNOWLEDGE, "catalog:knowledge", intro, 0)
 
 
-def skills(reader: Reader) -> list[Candidate]:
-    """The catalog of skills, layer 7."""
-    intro = "Skills, reusable procedures; read the file named when one applies:"
+def skills(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
+    """The catalog of skills, layer 7; see ``entries``."""
+    intro = f"Skills, reusable procedures; {_TO_READ if can_read else _TO_NAME}:"
     return _catalog(reader, SKILLS, "catalog:skills", intro, 1)
 
 
@@ -48,7 +57,8 @@ def catalog_line(name: str, description: str, place: str) -> str:
         place: Where to read it; text of the program may follow the path.
     """
     entry = f"{one_line(name, _NAME_CHARACTERS)}: {one_line(description, _DESCRIPTION_CHARACTERS)}"
-    return f"- {outside(entry)} ({outside(place)})"
+    # In a line of a list, a comment might pass for the marker of a section although it begins none.
+    return f"- {outside(entry)} ({outside(place)})".replace("<!--", "<\\!--")
 
 
 def _catalog(reader: Reader, shelf: Shelf, label: str, intro: str, place: int) -> list[Candidate]:

@@ -37,6 +37,7 @@ from engine.context.request import CompileRequest
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.sources import ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.subscriptions import Playbooks, ordered, steering
+from engine.context.tools import offered
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError, BudgetError
 from engine.search.worth import Room, chosen
@@ -181,7 +182,8 @@ class _Compile:
 
     def _message(self) -> Piece:
         """P0: the fixed files and the message, checked against the budget before anything else is read."""
-        for candidates in (fixed.system_prompt(self.reader), fixed.identity(self.reader)):
+        tools = offered(self.request.tools or ())
+        for candidates in (tools, fixed.system_prompt(self.reader), fixed.identity(self.reader)):
             pieces = [self.placement.piece(candidate) for candidate in candidates]
             for piece in pieces:
                 self.placement.add(piece)
@@ -201,7 +203,9 @@ class _Compile:
         free = f"{available:,} of {self.room.budget:,} are free beside the reply reserve"
         if fixed_tokens > available:
             sizes = sorted(self.placement.pieces, key=lambda each: -each.tokens)
-            names = ", ".join(f"{each.section.source} {each.tokens:,}" for each in sizes)
+            names = ", ".join(
+                f"{each.section.source or each.section.label} {each.tokens:,}" for each in sizes
+            )
             raise BudgetError(
                 f"system prompt and identity take {fixed_tokens:,} tokens ({names}), and {free}",
                 where=_SETTING,
@@ -227,6 +231,7 @@ class _Compile:
     def _stable(self) -> None:
         """P1 of layers 6 and 7, from files and budget alone."""
         catalog_cap = f"the catalog's {catalog.CATALOG_KIB:g} KiB"
+        can_read = self.request.tools is None or bool(self.request.tools)
         digest_cap = f"the digest's {fixed.DIGEST_KIB:g} KiB"
         rows: list[tuple[list[Candidate], tuple[Cap, ...]]] = [
             (fixed.projects(self.reader), caps_of(self.settings, "projects")),
@@ -235,10 +240,13 @@ class _Compile:
                 caps_of(self.settings, "memory"),
             ),
             (
-                catalog.entries(self.reader),
+                catalog.entries(self.reader, can_read=can_read),
                 (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
             ),
-            (catalog.skills(self.reader), (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps)),
+            (
+                catalog.skills(self.reader, can_read=can_read),
+                (Cap.of(catalog_cap, catalog.CATALOG_KIB), *self.knowledge_caps),
+            ),
             (fixed.digest(self.reader), (Cap.of(digest_cap, fixed.DIGEST_KIB), *self.knowledge_caps)),
         ]
         room = self.room.stable_limit - self.spent

@@ -49,7 +49,7 @@ def over_size(pieces: Sequence[Piece], caps: Iterable[Cap]) -> list[str]:
     """The lines that say that texts which are never cut are larger than they were meant to be."""
     size = sum(len(piece.section.text.encode("utf-8")) for piece in pieces)
     tokens = sum(piece.tokens for piece in pieces)
-    names = ", ".join(piece.section.source for piece in pieces)
+    names = ", ".join(piece.section.source or piece.section.label for piece in pieces)
     found: list[str] = []
     for cap in caps:
         is_over = (tokens if cap.unit == "tokens" else size) > cap.total

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from engine.activation.trace import Correction, Trace
+from engine.context.tools import ToolDefinition
 from engine.search.results import SearchResult
 from engine.search.worth import Room
 from engine.topics.model import Topic
@@ -55,6 +56,8 @@ class CompileRequest:
             nor a search result brings it in.
         corrections: What output watchers want the agent to correct (spec 4.3).
         file_notes: Files of notes about the files that the conversation works on, by path.
+        tools: What the model is offered beside the prompt; ``None`` where an agent reads it that has tools of
+            its own.
         flushed: Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4).
     """
 
@@ -71,4 +74,5 @@ class CompileRequest:
     main_session: bool = True
     corrections: tuple[Correction, ...] = ()
     file_notes: tuple[str, ...] = ()
+    tools: tuple[ToolDefinition, ...] | None = None
     flushed: frozenset[int] = frozenset()

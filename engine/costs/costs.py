@@ -159,6 +159,14 @@ class Account:
         """Puts a call down that takes tokens and writes none; see ``spent``."""
         self._record(self.model, Usage(input_tokens=tokens), (), "", None)
 
+    def priced_name(self, model: str) -> str:
+        """The name that the service gives, or the one it was asked by where only that has a price."""
+        price, elsewhere = self.costs.prices.price, bool(self.address)
+        known = model and price(model, elsewhere=elsewhere) is not None
+        if known or (model and price(self.model, elsewhere=elsewhere) is None):
+            return model
+        return self.model
+
     def _said(self, completed: Completed) -> float | None:
         """What the service itself says that a call cost: only this one does."""
         return completed.cost_usd if self.provider == "claude-code" else None
@@ -169,17 +177,10 @@ class Account:
         self.costs.log.record(
             self.operation,
             self.provider,
-            self._priced_name(model),
+            self.priced_name(model),
             usage,
             cost_usd=cost_usd,
             address=self.address,
             topics=topics,
             discussion=discussion,
         )
-
-    def _priced_name(self, model: str) -> str:
-        """The name that the service gives, or the one it was asked by where only that has a price."""
-        known = self.costs.prices.price
-        if model and (known(model) is not None or known(self.model) is None):
-            return model
-        return self.model

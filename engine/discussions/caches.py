@@ -13,6 +13,7 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from engine.discussions.shared import SharedCaches
 from engine.discussions.state import DiscussionCacheState
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.store.paths import valid_session_id
@@ -37,6 +38,9 @@ class DiscussionCaches:
         files: The workspace's write path.
         clock: Now, UTC.
         on_problem: Told when the file cannot be read; its states are then unknown, and found out anew.
+
+    Attributes:
+        shared: The caches that a service keeps under names, whichever discussions use them.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class DiscussionCaches:
         self._files = files
         self._clock = clock
         self._on_problem = on_problem
+        self.shared = SharedCaches(files, clock, on_problem)
 
     def all(self) -> tuple[DiscussionCacheState, ...]:
         """Every known state, the one used last first."""
@@ -141,6 +146,14 @@ class DiscussionCaches:
             return replace(state, cached_content="", why=trouble or state.why)
 
         return self._change(discussion_id, forgotten)
+
+    def others_hold(self, discussion_id: str, name: str) -> bool:
+        """Whether another discussion counts on the cache under a name."""
+        now = self._clock()
+        return any(
+            state.cached_content == name and state.is_cached(now) and state.discussion_id != discussion_id
+            for state in self._read().values()
+        )
 
     def files_changed(self, paths: Iterable[str]) -> tuple[DiscussionCacheState, ...]:
         """Gives up every cache whose prefix is made of one of some files; those given up."""

@@ -64,6 +64,10 @@ class Call:
         # Outside of the handlers: a chained traceback would lead to frames that hold the key.
         raise failure
 
+    def forget(self) -> None:
+        """What has come so far is written down, and is no part of what an error would hold."""
+        self._said.clear()
+
     def cancel(self) -> None:
         """Ends it, from any thread; what has come so far is in the error that the waiting thread gets."""
         with self._guard:

@@ -60,6 +60,9 @@ class Ending:
         if not before.cached_content:
             return after
         trouble = ""
+        if self._caches.others_hold(after.discussion_id, before.cached_content):
+            return self._caches.forget_name(after.discussion_id, before.cached_content, trouble)
+        self._caches.shared.gone(before.cached_content)
         try:
             service = self._provider(before.provider, before.model)
             if isinstance(service, NamedCaches):

@@ -70,7 +70,7 @@ class Bills:
         record = self._costs.log.record(
             "chat",
             service.name,
-            model,
+            self._costs.account("chat", service).priced_name(model),
             usage,
             cost_usd=told_usd,
             address=service.address,

@@ -15,6 +15,7 @@ from engine.errors import SendFailed
 from engine.providers.caches import CacheGone, NamedCaches, StoredCache
 
 if TYPE_CHECKING:
+    from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
 
@@ -26,21 +27,23 @@ _LEAST_LEFT_S = 60.0
 
 @dataclass
 class NamedCache:
-    """The cache of one discussion at one service, through one call.
+    """The cache of one discussion at one service, through one message.
 
     Args:
         provider: The service.
+        caches: What is known of all caches.
         state: What is known of the discussion's cache.
         ttl_s: Seconds that a cache is asked to stay.
         now: The time, UTC.
 
     Attributes:
         held: The cache that the reply was made with; ``None`` without one.
-        stored_s: Seconds for which storage was bought in this call.
+        stored_s: Seconds for which storage was bought for this message.
         trouble: Why there is none, or why an old one may still be there; empty when all is well.
     """
 
     provider: ChatProvider
+    caches: DiscussionCaches
     state: DiscussionCacheState
     ttl_s: int
     now: datetime
@@ -57,68 +60,68 @@ class NamedCache:
         service = self.provider
         if not isinstance(service, NamedCaches) or not request.prefix:
             return await service.chat(request, timeout=timeout, on_text=on_text)
-        self.held = self._known(request) or await self._made(service, request)
-        if self.held is not None:
-            try:
-                named = replace(request, cached_content=self.held.name)
-                reply = await service.chat(named, timeout=timeout, on_text=on_text)
-            except CacheGone as gone:
-                if gone.partial:
-                    raise
-                self.held = await self._made(service, request)
-            else:
-                await self._aside(service)
-                return reply
-        named = request if self.held is None else replace(request, cached_content=self.held.name)
-        reply = await service.chat(named, timeout=timeout, on_text=on_text)
-        await self._aside(service)
+        self.held = self.held or await self._taken(service, request)
+        try:
+            reply = await service.chat(self._named(request), timeout=timeout, on_text=on_text)
+        except CacheGone as gone:
+            if gone.partial or self.held is None:
+                raise
+            self.caches.shared.gone(self.held.name)
+            self.held = await self._taken(service, request)
+            reply = await service.chat(self._named(request), timeout=timeout, on_text=on_text)
+        await self._aside(service, request)
         return reply
 
-    def _known(self, request: ChatRequest) -> StoredCache | None:
-        state = self.state
-        fits = state.cached_content and state.prefix == prefix_hash(request) and state.is_cached(self.now)
-        if not fits or state.expires_at is None:
+    def _named(self, request: ChatRequest) -> ChatRequest:
+        return request if self.held is None else replace(request, cached_content=self.held.name)
+
+    async def _taken(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
+        """The cache for the prefix, made where that is due."""
+        key, shared, found = self._key(request), self.caches.shared, None
+        taken = shared.take(key, self.ttl_s)
+        if not taken.make:
+            return taken.held
+        try:
+            if taken.look:
+                # One may have been made whose answer was lost; it is paid for like any other.
+                with contextlib.suppress(SendFailed):
+                    found = await service.find_cache(key, timeout=ASIDE_S)
+            if found is None or (found.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
+                found = await service.create_cache(request, self.ttl_s, display_name=key, timeout=ASIDE_S)
+        except SendFailed as error:
+            self.trouble = str(error)
+            shared.failed(key)
             return None
-        return StoredCache(state.cached_content, state.expires_at, state.tokens_cached)
-
-    async def _made(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
-        name, made = self._display_name(request), None
-        if self.state.calls and not self.state.cached_content:
-            # One may have been made whose answer was lost; it is paid for like any other.
-            with contextlib.suppress(SendFailed):
-                made = await service.find_cache(name, timeout=ASIDE_S)
-        if made is None or (made.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
-            try:
-                made = await service.create_cache(
-                    "".join(request.prefix), self.ttl_s, display_name=name, timeout=ASIDE_S
-                )
-            except SendFailed as error:
-                self.trouble = str(error)
-                return None
+        shared.made(key, found)
         self.stored_s += self.ttl_s
-        return made
+        return found
 
-    def _display_name(self, request: ChatRequest) -> str:
-        """What the cache is called at the service, the same for the same prefix in the same discussion."""
-        state = self.state
-        what = (state.discussion_id, str(state.generation), self.provider.model, prefix_hash(request))
+    def _key(self, request: ChatRequest) -> str:
+        """What the cache is called at the service: the same for the same prefix, whichever the discussion."""
+        service = self.provider
+        what = (str(self.state.generation), service.address, service.model, prefix_hash(request))
         return f"autopoiesis-{sha256(' '.join(what).encode()).hexdigest()[:32]}"
 
-    async def _aside(self, service: NamedCaches) -> None:
+    async def _aside(self, service: NamedCaches, request: ChatRequest) -> None:
         """What can wait for the reply: the cache in use stays on, the one before it ends."""
         held, before = self.held, self.state.cached_content
-        if held is not None and held.name == before:
+        if held is not None:
             left = (held.expires_at - self.now).total_seconds()
             if left < self.ttl_s / 2:
                 with contextlib.suppress(SendFailed):  # it stays for what it has
                     self.held = await service.refresh_cache(held.name, self.ttl_s, timeout=ASIDE_S)
+                    self.caches.shared.made(self._key(request), self.held)
                     self.stored_s += self.ttl_s - left
-        elif before:
-            await self.end(service)
+        if before and (held is None or held.name != before):
+            await self._end(service, before)
+            self.state = replace(self.state, cached_content="")
 
-    async def end(self, service: NamedCaches) -> None:
-        """Ends the cache that the state knows of."""
+    async def _end(self, service: NamedCaches, name: str) -> None:
+        """Ends a cache that this discussion uses no more, unless another one does."""
+        if self.caches.others_hold(self.state.discussion_id, name):
+            return
+        self.caches.shared.gone(name)
         try:
-            await service.delete_cache(self.state.cached_content, timeout=ASIDE_S)
+            await service.delete_cache(name, timeout=ASIDE_S)
         except SendFailed as error:
             self.trouble = f"the cache before it may stay until it expires: {error}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.providers.chat import ChatRequest, Ttl
+from engine.providers.chat import ChatRequest, Tool, Ttl
 from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 LEAST_MORE = 128
 """Tokens that a cache has to be longer than the one before it, to be worth a boundary of its own."""
+
+_KEY = 32
+"""Characters of a prefix's hash in its key: services take 64 in all."""
 
 
 def request_for(
@@ -24,8 +27,8 @@ def request_for(
     count: Callable[[str], int],
     max_tokens: int,
     ttl: Ttl | None,
-    cache_key: str = "",
-    cached_content: str = "",
+    generation: int | None = None,
+    tools: tuple[Tool, ...] = (),
 ) -> ChatRequest:
     """What is sent of a prompt.
 
@@ -35,20 +38,22 @@ def request_for(
         count: Counts tokens.
         max_tokens: Longest reply.
         ttl: How long a cache is asked to stay; none is asked for where the whole prefix is too short.
-        cache_key: As in ``ChatRequest``.
-        cached_content: Likewise.
+        generation: What changes the key that requests with the same prefix share; ``None`` for no key.
+        tools: As in ``ChatRequest``.
     """
     prefix = compiled.text[: compiled.stable_prefix_length]
     pieces = _pieces(prefix, compiled.boundaries, least, count)
     pays = count(prefix) >= least
-    return ChatRequest(
+    request = ChatRequest(
         prefix=pieces,
         rest=compiled.text[compiled.stable_prefix_length :],
         max_tokens=max_tokens,
         ttl=ttl if pays else None,
-        cache_key=cache_key if pays else "",
-        cached_content=cached_content if pays else "",
+        tools=tools,
     )
+    if generation is None or not pays:
+        return request
+    return replace(request, cache_key=f"{prefix_hash(request)[:_KEY]}.{generation}")
 
 
 def without_secrets(request: ChatRequest) -> tuple[ChatRequest, int]:

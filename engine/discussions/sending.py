@@ -7,30 +7,33 @@ is watched.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Coroutine
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from engine.context.stability import compare
 from engine.conversations.conversations import TurnKey
 from engine.conversations.sessions import new_session_id
 from engine.discussions.call import Call
 from engine.discussions.named import NamedCache
-from engine.discussions.request import prefix_hash, request_for, without_secrets
+from engine.discussions.noting import noted
+from engine.discussions.request import request_for, without_secrets
+from engine.discussions.rounds import Rounds, told
 from engine.discussions.turn import Money, Sender, Sent, Step
 from engine.errors import CostLimit, SendFailed, TranscriptError
-from engine.providers.chat import TTL_SECONDS, ChatReply, Usage
+from engine.providers.chat import ChatReply, Usage
 from engine.stability.places import located
 from engine.transcripts.turn import QUOTED
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engine.activation.trace import Correction
     from engine.context.compiled import Compiled
+    from engine.context.tools import ToolDefinition
     from engine.discussions.state import DiscussionCacheState
-    from engine.providers.chat import ChatProvider, ChatRequest, Ttl
+    from engine.providers.chat import ChatProvider, ChatRequest, Round, Ttl
 
 CHANNEL = "send"
 """What the transcripts of sessions that begin here name as their channel."""
@@ -101,7 +104,7 @@ class Sending:
         trace = engine.trace_turn(key, record=True, ask=True)
         on_step("traced")
         engine.catch_up_index()
-        compiled = engine.compile_of(key)
+        compiled = engine.compile_of(key, tools=self._tools(provider))
         if trace is None or compiled is None:
             raise TranscriptError("the message was changed while it was read", where=path, cure="try again")
         on_step("compiled")
@@ -109,13 +112,18 @@ class Sending:
         broken = self._prefix_used(compiled, session)
         state = engine.caches.get(session)
         request, redacted = self._request(compiled, provider, state)
-        named = NamedCache(provider, state, self._named_ttl_s(provider, state, request), engine.clock())
+        ttl_s = self._named_ttl_s(provider, state, request)
+        named = NamedCache(provider, engine.caches, state, ttl_s, engine.clock())
         on_step("asked")
-        reply, problem = self._ask(provider, request, named, on_text)
-        cost = self._paid(session, provider, request, named, reply, problem)
-        cache = self._noted(session, provider, request, compiled, reply, named, broken)
+        keys: list[str] = []
+        exchange, problem = self._ask(
+            provider, request, named, on_text, partial(self._called, session, path, keys)
+        )
+        cost = self._paid(session, provider, exchange, named, problem)
+        least = self._money.least_cacheable(provider)
+        cache = noted(engine.caches, session, exchange, compiled, named, broken, least)
         on_step("answered")
-        reply_key, corrections = self._written(session, path, provider, reply, problem)
+        reply_key, corrections = self._written(session, path, provider, exchange[-1][1], problem, keys)
         on_step("watched")
         return Sent(
             session_id=session,
@@ -125,7 +133,7 @@ class Sending:
             trace=trace,
             compiled=compiled,
             provider=provider.name,
-            reply=reply,
+            reply=_whole([reply for _, reply in exchange]),
             cost_usd=cost,
             cache=cache,
             corrections=corrections,
@@ -157,7 +165,8 @@ class Sending:
             self._money.allow(provider, most, reply)
         except CostLimit:
             self._money.allow(provider)
-            compiled = self._engine.compile(text, session_id=session_id, ask=False)
+            tools = self._tools(provider)
+            compiled = self._engine.compile(text, session_id=session_id, ask=False, tools=tools)
             self._money.allow(provider, self._count(compiled.text), reply)
 
     def _say(self, text: str, session_id: str, model: str) -> tuple[str, str, str]:
@@ -208,9 +217,13 @@ class Sending:
             count=self._count,
             max_tokens=settings.chat.max_tokens,
             ttl=ttl,
-            cache_key=f"{state.discussion_id}.{state.generation}" if keyed else "",
+            generation=state.generation if keyed else None,
+            tools=self._tools(provider),
         )
         return (request, 0) if provider.name == "local" else without_secrets(request)
+
+    def _tools(self, provider: ChatProvider) -> tuple[ToolDefinition, ...]:
+        return self._engine.knowledge_entries.tools if provider.takes_tools else ()
 
     def _ask(
         self,
@@ -218,16 +231,24 @@ class Sending:
         request: ChatRequest,
         named: NamedCache,
         on_text: Callable[[str], None],
-    ) -> tuple[ChatReply, str]:
-        """The reply, and why it is not whole."""
+        called: Callable[[ChatReply, Round], None],
+    ) -> tuple[list[tuple[ChatRequest, ChatReply]], str]:
+        """The requests with their replies, and why the last reply is not whole."""
         timeout = self._engine.config.chat.deadline_s
+        entries = self._engine.knowledge_entries
 
-        def ask(take: Callable[[str], None]) -> Coroutine[Any, Any, ChatReply]:
+        async def once(request: ChatRequest, timeout: float, take: Callable[[str], None]) -> ChatReply:
             if named.ttl_s:
-                return named.chat(request, timeout, take)
-            return provider.chat(request, timeout=timeout, on_text=take)
+                return await named.chat(request, timeout, take)
+            return await provider.chat(request, timeout=timeout, on_text=take)
 
-        call = Call(provider, ask, on_text=on_text)
+        def on_round(reply: ChatReply, answered: Round, following: ChatRequest) -> None:
+            called(reply, answered)
+            call.forget()
+            self._money.allow(provider, self._tokens(following), following.max_tokens)
+
+        rounds = Rounds(request, once, lambda use: entries.answer(use.name, use.arguments), on_round)
+        call = Call(provider, lambda take: rounds.chat(timeout, take), on_text=on_text)
         with self._guard:
             stopped, self._call = self._stopped, call
         if stopped:
@@ -236,11 +257,24 @@ class Sending:
             reply = call.wait()
         except SendFailed as error:
             # What had come is paid for.
-            return ChatReply(error.partial, error.usage or Usage(), provider.model), str(error)
+            broken = ChatReply(error.partial, error.usage or Usage(), provider.model)
+            return [*rounds.done, (rounds.asked, broken)], str(error)
         finally:
             with self._guard:
                 self._call, self._stopped = None, False
-        return reply, "" if reply.text.strip() else "the reply is empty"
+        if reply.calls:
+            return rounds.done, f"the model called tools {len(rounds.done)} times and did not reply"
+        said = any(reply.text.strip() for _, reply in rounds.done)
+        return rounds.done, "" if said else "the reply is empty"
+
+    def _called(self, session: str, path: str, keys: list[str], reply: ChatReply, answered: Round) -> None:
+        """Writes down what a model said and called before it was answered."""
+        capture = self._engine.capture
+        if reply.text.strip():
+            capture.message(session, "agent", reply.text.strip())
+        for call, answer in answered.answers:
+            capture.tool_call(session, call.name, told(call), f"{len(answer):,} characters")
+        keys.append(self._last(path, "agent"))
 
     def _named_ttl_s(self, provider: ChatProvider, state: DiscussionCacheState, request: ChatRequest) -> int:
         """Seconds for which the service is asked to keep the prefix under a name; 0 for not at all."""
@@ -255,25 +289,34 @@ class Sending:
         self,
         session: str,
         provider: ChatProvider,
-        request: ChatRequest,
+        exchange: Sequence[tuple[ChatRequest, ChatReply]],
         named: NamedCache,
-        reply: ChatReply,
         problem: str,
     ) -> float | None:
         """Records what was spent; gives what it came to, where that is known."""
-        cost, usage = None, reply.usage
-        if problem and reply.text and provider.name in _BILLED_BY_TOKENS:
-            usage = self._used_at_least(request, named, reply)
-        if usage.input_tokens or usage.output_tokens:
-            estimated = usage != reply.usage
-            cost = self._money.spent(
-                provider, reply.model, session, usage, reply.cost_usd, estimated=estimated
-            )
+        costs: list[float | None] = []
+        for request, reply in exchange:
+            usage = reply.usage
+            is_broken = bool(problem) and reply is exchange[-1][1]
+            if is_broken and reply.text and provider.name in _BILLED_BY_TOKENS:
+                usage = self._used_at_least(request, named, reply)
+            if usage.input_tokens or usage.output_tokens:
+                estimated = usage != reply.usage
+                costs.append(
+                    self._money.spent(
+                        provider, reply.model, session, usage, reply.cost_usd, estimated=estimated
+                    )
+                )
         if named.stored_s:
-            tokens = self._count("".join(request.prefix))
-            kept = self._money.stored(provider, session, tokens, named.stored_s)
-            cost = None if cost is None or kept is None else cost + kept
-        return cost
+            tokens = self._count("".join(exchange[0][0].prefix))
+            costs.append(self._money.stored(provider, session, tokens, named.stored_s))
+        known = [cost for cost in costs if cost is not None]
+        return math.fsum(known) if known and len(known) == len(costs) else None
+
+    def _tokens(self, request: ChatRequest) -> int:
+        """Tokens of a request with what tools have answered."""
+        answers = sum(self._count(answer) for each in request.rounds for _, answer in each.answers)
+        return self._count("".join(request.prefix)) + self._count(request.rest) + answers
 
     def _used_at_least(self, request: ChatRequest, named: NamedCache, reply: ChatReply) -> Usage:
         """The tokens of a reply that broke off.
@@ -283,68 +326,45 @@ class Sending:
         """
         usage = reply.usage
         if not usage.input_tokens:
-            kept = self._count("".join(request.prefix))
-            sent = kept + self._count(request.rest)
-            usage = replace(usage, input_tokens=sent, cached_tokens=kept if named.held is not None else 0)
+            kept = self._count("".join(request.prefix)) if named.held is not None else 0
+            usage = replace(usage, input_tokens=self._tokens(request), cached_tokens=kept)
         return replace(usage, output_tokens=max(usage.output_tokens, self._count(reply.text)))
 
-    def _noted(
+    def _written(
         self,
         session: str,
+        path: str,
         provider: ChatProvider,
-        request: ChatRequest,
-        compiled: Compiled,
         reply: ChatReply,
-        named: NamedCache,
-        broken: str,
-    ) -> DiscussionCacheState:
-        caches = self._engine.caches
-        state = caches.get(session)
-        if provider.name == "local" or (not reply.usage.input_tokens and named.held is None):
-            return state  # there was no call, or the service did not say
-        now, held = self._engine.clock(), named.held
-        ttl_s: float | None = TTL_SECONDS[request.ttl] if request.ttl else None
-        return caches.note(
-            session,
-            provider=provider.name,
-            model=reply.model,
-            usage=reply.usage,
-            prefix=prefix_hash(request),
-            sources=(
-                section.source for section in compiled.sections if section.layer <= 7 and section.source
-            ),
-            ttl_s=ttl_s if held is None else (held.expires_at - now).total_seconds(),
-            cached_content="" if held is None else held.name,
-            why=named.trouble or _why_not_read(state, broken, now, self._money.least_cacheable(provider)),
-        )
-
-    def _written(
-        self, session: str, path: str, provider: ChatProvider, reply: ChatReply, problem: str
+        problem: str,
+        keys: list[str],
     ) -> tuple[str, tuple[Correction, ...]]:
-        """Writes the reply down and watches it; gives the key of its turn, and what the watchers found."""
+        """Writes the reply down and watches it, and what was said before tools were called.
+
+        Gives the key of its turn, and what the watchers found.
+        """
         text = reply.text.strip()
-        if not text:
-            return "", ()
-        engine = self._engine
-        if problem:
-            text = f"{text}\n\n[cut off: {problem}]"
-        # What only quotes memory is no dialogue: found again, it would be quoted once more.
-        quoted = provider.name == "local"
-        engine.capture.message(session, "agent", text, kind=QUOTED if quoted else "")
-        key = "" if quoted else self._last(path, "agent")
-        trace = engine.trace_turn(key, record=True, ask=True) if key else None
-        return key, trace.corrections if trace is not None else ()
+        engine, key = self._engine, ""
+        if text:
+            if problem:
+                text = f"{text}\n\n[cut off: {problem}]"
+            # What only quotes memory is no dialogue: found again, it would be quoted once more.
+            quoted = provider.name == "local"
+            engine.capture.message(session, "agent", text, kind=QUOTED if quoted else "")
+            key = "" if quoted else self._last(path, "agent")
+        traces = [
+            engine.trace_turn(each, record=True, ask=True) for each in dict.fromkeys((*keys, key)) if each
+        ]
+        return key, tuple(found for trace in traces if trace is not None for found in trace.corrections)
 
 
-def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least: int) -> str:
-    """Why nothing was read from a cache, as far as that can be told from here."""
-    if not state.enabled:
-        return "caching is switched off for this discussion"
-    if not state.calls:
-        return "the first call of the discussion"
-    given_up = state.why if state.invalidated_at is not None and state.cached_at is None else ""
-    if broken:
-        return broken
-    if state.expires_at is not None and state.expires_at <= now:
-        return "it had expired"
-    return given_up or f"the provider kept none; it keeps prefixes from {least:,} tokens"
+def _whole(replies: Sequence[ChatReply]) -> ChatReply:
+    """All that was said for one message, and what it took."""
+    if len(replies) == 1:
+        return replies[0]
+    used = [reply.usage for reply in replies]
+    return replace(
+        replies[-1],
+        text="\n\n".join(reply.text for reply in replies if reply.text),
+        usage=Usage(*(sum(values) for values in zip(*map(astuple, used), strict=True))),
+    )

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
     from engine.activation.trace import Correction, Trace
     from engine.context.compiled import Compiled
+    from engine.context.tools import ToolDefinition
     from engine.conversations.conversations import Conversations
     from engine.discussions.caches import DiscussionCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.injections.injections import Injections
+    from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.providers.chat import ChatProvider, ChatReply, Usage
     from engine.settings.model import Config
     from engine.stability.log import PrefixLog
@@ -84,9 +86,19 @@ class Sender(Protocol):
 
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
-    def compile(self, text: str, *, session_id: str = "", ask: bool = True) -> Compiled: ...
+    @property
+    def knowledge_entries(self) -> KnowledgeEntries: ...
 
-    def compile_of(self, key: str) -> Compiled | None: ...
+    def compile(
+        self,
+        text: str,
+        *,
+        session_id: str = "",
+        ask: bool = True,
+        tools: tuple[ToolDefinition, ...] | None = None,
+    ) -> Compiled: ...
+
+    def compile_of(self, key: str, *, tools: tuple[ToolDefinition, ...] | None = None) -> Compiled | None: ...
 
     def catch_up_index(self) -> None: ...
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from engine.errors import Problem
 from engine.knowledge.entries import Entries, EntryScan
-from engine.knowledge.tool import call, catalog_text
+from engine.knowledge.tool import KNOWLEDGE_TOOL, READ_BYTES, READ_TOOL, TOOLS, call, catalog_text, read
 from engine.store.change import commit_change
+from engine.store.paths import shown
 
 if TYPE_CHECKING:
+    from engine.context.tools import ToolDefinition
     from engine.knowledge.archive import ArchiveReport, EntryArchive
     from engine.knowledge.footprint import Footprint
     from engine.knowledge.links import Links
@@ -47,9 +49,22 @@ class KnowledgeEntries:
         """The entries as they are now."""
         return self._entries.scan()
 
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """What a model is offered that is asked from here."""
+        return TOOLS
+
     def call(self, arguments: object) -> str:
         """Answers a call of the tool ``knowledge``."""
         return call(arguments, self.scan)
+
+    def answer(self, name: str, arguments: object) -> str:
+        """Answers a call of one of the ``tools``. Never raises for what a model may write."""
+        if name == READ_TOOL.name:
+            return read(arguments, self.scan, lambda path: self._files.read(path, limit=READ_BYTES))
+        if name == KNOWLEDGE_TOOL.name:
+            return self.call(arguments)
+        return f"there is no tool {shown(name)[:80]!r}\n"
 
     def info(self) -> str:
         """What ``knowledge({"action": "info"})`` answers."""

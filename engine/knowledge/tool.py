@@ -1,47 +1,34 @@
 """The tool ``knowledge`` that agents call: the catalog, looked up anew (``knowledge-entries.md``).
 
 It takes one action on purpose: an entry's body is read as any other file, once its catalog line says that it
-matters.
+matters. A model that is asked from here has no tool for files of its own: for it there is ``read``, which
+opens the files of entries and skills and no others.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 from engine.context.catalog import catalog_line
+from engine.context.delimiters import outside
+from engine.context.tools import ToolDefinition
+from engine.errors import AutopoiesisError
 from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.inventory import hidden
 from engine.store.entry_files import NO_DESCRIPTION, EntryKind
 from engine.store.paths import shown
 
 ACTIONS = ("info",)
+READ_CHARACTERS = 32_000
+"""The longest part of a file that ``read`` answers with."""
+
+READ_BYTES = 1024 * 1024
+"""The largest file that it opens."""
 
 _TITLES: tuple[tuple[EntryKind, str], ...] = (
     ("knowledge", "Knowledge entries"),
     ("skill", "Skills, reusable procedures"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
-    """A tool as a model is told of it.
-
-    Attributes:
-        name: What it is called by.
-        description: What it does and when it is of use.
-        input_schema: JSON schema of its arguments.
-    """
-
-    name: str
-    description: str
-    input_schema: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_text(self) -> str:
-        """The definition as a prompt shows it; the same bytes every time."""
-        schema = json.dumps(self.input_schema, ensure_ascii=False, sort_keys=True)
-        return f"{self.name}: {self.description}\nArguments: {schema}"
 
 
 KNOWLEDGE_TOOL = ToolDefinition(
@@ -60,6 +47,21 @@ KNOWLEDGE_TOOL = ToolDefinition(
         "additionalProperties": False,
     },
 )
+READ_TOOL = ToolDefinition(
+    name="read",
+    description=(
+        "Reads a file of a knowledge entry or of a skill: the one at a location that the catalog names, or "
+        "another one in its folder. It opens no other files."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {"path": {"type": "string", "description": "The location, as the catalog has it."}},
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+)
+TOOLS = (KNOWLEDGE_TOOL, READ_TOOL)
+"""What a model is offered that is asked from here."""
 
 
 def call(arguments: object, scan: Callable[[], EntryScan]) -> str:
@@ -74,6 +76,32 @@ def call(arguments: object, scan: Callable[[], EntryScan]) -> str:
         return catalog_text(scan())
     given = f"there is no action {shown(str(action))[:80]!r}" if action is not None else "no action was given"
     return f'{given}; call knowledge({{"action": "info"}}) for the catalog\n'
+
+
+def read(arguments: object, scan: Callable[[], EntryScan], load: Callable[[str], bytes]) -> str:
+    """Answers a call of the tool ``read``. Like ``call`` it raises for nothing that a model may write.
+
+    Args:
+        arguments: What the model gave, meant to be ``{"path": ...}``.
+        scan: Looks at the entries.
+        load: Reads a file of the workspace.
+    """
+    path = arguments.get("path") if isinstance(arguments, Mapping) else None
+    if not isinstance(path, str):
+        return 'no path was given; call read({"path": ...}) with a location of the catalog\n'
+    found = scan()
+    place = path.strip().removeprefix("./")
+    folders = (f"{entry.folder}/" for entry in found.entries)
+    within = any(place.startswith(each) and not hidden(place[len(each) :]) for each in folders)
+    if not within or place not in found.inventory.files:
+        return f"{shown(path)[:200]} is no file of an entry or a skill; the catalog names what there is\n"
+    try:
+        text = outside(load(place).decode("utf-8", "replace"))
+    except (OSError, AutopoiesisError) as error:
+        return f"{shown(place)} cannot be read: {error}\n"
+    if len(text) <= READ_CHARACTERS:
+        return text
+    return f"{text[:READ_CHARACTERS]}\n[cut: {len(text) - READ_CHARACTERS:,} more characters]\n"
 
 
 def catalog_text(scan: EntryScan) -> str:

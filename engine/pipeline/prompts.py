@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
+    from engine.context.tools import ToolDefinition
     from engine.search.index import SearchIndex
     from engine.topics.library import TopicLibrary
 
@@ -53,7 +54,13 @@ class Prompts:
         self._file_notes = file_notes
 
     def compile(
-        self, text: str, trace: Trace, before: Before = NOTHING_BEFORE, *, budget: int | None = None
+        self,
+        text: str,
+        trace: Trace,
+        before: Before = NOTHING_BEFORE,
+        *,
+        budget: int | None = None,
+        tools: tuple[ToolDefinition, ...] | None = None,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -62,6 +69,7 @@ class Prompts:
             trace: What activation did with it.
             before: What stands before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
+            tools: As in ``CompileRequest``.
 
         Raises:
             BudgetError: What may never be dropped exceeds the budget.
@@ -86,6 +94,7 @@ class Prompts:
                     context=asked.context,
                 ),
                 budget=budget,
+                tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
                 corrections=before.corrections,

@@ -30,7 +30,7 @@ def brings_outside(call: ToolCall) -> bool:
         return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
         return _is_of_others(call.summary) or not _OWN_CODE.search(call.summary)
-    if words & _LOCAL:
+    if words & _LOCAL or name == "knowledge":
         return _is_of_others(call.summary)
     if name in _PROGRAMS:
         return _is_outside_command(f"{name} {call.summary}")

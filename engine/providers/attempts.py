@@ -111,7 +111,7 @@ async def persist(
                     return await attempt(form), form
                 except ServiceFailure as error:
                     failure = error
-                refused = failure.status in (400, 404, 422) and not failure.is_final
+                refused = failure.status in (400, 404, 405, 422) and not failure.is_final
                 other = adapt(form, failure) if refused else None
                 if other is not None and adaptations < ADAPTATIONS:
                     adaptations += 1

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from engine.errors import SendFailed
+
+if TYPE_CHECKING:
+    from engine.providers.chat import ChatRequest
 
 
 class CacheGone(SendFailed):
@@ -31,12 +34,12 @@ class NamedCaches(Protocol):
     """A ``ChatProvider`` whose service keeps caches under names; storage is charged while they stay."""
 
     async def create_cache(
-        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:
-        """Stores a prefix for ``ttl_s`` seconds.
+        """Stores the prefix and the tools of a request for ``ttl_s`` seconds.
 
         Args:
-            prefix: The prefix.
+            request: The request.
             ttl_s: How long it stays.
             timeout: Seconds for everything together.
             display_name: What ``find_cache`` finds it by, should the answer be lost; no content, no name of a

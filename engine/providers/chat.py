@@ -6,14 +6,61 @@ service is told about caching is its provider's affair; what was used is told th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 Ttl = Literal["5m", "1h"]
 """How long a cache is asked to stay, counted from its last use."""
 
 TTL_SECONDS: dict[Ttl, int] = {"5m": 300, "1h": 3600}
+
+
+class Tool(Protocol):
+    """A function that a model may call.
+
+    Attributes:
+        name: What it is called by.
+        description: What it does and when it is of use.
+        input_schema: JSON schema of its arguments.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call of a tool by a model.
+
+    Attributes:
+        name: The tool.
+        arguments: What the model gave, read from JSON; ``None`` where that cannot be read.
+        id: What the service tells calls apart by; empty where it does not.
+    """
+
+    name: str
+    arguments: Any
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a model wrote before it waited for tools, and what they answered.
+
+    Attributes:
+        items: The reply in the service's own form, to be sent back as it came.
+        answers: Each call with its answer.
+    """
+
+    items: tuple[Mapping[str, Any], ...]
+    answers: tuple[tuple[ToolUse, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +74,10 @@ class ChatRequest:
         ttl: How long a cache is asked to stay; ``None`` to ask for none.
         cache_key: What requests with the same prefix have in common, for services that route by it; no
             content, no name of a person. Empty for none.
-        cached_content: The name of a cache that the service holds for exactly this prefix; empty for none.
+        cached_content: The name of a cache that the service holds for exactly this prefix and these tools;
+            empty for none.
+        tools: What the model may call, where the service ``takes_tools``.
+        rounds: What it has called since the message, oldest first.
     """
 
     prefix: tuple[str, ...]
@@ -36,6 +86,8 @@ class ChatRequest:
     ttl: Ttl | None = None
     cache_key: str = ""
     cached_content: str = ""
+    tools: tuple[Tool, ...] = ()
+    rounds: tuple[Round, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +119,8 @@ class ChatReply:
         model: The model that answered, as the service names it.
         cut: The reply ended at the token limit.
         cost_usd: What the service itself says that the call cost; ``None`` where it does not.
+        calls: The tools that the model waits for.
+        items: The reply as ``Round.items``, where it has calls.
     """
 
     text: str
@@ -74,6 +128,8 @@ class ChatReply:
     model: str
     cut: bool = False
     cost_usd: float | None = None
+    calls: tuple[ToolUse, ...] = ()
+    items: tuple[Mapping[str, Any], ...] = ()
 
 
 class ChatProvider(Protocol):
@@ -83,7 +139,11 @@ class ChatProvider(Protocol):
         name: As the settings call it.
         model: The model asked.
         address: The server asked; empty for the provider's own.
+        takes_tools: Whether its models can be offered tools, as far as is known.
     """
+
+    @property
+    def takes_tools(self) -> bool: ...
 
     @property
     def name(self) -> str: ...

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from engine.providers.attempts import ServiceFailure
 from engine.providers.base import count_of
 from engine.providers.caches import CacheGone, StoredCache
-from engine.providers.chat import ChatRequest, Usage
+from engine.providers.chat import ChatRequest, ToolUse, Usage
 from engine.providers.chat_network import ChatNetwork, Told, lower_limit
 from engine.providers.gemini import Client, GeminiService, refused
 from engine.providers.network import refusal
@@ -29,6 +29,7 @@ _PAGE, _MOST_PAGES = 1000, 10
 """Caches in one answer, the most that the service lists at once, and answers that are asked for."""
 _NAME = re.compile(r"cachedContents/[\w-]{1,200}", re.ASCII)
 _CACHE_SAID = re.compile(r"cached ?content", re.IGNORECASE)
+_TOOLS_SAID = re.compile(r"function.?(?:call|declaration)|tool")
 _LIMIT_SAID = re.compile(r"max_?output_?tokens")
 _DECLINED = frozenset(
     {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"}
@@ -40,6 +41,7 @@ class Form:
     """The parameters that models differ in."""
 
     most_tokens: int | None = None
+    tools: bool = True
 
 
 class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
@@ -54,21 +56,18 @@ class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
 
         async def ask(client: Client) -> int:
             # Of a whole request it counts the instruction too; of mere contents it would not.
-            whole = {"model": self._model_path, **_content(replace(request, cached_content=""))}
+            content = _content(replace(request, cached_content=""), tools=self._form.tools)
+            whole = {"model": self._model_path, **content}
             reply = _json(await client.post(self._resource("countTokens"), {"generateContentRequest": whole}))
             return int(reply["totalTokens"])
 
         return await self._asked(ask, timeout)
 
     async def create_cache(
-        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:
         """As ``NamedCaches.create_cache``."""
-        body: dict[str, object] = {
-            "model": self._model_path,
-            "systemInstruction": {"parts": [{"text": prefix}]},
-            "ttl": f"{ttl_s}s",
-        }
+        body = {"model": self._model_path, **_prefix(request, tools=self._form.tools), "ttl": f"{ttl_s}s"}
         if display_name:
             body["displayName"] = display_name
         attempts = 0
@@ -144,7 +143,7 @@ class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
     async def _stream(self, form: Form, request: ChatRequest, told: Told) -> AsyncGenerator[str, None]:
         client = await self._connections.get()
         tokens = min(request.max_tokens, form.most_tokens or request.max_tokens)
-        body = {**_content(request), "generationConfig": {"maxOutputTokens": tokens}}
+        body = {**_content(request, tools=form.tools), "generationConfig": {"maxOutputTokens": tokens}}
         async with client.events(f"{self._resource('streamGenerateContent')}?alt=sse", body) as events:
             response = events.response
             if response.status_code != 200:
@@ -164,8 +163,13 @@ class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
                 if told.has_ended:
                     return
 
+    def _offers(self, form: Form) -> bool:
+        return form.tools
+
     def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
         said = failure.said.lower()
+        if form.tools and request.tools and failure.status == 400 and _TOOLS_SAID.search(said):
+            return replace(form, tools=False)
         if failure.status == 404 or _LIMIT_SAID.search(said) is None:
             return None
         allowed = lower_limit(said, form.most_tokens or request.max_tokens)
@@ -186,13 +190,39 @@ class GeminiChat(GeminiService, ChatNetwork[Form, Client]):
         )
 
 
-def _content(request: ChatRequest) -> dict[str, object]:
-    body: dict[str, object] = {"contents": [{"role": "user", "parts": [{"text": request.rest}]}]}
-    if request.cached_content:
-        body["cachedContent"] = request.cached_content
-    elif request.prefix:
+def _prefix(request: ChatRequest, *, tools: bool) -> dict[str, object]:
+    """What a cache may hold of a request."""
+    body: dict[str, object] = {}
+    if request.prefix:
         body["systemInstruction"] = {"parts": [{"text": "".join(request.prefix)}]}
+    if request.tools and tools:
+        declared = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parametersJsonSchema": dict(tool.input_schema),
+            }
+            for tool in request.tools
+        ]
+        body["tools"] = [{"functionDeclarations": declared}]
     return body
+
+
+def _content(request: ChatRequest, *, tools: bool) -> dict[str, object]:
+    contents: list[object] = [{"role": "user", "parts": [{"text": request.rest}]}]
+    for each in request.rounds:
+        answers = [
+            {"functionResponse": {"name": call.name, "response": {"result": answer}, **_id(call)}}
+            for call, answer in each.answers
+        ]
+        contents += [{"role": "model", "parts": each.items}, {"role": "user", "parts": answers}]
+    if request.cached_content:
+        return {"contents": contents, "cachedContent": request.cached_content}
+    return {"contents": contents, **_prefix(request, tools=tools)}
+
+
+def _id(call: ToolUse) -> dict[str, str]:
+    return {"id": call.id} if call.id else {}
 
 
 def _texts(reply: Mapping[str, Any], told: Told) -> list[str]:
@@ -213,8 +243,13 @@ def _texts(reply: Mapping[str, Any], told: Told) -> list[str]:
         told.has_begun = True
         told.model = str(reply.get("modelVersion") or told.model)
         for part in (candidate.get("content") or {}).get("parts") or ():
+            told.items.append(part)
             if not part.get("thought", False) and isinstance(part.get("text"), str):
                 texts.append(part["text"])
+            if called := part.get("functionCall"):
+                told.calls.append(
+                    ToolUse(str(called["name"]), called.get("args") or {}, str(called.get("id") or ""))
+                )
         finished = candidate.get("finishReason")
         if finished:
             told.has_ended = True

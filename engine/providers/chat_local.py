@@ -44,6 +44,7 @@ class LocalChat:
     name = "local"
     model = "local"
     address = ""
+    takes_tools = False
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:
         self._count = count

@@ -6,17 +6,18 @@ for all.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from engine.errors import SendFailed
 from engine.providers.attempts import ServiceFailure, persist
 from engine.providers.base import Client
-from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat import ChatReply, ChatRequest, ToolUse, Usage
 from engine.providers.keys import CHAT, shown_address
 from engine.providers.network import Service
 from engine.providers.pricing import ALIASES, CHAT_MODELS
@@ -42,6 +43,8 @@ class Told:
         has_ended: The mark of its end came.
         cut: It ended at the token limit.
         declined: Why the model or the service would not answer, in one word or some; empty otherwise.
+        calls: The tools that the model waits for.
+        items: The reply in the service's own form, to be sent back with their answers.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -50,6 +53,8 @@ class Told:
     has_ended: bool = False
     cut: bool = False
     declined: str = ""
+    calls: list[ToolUse] = field(default_factory=list)
+    items: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 class Pieces:
@@ -113,6 +118,11 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
     def __init__(self, model: str = "", address: str = "") -> None:
         super().__init__(model, address)
         self._form = self._first_form()
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether tools may be offered: a server with the same interface may have models that take none."""
+        return not self.address and self._offers(self._form)
 
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
@@ -207,7 +217,14 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
         if not told.has_ended:
             raise ServiceFailure(-2 if told.has_begun else -1)
         pieces.end()
-        return ChatReply(pieces.text, told.usage, told.model or self.model, told.cut)
+        return ChatReply(
+            pieces.text,
+            told.usage,
+            told.model or self.model,
+            told.cut,
+            calls=tuple(told.calls),
+            items=tuple(told.items) if told.calls else (),
+        )
 
     def _refuse(self, what: str, cure: str) -> SendFailed:
         place = shown_address(self.address)
@@ -221,6 +238,10 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
         """The form of a request that fits the model best, as far as that is known."""
 
     @abstractmethod
+    def _offers(self, form: Form) -> bool:
+        """Whether requests of this form offer tools: not once they were refused."""
+
+    @abstractmethod
     def _stream(self, form: Form, request: ChatRequest, told: Told) -> AsyncGenerator[str, None]:
         """One attempt: the pieces of the text; all else goes to ``told``.
 
@@ -230,6 +251,15 @@ class ChatNetwork(Service[Client], Generic[Form, Client]):
     @abstractmethod
     def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
         """Another form after a refusal; ``None`` when the refusal is not about the form."""
+
+
+def tool_use(name: str, arguments: str, id: str) -> ToolUse:
+    """A call whose arguments are the JSON that a model wrote."""
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        given = None
+    return ToolUse(name, given, id)
 
 
 def lower_limit(said: str, asked: int) -> int | None:
@@ -248,7 +278,12 @@ def lower_limit(said: str, asked: int) -> int | None:
 
 def _sendable(request: ChatRequest) -> ChatRequest:
     """The request without lone surrogates, which no service takes."""
-    return replace(request, prefix=tuple(map(_characters, request.prefix)), rest=_characters(request.rest))
+    rounds = (
+        replace(each, answers=tuple((call, _characters(answer)) for call, answer in each.answers))
+        for each in request.rounds
+    )
+    prefix = tuple(map(_characters, request.prefix))
+    return replace(request, prefix=prefix, rest=_characters(request.rest), rounds=tuple(rounds))
 
 
 def _characters(text: str) -> str:

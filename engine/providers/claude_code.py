@@ -1,14 +1,23 @@
-"""Completions from the ``claude`` command line, which answers with the login or key it has itself."""
+"""The ``claude`` command line, which answers with the login or key it has itself.
+
+Its output is one JSON object a line: pieces of the text as events of a stream, each block of the reply once
+more as a whole, and at the end what was used. A completion is a chat of one message, without the pieces. The
+stable prefix is its system prompt, which it keeps in Anthropic's cache on its own account; it stands in a
+file, since arguments are shown to everybody and short.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from engine.errors import GateError
+from engine.errors import AutopoiesisError, SendFailed
 from engine.providers.base import Completion, count_of
+from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat_network import Pieces
 from engine.providers.claude_process import (
     FLAGS,
     WHERE,
@@ -21,138 +30,247 @@ from engine.providers.claude_process import (
     run,
     setting_of,
 )
-from engine.providers.keys import GATE
+from engine.providers.keys import CHAT, GATE, Purpose
+from engine.providers.pricing import CHAT_MODELS
 
 DEFAULT_MODEL = "haiku"
+CHAT_LIMIT = 64 * 1024 * 1024
+"""Bytes of output read of a chat; a piece of some characters takes some hundred bytes."""
+COMPLETION_LIMIT = 1024 * 1024
+"""Bytes of output read of a completion; one has a few thousand."""
+
 _GATE_DEADLINE = "gate.claude_code_deadline_s"
-OUTPUT_LIMIT = 1024 * 1024
-"""Bytes of output read; a reply has a few thousand."""
+_PREFIX_FILE = "prefix.txt"
+_STREAM = ("--output-format", "stream-json", "--verbose")
+_NO_PREFIX = "You answer messages."
+"""Without a system prompt it would take its own, about tools that it does not have here."""
 
 
 class ClaudeCode:
-    """Asks a Claude model through Claude Code, as ``CompletionProvider``.
+    """Asks a Claude model through Claude Code, as ``ChatProvider`` and as ``CompletionProvider``.
 
-    Longest answer and temperature cannot be set there and are ignored. Claude Code repeats what fails for a
+    Longest reply and temperature cannot be set there and are ignored. Claude Code repeats what fails for a
     while by itself, so nothing is tried twice.
 
     Args:
-        model: A model or alias that ``claude --model`` knows; empty for ``haiku``.
+        model: A model or alias that ``claude --model`` knows; empty for the default of the purpose.
+        purpose: What it is asked for.
     """
 
     name = WHERE
     address = ""
-    purpose = GATE
+    takes_tools = False
 
-    def __init__(self, model: str = "") -> None:
-        self.model = model or DEFAULT_MODEL
+    def __init__(self, model: str = "", purpose: Purpose = GATE) -> None:
+        self.model = model or (CHAT_MODELS[WHERE] if purpose is CHAT else DEFAULT_MODEL)
+        self.purpose = purpose
 
     def __repr__(self) -> str:
         return f"ClaudeCode(model={self.model!r})"
+
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        """As ``ChatProvider.chat``."""
+        output = _Output(on_text, CHAT_LIMIT)
+        return await self._asked(request, output, timeout, ("--include-partial-messages",), {})
 
     async def complete(
         self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
     ) -> Completion:
         """As ``CompletionProvider.complete``."""
-        purpose = self.purpose
-        if os.environ.get(WITHIN_VARIABLE):
-            raise purpose.error(
-                "asked from within a question of our own",
-                where=setting_of(purpose),
-                cure="nothing to do: the question itself needs no other",
-            )
-        command = command_for(purpose)
-        argv = (
-            *(command, *FLAGS, "--output-format", "json"),
-            *("--model", self.model, "--system-prompt", system),
+        request = ChatRequest((system,) if system else (), prompt, max_tokens)
+        output = _Output(lambda _text: None, COMPLETION_LIMIT, one_result=True)
+        reply = await self._asked(request, output, timeout, (), {"MAX_THINKING_TOKENS": "0"})
+        return Completion(
+            text=reply.text,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+            model=self.model,
+            cost_usd=reply.cost_usd,
+            cut=reply.cut,
+            cached_tokens=reply.usage.cached_tokens,
+            cache_write_tokens=reply.usage.cache_write_tokens,
         )
-        output = _Output()
-        ended: tuple[int, bytes] | None = None
-        trouble = ""
-        try:
-            async with asyncio.timeout(timeout):
-                ended = await run(
-                    argv,
-                    prompt,
-                    output.take,
-                    model_setting=purpose.model,
-                    variables={"MAX_THINKING_TOKENS": "0"},
-                )
-        except (TimeoutError, _TooMuch):
-            pass
-        except CannotStart as error:
-            trouble = str(error)
-        if output.is_too_much:
-            raise GateError(
-                f"wrote more than {OUTPUT_LIMIT >> 20} MiB", where=WHERE, cure="check what claude is"
-            )
-        if trouble:
-            raise cannot_start(command, trouble, purpose)
-        if ended is None:
-            deadline = _GATE_DEADLINE if purpose is GATE else purpose.deadline
-            raise purpose.error(
-                f"no answer within {timeout:.3g} s",
-                where=self.name,
-                cure=f"raise {deadline}, or try again later",
-            )
-        status, errors = ended
-        return _read(status, bytes(output.all), errors, model=self.model)
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        """As ``ChatProvider.count``: the command cannot tell."""
+        return None
 
     async def aclose(self) -> None:
         """Nothing stays open between questions."""
 
+    async def _asked(
+        self,
+        request: ChatRequest,
+        output: _Output,
+        timeout: float,
+        options: tuple[str, ...],
+        variables: Mapping[str, str],
+    ) -> ChatReply:
+        """The reply.
 
-class _TooMuch(Exception):
-    """The output is beyond its limit."""
+        Raises:
+            AutopoiesisError: The purpose's: there is none.
+        """
+        purpose = self.purpose
+        if os.environ.get(WITHIN_VARIABLE):
+            what, cure = "asked from within a call of claude-code", "send from outside of it"
+            if purpose is not CHAT:
+                what = "asked from within a question of our own"
+                cure = "nothing to do: the question itself needs no other"
+            raise purpose.error(what, where=setting_of(purpose), cure=cure)
+        command = command_for(purpose)
+        prefix = "".join(request.prefix)
+        system = ("--system-prompt-file", _PREFIX_FILE) if prefix else ("--system-prompt", _NO_PREFIX)
+        failed: AutopoiesisError
+        try:
+            async with asyncio.timeout(timeout):
+                status, errors = await run(
+                    (command, *FLAGS, *_STREAM, *options, "--model", self.model, *system),
+                    request.rest,
+                    output.take,
+                    model_setting=purpose.model,
+                    files={_PREFIX_FILE: prefix} if prefix else {},
+                    variables=variables,
+                )
+            return output.reply(status, errors, model=self.model)
+        except TimeoutError:
+            deadline = _GATE_DEADLINE if purpose is GATE else purpose.deadline
+            failed = purpose.error(
+                f"no answer within {timeout:.3g} s",
+                where=self.name,
+                cure=f"raise {deadline}, or try again later",
+            )
+        except CannotStart as error:
+            failed = cannot_start(command, str(error), purpose)
+        except _Unusable as error:
+            failed = purpose.error(error.what, where=WHERE, cure=error.cure)
+            failed = failed.until_changed() if "log in" in error.cure else failed
+        # Outside of the handlers: a chained traceback would lead to frames that hold what was asked.
+        if isinstance(failed, SendFailed):
+            failed.partial = output.pieces.text
+        raise failed
+
+
+class _Unusable(Exception):
+    """The output is no reply, and cannot become one."""
+
+    def __init__(self, what: str, cure: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.cure = cure
 
 
 class _Output:
-    def __init__(self) -> None:
-        self.all = bytearray()
+    """What the command writes, line by line."""
 
-    @property
-    def is_too_much(self) -> bool:
-        return len(self.all) > OUTPUT_LIMIT
+    def __init__(self, on_text: Callable[[str], None], limit: int, *, one_result: bool = False) -> None:
+        self.pieces = Pieces(on_text)
+        self._limit = limit
+        self._one_result = one_result
+        self._line = bytearray()
+        self._bytes = 0
+        self._block = ""
+        self._stop_reason = ""
+        self._model = ""
+        self._result: Mapping[str, Any] | None = None
 
     def take(self, more: bytes) -> None:
-        self.all += more
-        if self.is_too_much:
-            raise _TooMuch
+        """Reads on.
+
+        Raises:
+            _Unusable: There is too much of it, or a part of the reply was begun anew.
+        """
+        self._bytes += len(more)
+        if self._bytes > self._limit:
+            raise _Unusable(f"wrote more than {self._limit >> 20} MiB", "check what claude is")
+        self._line += more
+        if b"\n" in more:
+            *lines, rest = bytes(self._line).split(b"\n")
+            self._line = bytearray(rest)
+            for line in lines:
+                self._read(line)
+
+    def reply(self, status: int, errors: bytes, *, model: str) -> ChatReply:
+        """The reply.
+
+        Raises:
+            _Unusable: It says that it failed, or is none.
+        """
+        self._read(bytes(self._line))
+        self._line.clear()
+        self.pieces.end()
+        result = self._result or {}
+        said = result.get("result")
+        text = said if isinstance(said, str) else ""
+        wrong = result.get("is_error", False) is not False or str(result.get("subtype")).startswith("error")
+        if status != 0 or wrong:
+            raise _Unusable(*failure_text(status, text or errors.decode("utf-8", "replace")))
+        if not isinstance(said, str):
+            what = "the reply broke off" if self.pieces.text else "the reply could not be read"
+            raise _Unusable(what, "update it with claude update")
+        if not self.pieces.text:
+            self.pieces.add(text)
+            self.pieces.end()
+        return ChatReply(
+            text=self.pieces.text,
+            usage=_usage(result.get("usage")),
+            model=self._model or model,
+            cut="max_tokens" in (result.get("stop_reason"), self._stop_reason),
+            cost_usd=cost_told(result.get("total_cost_usd")),
+        )
+
+    def _read(self, line: bytes) -> None:
+        try:
+            event = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return
+        # Lines of other kinds and forms are left to newer versions.
+        match event:
+            case {"type": "stream_event", "event": {"delta": {"type": "text_delta", "text": str(text)}}}:
+                self._block += text
+                self.pieces.add(text)
+            case {"type": "stream_event", "event": {"delta": {"stop_reason": str(reason)}}}:
+                self._stop_reason = reason
+            case {"type": "assistant", "message": {"content": list(blocks), "model": str(model)}}:
+                # Its own words about an error come as those of a model, too.
+                if model != "<synthetic>":
+                    self._model = model
+                    self._whole("".join(_text(block) for block in blocks))
+            case {"type": "result"}:
+                if self._result is not None and self._one_result:
+                    raise _Unusable("the reply could not be read", "update it with claude update")
+                self._result = event
+
+    def _whole(self, text: str) -> None:
+        """A block that may have come in pieces before: what is missing is added."""
+        before, self._block = self._block, ""
+        if text and not text.startswith(before):
+            raise _Unusable("the reply broke off and was begun anew", "try again")
+        if text:
+            self.pieces.add(text[len(before) :])
+        else:
+            self._block = before
 
 
-def _read(status: int, output: bytes, errors: bytes, *, model: str) -> Completion:
-    """The completion in the command's output.
+def _text(block: object) -> str:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+    return ""
 
-    Raises:
-        GateError: It says that it failed, or is none.
-    """
-    reply = _reply(output)
-    text = reply.get("result")
-    if status != 0 or reply.get("is_error", False) is not False:
-        said = text if isinstance(text, str) and text else errors.decode("utf-8", "replace")
-        what, cure = failure_text(status, said)
-        error = GateError(what, where=WHERE, cure=cure)
-        raise error.until_changed() if "log in" in cure else error
-    if reply.get("type") != "result" or not isinstance(text, str):
-        raise GateError("the reply could not be read", where=WHERE, cure="update it with claude update")
-    found = reply.get("usage")
-    usage: Mapping[str, object] = found if isinstance(found, dict) else {}
+
+def _usage(found: object) -> Usage:
+    usage: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    written = usage.get("cache_creation")
     cached = count_of(usage.get("cache_read_input_tokens"))
-    cache_written = count_of(usage.get("cache_creation_input_tokens"))
-    return Completion(
-        text=text,
-        input_tokens=count_of(usage.get("input_tokens")) + cached + cache_written,
-        output_tokens=count_of(usage.get("output_tokens")),
-        model=model,
-        cost_usd=cost_told(reply.get("total_cost_usd")),
-        cut=reply.get("stop_reason") == "max_tokens",
+    stored = count_of(usage.get("cache_creation_input_tokens"))
+    hour = count_of(written.get("ephemeral_1h_input_tokens")) if isinstance(written, dict) else 0
+    return Usage(
+        input_tokens=count_of(usage.get("input_tokens")) + cached + stored,
         cached_tokens=cached,
-        cache_write_tokens=cache_written,
+        cache_write_tokens=stored,
+        cache_write_1h_tokens=min(hour, stored),
+        output_tokens=count_of(usage.get("output_tokens")),
     )
-
-
-def _reply(output: bytes) -> Mapping[str, object]:
-    try:
-        reply = json.loads(output)
-    except (ValueError, RecursionError):
-        return {}
-    return reply if isinstance(reply, dict) else {}

@@ -19,7 +19,7 @@ from engine.providers.outgoing import guarded
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_REASONING = re.compile(r"gpt-[5-9]|o\d")
+REASONING = re.compile(r"gpt-[5-9]|o\d")
 LIMIT_SAID = re.compile(r"max_(?:completion_|output_)?tokens")
 _TOO_FEW_SAID = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 
@@ -81,7 +81,7 @@ class OpenAI(OpenAIService, NetworkProvider[Form, "AsyncOpenAI"]):
     """Asks a model of OpenAI, or of a compatible server."""
 
     def _first_form(self) -> Form:
-        reasons = not self.address and _REASONING.match(self.model) is not None
+        reasons = not self.address and REASONING.match(self.model) is not None
         return Form(
             temperature=not reasons,
             effort="none" if reasons else None,

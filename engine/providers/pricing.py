@@ -152,7 +152,7 @@ class PriceTable:
             elsewhere: It is asked of another server than its provider's, so that only a price of the
                 person's own counts.
         """
-        name = ALIASES.get(model, model)
+        name = ALIASES.get(model, model).removeprefix("models/")
         price = self._prices.get(name) or self._prices.get(_SNAPSHOT.sub("", name))
         return None if price is None or (elsewhere and not price.own) else price
 

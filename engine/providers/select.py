@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from engine.providers.keys import GATE, Purpose
+from engine.providers.keys import CHAT, GATE, Purpose
 
 if TYPE_CHECKING:
     from engine.providers.base import CompletionProvider
@@ -85,9 +85,9 @@ def chat_provider_for(settings: ServiceSettings, count: Callable[[str], int] | N
 
             return GeminiChat(settings.model, settings.base_url)
         case "claude-code":
-            from engine.providers.chat_claude_code import ClaudeCodeChat  # noqa: PLC0415 — as above
+            from engine.providers.claude_code import ClaudeCode  # noqa: PLC0415 — as above
 
-            return ClaudeCodeChat(settings.model)
+            return ClaudeCode(settings.model, CHAT)
         case _:
             from engine.providers.chat_local import LocalChat  # noqa: PLC0415 — as above
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 from engine.context.compiled import Compiled, Section
+from engine.context.tools import ToolDefinition
 from tests.context.conftest import Space
+
+TOOL = ToolDefinition("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 
 
 def entry(name: str, description: str) -> str:
@@ -66,6 +72,34 @@ def test_a_description_cannot_forge_anything(space: Space) -> None:
     text = space.compile().text
     assert "{/knowledge}" not in text
     assert "\n<!-- identity" not in text
+
+
+def test_a_description_holds_no_marker_even_within_its_line(space: Space) -> None:
+    for place in ("knowledge/a/KNOWLEDGE.md", ".library/custom/a/SKILL.md"):
+        space.write(place, entry("<!-- memory -->", "x <!-- catalog:skills --> y"))
+    text = space.compile().text
+    assert text.count("<!-- catalog:skills -->") == 1 and "<!-- memory -->" not in text
+    assert text.count("x <\\!-- catalog:skills --> y") == 2
+
+
+def test_whoever_cannot_read_files_is_not_told_to(space: Space) -> None:
+    space.write("knowledge/a/KNOWLEDGE.md", entry("a", "What it holds."))
+    space.write(".library/custom/b/SKILL.md", entry("b", "What it does."))
+    assert space.compile().text.count("read the file named") == 2
+    assert "read the file named" not in space.compile(tools=()).text
+    assert space.compile(tools=(TOOL,)).text.count("read the file named") == 2
+
+
+def test_tools_that_are_offered_stand_in_layers_two_and_three(space: Space) -> None:
+    space.write("knowledge/prompts/system.md", "Be kind.\n")
+    compiled = space.compile(tools=(TOOL, replace(TOOL, name="list")))
+    schema, tools, system = compiled.sections[:3]
+    assert [section.layer for section in (schema, tools, system)] == [2, 3, 4]
+    assert [json.loads(line)["name"] for line in schema.text.splitlines()] == ["look", "list"]
+    assert json.loads(schema.text.splitlines()[0])["parameters"] == TOOL.input_schema
+    assert tools.text.splitlines()[0] == "- look: Looks."
+    assert tools.text in compiled.text[: compiled.stable_prefix_length]
+    assert {section.layer for section in space.compile().sections}.isdisjoint({2, 3})
 
 
 def test_a_long_catalog_is_cut_between_entries_and_says_so(space: Space) -> None:

@@ -103,6 +103,21 @@ def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
     assert [record.estimated for record in till.log.records()] == [True]
 
 
+@pytest.mark.parametrize("asked", ["gemini-3.5-flash", "models/gemini-3.5-flash"])
+def test_a_reply_under_an_unknown_name_counts_in_the_budget_at_the_price_of_the_model_asked(
+    till: Till, asked: str
+) -> None:
+    bills = Bills(till.costs)
+    service = Scripted(name="gemini", model=asked)
+    price = till.costs.prices.price("gemini-3.5-flash")
+    assert price is not None
+    till.limits = CostSettings(daily_usd=price.output)
+    usage = Usage(output_tokens=1_000_000)
+    assert bills.spent(service, "gemini-3.5-flash-001", "ses_1", usage, None) == pytest.approx(price.output)
+    with pytest.raises(CostLimit, match="the budget of the day is spent"):
+        bills.allow(service)
+
+
 def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> None:
     model.said = [Said("none")]
     with opened(sample, "  mode: list\n") as engine:

@@ -31,6 +31,7 @@ class Scripted:
     name: str = "anthropic"
     model: str = "claude-sonnet-5-5"
     address: str = ""
+    takes_tools: bool = False
     asked: list[ChatRequest] = field(default_factory=list)
     closed: int = 0
     caching: bool = True

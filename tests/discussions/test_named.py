@@ -11,6 +11,7 @@ import pytest
 
 from engine.discussions.ending import Ending
 from engine.discussions.sending import Sending
+from engine.discussions.shared import MAKING_S, PATH, Taken
 from engine.discussions.turn import Sent
 from engine.engine import Engine
 from engine.errors import SendFailed
@@ -36,11 +37,11 @@ class Shelf(Scripted):
     now: datetime = NOW
 
     async def create_cache(
-        self, prefix: str, ttl_s: int, *, timeout: float, display_name: str = ""
+        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
     ) -> StoredCache:
         self._do("create")
         name = f"cachedContents/{len([each for each in self.done if each == 'create'])}"
-        self.shelf[name] = prefix
+        prefix = self.shelf[name] = "".join(request.prefix)
         self.displayed[display_name] = StoredCache(name, self.now + timedelta(seconds=ttl_s), len(prefix))
         if self.loses_answers:
             raise SendFailed("the reply broke off", where="gemini")
@@ -91,6 +92,11 @@ class Hand:
         self.engine = Engine.open(root, clock=lambda: self.now)
         self.session = ""
 
+    def begin(self) -> Sent:
+        """The first message with a prefix, which makes no cache, and the one after it, which does."""
+        self.say("Hello.")
+        return self.say("Good morning.")
+
     def say(self, text: str) -> Sent:
         self.shelf.now = self.now
         sent = Sending(self.engine, lambda: self.shelf, self.purse, len).send(text, session_id=self.session)
@@ -104,19 +110,46 @@ def hand(indexed_sample: Path) -> Hand:
     return Hand(indexed_sample, Shelf())
 
 
-def test_it_is_made_once_and_read_from_then_on(hand: Hand) -> None:
-    first, second = hand.say("Good morning."), hand.say("Anything new?")
+def test_it_is_made_when_the_prefix_comes_again_and_read_from_then_on(hand: Hand) -> None:
+    first, second, third = hand.say("Hello."), hand.say("Good morning."), hand.say("Anything new?")
     assert hand.shelf.done == ["create"]
-    assert [request.cached_content for request in hand.shelf.asked] == ["cachedContents/1"] * 2
-    assert first.cache.cached_content == "cachedContents/1"
-    assert (second.cache.hits, second.cache.calls) == (2, 2)
-    assert second.cache.seconds_left(hand.now) == 3600
+    assert [request.cached_content for request in hand.shelf.asked] == ["", *["cachedContents/1"] * 2]
+    assert (first.cache.cached_content, second.cache.cached_content) == ("", "cachedContents/1")
+    assert (third.cache.hits, third.cache.calls) == (2, 3)
+    assert third.cache.seconds_left(hand.now) == 3600
     assert [seconds for *_, seconds in hand.purse.storage] == [3600]
-    assert first.cost_usd is not None and second.cost_usd is not None and first.cost_usd > second.cost_usd
+    assert second.cost_usd is not None and third.cost_usd is not None and second.cost_usd > third.cost_usd
+
+
+def test_two_discussions_with_the_same_prefix_share_one(hand: Hand, sample: Path) -> None:
+    other = Hand(sample, hand.shelf)
+    hand.say("Good morning.")
+    assert other.say("Hello.").cache.cached_content == "cachedContents/1", "the prefix has come again"
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"
+    assert hand.shelf.done == ["create"] and hand.session != other.session
+    assert len(hand.purse.storage) + len(other.purse.storage) == 1
+
+
+@pytest.mark.parametrize(("address", "model"), [("http://localhost:1", ""), ("", "gemini-3.5-pro")])
+def test_another_server_and_another_model_have_caches_of_their_own(
+    hand: Hand, sample: Path, address: str, model: str
+) -> None:
+    hand.begin()
+    other = Hand(sample, Shelf(address=address, model=model or hand.shelf.model))
+    other.begin()
+    assert (hand.shelf.done, other.shelf.done) == (["create"], ["create"])
+
+
+def test_a_prefix_that_comes_again_when_a_cache_would_be_gone_gets_none(hand: Hand) -> None:
+    hand.say("Good morning.")
+    hand.now += timedelta(minutes=60)
+    assert hand.say("Anything new?").cache.cached_content == ""
+    hand.now += timedelta(minutes=59)
+    assert hand.say("And now?").cache.cached_content == "cachedContents/1"
 
 
 def test_it_is_kept_on_when_half_its_time_is_gone(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     hand.now += timedelta(minutes=20)
     assert hand.say("Anything new?").cache.seconds_left(hand.now) == 2400
     hand.now += timedelta(minutes=20)
@@ -125,45 +158,97 @@ def test_it_is_kept_on_when_half_its_time_is_gone(hand: Hand) -> None:
     assert [seconds for *_, seconds in hand.purse.storage] == [3600, 2400]
 
 
-def test_one_that_expired_is_made_anew(hand: Hand) -> None:
-    hand.say("Good morning.")
+def test_one_that_expired_is_forgotten_and_made_anew(hand: Hand) -> None:
+    hand.begin()
     hand.now += timedelta(minutes=61)
-    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
-    assert hand.shelf.done == ["create", "create", "delete"]
+    assert hand.say("Anything new?").cache.cached_content == ""
+    assert hand.say("And now?").cache.cached_content == "cachedContents/2"
+    assert hand.shelf.done == ["create", "delete", "create"]
 
 
 def test_one_that_the_service_lost_is_made_anew(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     hand.shelf.shelf.clear()
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
 
 
 def test_another_prefix_gets_another_one_and_the_old_one_ends(hand: Hand) -> None:
-    hand.say("Good morning.")
-    soul = hand.engine.workspace.root / "knowledge/identity/SOUL.md"
-    soul.write_text(soul.read_text() + "\nNever guess.\n")
+    hand.begin()
+    edit_soul(hand)
     hand.say("Anything new?")
-    assert hand.shelf.done == ["create", "create", "delete"]
+    hand.say("And now?")
+    assert hand.shelf.done == ["create", "delete", "create"]
     assert list(hand.shelf.shelf) == ["cachedContents/2"]
+
+
+def test_one_that_another_discussion_counts_on_stays(hand: Hand, sample: Path) -> None:
+    other = Hand(sample, hand.shelf)
+    hand.begin()
+    other.say("Hello.")
+    state = ending(hand).invalidate(hand.session, "given up by hand")
+    assert (state.cached_content, list(hand.shelf.shelf)) == ("", ["cachedContents/1"])
+    assert other.say("Anything new?").cache.cached_content == "cachedContents/1"
+    ending(other).disable(other.session)
+    assert hand.shelf.shelf == {}
+
+
+def test_only_one_process_makes_it(sample: Path, hand: Hand) -> None:
+    hand.say("Good morning.")
+    others = [Hand(sample, hand.shelf) for _ in range(2)]
+    create, seen = hand.shelf.create_cache, list[Taken]()
+
+    async def slowly(
+        request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
+    ) -> StoredCache:
+        if not seen:
+            for other in others:  # while the first is still at it
+                seen.append(other.engine.caches.shared.take(display_name, ttl_s))
+        return await create(request, ttl_s, timeout=timeout, display_name=display_name)
+
+    hand.shelf.create_cache = slowly  # type: ignore[method-assign]
+    assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"
+    assert seen == [Taken(), Taken()]
+    assert others[0].say("Hello.").cache.cached_content == "cachedContents/1"
+    assert hand.shelf.done == ["create"]
+
+
+def test_a_process_that_ended_while_it_made_one_holds_nobody_up(hand: Hand) -> None:
+    shared = hand.engine.caches.shared
+    assert shared.take("k", 3600) == Taken()
+    assert shared.take("k", 3600) == Taken(make=True)
+    assert shared.take("k", 3600) == Taken()
+    hand.now += timedelta(seconds=MAKING_S)
+    assert shared.take("k", 3600) == Taken(make=True, look=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"k": {}}', '{"k": {"seen_at": "2026-06-12T08:00:00"}}', "[" * 100_000]
+)
+def test_what_is_known_of_them_may_be_broken(hand: Hand, text: str) -> None:
+    hand.begin()
+    (hand.engine.workspace.root / PATH).write_text(text)
+    assert hand.say("Anything new?").reply.text == "Yes."
+    assert hand.say("And now?").cache.cached_content == "cachedContents/2"
 
 
 def test_without_one_the_prefix_is_sent(hand: Hand) -> None:
     hand.shelf.refuse = {"create"}
-    sent = hand.say("Good morning.")
-    (request,) = hand.shelf.asked
-    assert request.cached_content == "" and request.prefix
+    sent = hand.begin()
+    assert [request.cached_content for request in hand.shelf.asked] == ["", ""]
+    assert all(request.prefix for request in hand.shelf.asked)
     assert sent.cache.why == "gemini: create was refused"
 
 
 def test_one_whose_answer_was_lost_is_found_again(hand: Hand) -> None:
     hand.shelf.loses_answers = True
-    first = hand.say("Good morning.")
+    first = hand.begin()
     assert first.cache.why == "gemini: the reply broke off" and hand.purse.storage == []
     hand.shelf.loses_answers = False
-    hand.now += timedelta(minutes=40)
+    hand.now += timedelta(minutes=20)
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/1"
     assert hand.shelf.done == ["create"], "none is made beside the one there is"
     assert [seconds for *_, seconds in hand.purse.storage] == [3600], "what was stored is paid for"
+    hand.now += timedelta(minutes=20)
     hand.say("And now?")
     assert hand.shelf.done == ["create", "refresh"] and len(hand.shelf.looked) == 1
     (display_name,) = hand.shelf.looked
@@ -172,7 +257,7 @@ def test_one_whose_answer_was_lost_is_found_again(hand: Hand) -> None:
 
 def test_one_that_is_about_to_go_is_not_taken(hand: Hand) -> None:
     hand.shelf.loses_answers = True
-    hand.say("Good morning.")
+    hand.begin()
     hand.shelf.loses_answers = False
     hand.now += timedelta(minutes=59, seconds=30)
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
@@ -180,23 +265,24 @@ def test_one_that_is_about_to_go_is_not_taken(hand: Hand) -> None:
 
 def test_a_service_that_lists_nothing_gets_another_one(hand: Hand) -> None:
     hand.shelf.loses_answers = True
-    hand.say("Good morning.")
+    hand.begin()
     hand.shelf.loses_answers, hand.shelf.refuse = False, {"find"}
     assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
 
 
 def test_one_given_up_by_hand_is_not_found_again(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     hand.shelf.refuse = {"delete"}
     ending(hand).invalidate(hand.session, "given up by hand")
     assert list(hand.shelf.shelf) == ["cachedContents/1"]
-    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
+    hand.say("Anything new?")
+    assert hand.say("And now?").cache.cached_content == "cachedContents/2"
 
 
 @pytest.mark.parametrize("what", ["refresh", "delete"])
 def test_what_fails_beside_a_reply_costs_no_reply(hand: Hand, what: str) -> None:
     hand.shelf.refuse = {what}
-    hand.say("Good morning.")
+    hand.begin()
     hand.now += timedelta(minutes=50 if what == "refresh" else 61)
     sent = hand.say("Anything new?")
     assert what in hand.shelf.done and sent.reply.text == "Yes."
@@ -214,7 +300,7 @@ def test_where_none_is_wanted_none_is_made(hand: Hand, sample: Path, setting: st
         hand.engine.capture.start("ses_quiet")
         hand.engine.caches.set_enabled("ses_quiet", False)
         hand.session = "ses_quiet"
-    hand.say("Good morning.")
+    hand.begin()
     assert hand.shelf.done == []
 
 
@@ -223,22 +309,28 @@ def test_an_hour_is_the_most_unless_more_is_allowed(sample: Path, lines: str, mi
     with (sample / "memory-config.yaml").open("a") as file:
         file.write(f"\ncache:\n  gemini_ttl_minutes: 300\n{lines}")
     hand = Hand(sample, Shelf())
-    assert hand.say("Good morning.").cache.seconds_left(NOW) == 60 * minutes
+    assert hand.begin().cache.seconds_left(NOW) == 60 * minutes
 
 
 def ending(hand: Hand) -> Ending:
     return Ending(hand.engine.caches, lambda _name, _model: hand.shelf)
 
 
+def edit_soul(hand: Hand) -> None:
+    soul = hand.engine.workspace.root / "knowledge/identity/SOUL.md"
+    soul.write_text(soul.read_text() + "\nNever guess.\n")
+
+
 def test_giving_it_up_ends_the_services_copy(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     state = ending(hand).invalidate(hand.session, "given up by hand")
     assert (state.cached_content, state.why, hand.shelf.shelf) == ("", "given up by hand", {})
-    assert hand.say("Anything new?").cache.cached_content == "cachedContents/2"
+    hand.say("Anything new?")
+    assert hand.say("And now?").cache.cached_content == "cachedContents/2"
 
 
 def test_switching_off_ends_it_and_on_again_makes_another(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     assert ending(hand).disable(hand.session).enabled is False and hand.shelf.shelf == {}
     assert hand.say("Anything new?").cache.cached_content == ""
     assert ending(hand).enable(hand.session).enabled is True
@@ -246,7 +338,7 @@ def test_switching_off_ends_it_and_on_again_makes_another(hand: Hand) -> None:
 
 
 def test_a_copy_that_cannot_be_ended_is_said(hand: Hand) -> None:
-    hand.say("Good morning.")
+    hand.begin()
     hand.shelf.refuse = {"delete"}
     state = ending(hand).invalidate(hand.session, "given up by hand")
     assert state.why == (

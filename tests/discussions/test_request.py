@@ -20,7 +20,7 @@ EMPTY = Compiled("", 0, 0, 0, (), (), (), 0, (), (), 0)
 def request(text: str, stable: int, boundaries: tuple[int, ...], least: int) -> ChatRequest:
     """Tokens are characters."""
     compiled = replace(EMPTY, text=text, stable_prefix_length=stable, boundaries=boundaries)
-    return request_for(compiled, least=least, count=len, max_tokens=9, ttl="5m", cache_key="k")
+    return request_for(compiled, least=least, count=len, max_tokens=9, ttl="5m", generation=2)
 
 
 def lengths(made: ChatRequest) -> list[int]:
@@ -30,7 +30,13 @@ def lengths(made: ChatRequest) -> list[int]:
 def test_each_boundary_that_pays_ends_a_piece() -> None:
     made = request("x" * 6000, 5000, (1500, 3000, 5000), 1024)
     assert lengths(made) == [1500, 1500, 2000] and len(made.rest) == 1000
-    assert (made.ttl, made.cache_key, made.max_tokens) == ("5m", "k", 9)
+    assert (made.ttl, made.max_tokens) == ("5m", 9)
+
+
+def test_the_key_follows_the_prefix() -> None:
+    one, other = request("x" * 6000, 5000, (), 9), request("x" * 5000 + "y", 5000, (3000,), 9)
+    assert one.cache_key == other.cache_key != request("y" * 6000, 5000, (), 9).cache_key
+    assert one.cache_key.endswith(".2") and len(one.cache_key) <= 64 and "x" not in one.cache_key
 
 
 def test_a_piece_below_the_least_is_part_of_the_next() -> None:
@@ -73,9 +79,7 @@ def test_nothing_is_lost_and_three_are_the_most(text: str, stable: int, cuts: se
 def test_a_real_prompt_is_cut_at_its_layers(sample: Path, budget: int) -> None:
     with Engine.open(sample) as engine:
         compiled = engine.compile("Good morning.", budget=budget)
-        made = request_for(
-            compiled, least=512, count=lambda text: len(text) // 4, max_tokens=9, ttl="1h", cache_key=""
-        )
+        made = request_for(compiled, least=512, count=lambda text: len(text) // 4, max_tokens=9, ttl="1h")
         assert "".join(made.prefix) + made.rest == compiled.text
         assert len(made.prefix) > 1
         assert all(piece.endswith("\n") for piece in made.prefix)

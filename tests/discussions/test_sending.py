@@ -117,7 +117,7 @@ def test_each_provider_is_told_what_it_understands(
     (request,) = provider.asked
     assert request.ttl == ttl
     assert bool(request.cache_key) is keyed
-    assert sent.session_id in request.cache_key or not keyed
+    assert sent.session_id not in request.cache_key
 
 
 def test_a_discussion_without_caching_asks_for_none(engine: Engine) -> None:
@@ -138,6 +138,17 @@ def test_giving_it_up_by_hand_leads_to_another_cache(engine: Engine) -> None:
     hand.send("And now?", session_id=session)
     first, second = (request.cache_key for request in provider.asked)
     assert first != second
+
+
+def test_discussions_with_the_same_prefix_have_the_same_key(engine: Engine) -> None:
+    provider = Scripted(["One.", "Two.", "Three."], name="openai")
+    hand = sending(engine, provider)
+    first, second = hand.send("Good morning."), hand.send("And now?")
+    soul = engine.workspace.root / "knowledge/identity/SOUL.md"
+    soul.write_text(soul.read_text() + "Never guess.\n")
+    hand.send("And then?", session_id=second.session_id)
+    keys = [request.cache_key for request in provider.asked]
+    assert first.session_id != second.session_id and keys[0] == keys[1] != keys[2]
 
 
 def test_what_looks_like_a_secret_is_not_sent_and_the_prefix_stays_the_same(engine: Engine) -> None:
@@ -260,7 +271,7 @@ def test_a_call_dearer_than_what_is_left_is_refused_before_anything_is_said(engi
     with pytest.raises(CostLimit, match="this call may cost"):
         sending(engine, provider, purse).send("Good morning.")
     assert provider.asked == [] and len(engine.conversations.newest(1_000)) == before
-    compiled = engine.compile("Good morning.", ask=False)
+    compiled = engine.compile("Good morning.", ask=False, tools=())
     settings = engine.config
     assert purse.asked == [
         (settings.context_compiler.token_budget, settings.chat.max_tokens),

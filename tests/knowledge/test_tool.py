@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.tool import ACTIONS, KNOWLEDGE_TOOL
+from engine.knowledge.tool import ACTIONS, KNOWLEDGE_TOOL, READ_BYTES, READ_CHARACTERS
 from tests.knowledge.entry_support import EntrySpace
 
 
@@ -76,6 +76,43 @@ def test_the_definition_names_every_action_and_nothing_else() -> None:
     action = KNOWLEDGE_TOOL.input_schema["properties"]["action"]
     assert KNOWLEDGE_TOOL.name == "knowledge" and action["enum"] == list(ACTIONS) == ["info"]
     assert KNOWLEDGE_TOOL.input_schema["required"] == ["action"]
-    text = KNOWLEDGE_TOOL.as_text()
-    assert text == KNOWLEDGE_TOOL.as_text() and text.startswith("knowledge: ")
-    assert json.loads(text.partition("Arguments: ")[2]) == KNOWLEDGE_TOOL.input_schema
+    tree = {"name": "knowledge", "parameters": KNOWLEDGE_TOOL.input_schema}
+    assert json.loads(KNOWLEDGE_TOOL.schema) == tree
+
+
+def test_read_opens_the_files_of_entries_and_skills(space: EntrySpace) -> None:
+    space.entry("knowledge/gauges", "See {/knowledge} notes/one.md.\n")
+    space.write("knowledge/gauges/notes/one.md", "A note.\n")
+    space.entry(".library/custom/release", "Tag it.\n")
+    assert "See {\\/knowledge}" in space.desk.answer("read", {"path": " ./knowledge/gauges/KNOWLEDGE.md "})
+    assert space.desk.answer("read", {"path": "knowledge/gauges/notes/one.md"}) == "A note.\n"
+    assert "Tag it." in space.desk.answer("read", {"path": ".library/custom/release/SKILL.md"})
+
+
+def test_read_opens_nothing_else(space: EntrySpace) -> None:
+    space.entry("knowledge/gauges")
+    space.write("knowledge/identity/SOUL.md", "The body.\n")
+    space.write("knowledge/gauges/.env", "The body.\n")
+    space.write("knowledge/gauges-2.md", "The body.\n")
+    (space.root / "knowledge/gauges/link.md").symlink_to(space.root / "knowledge/identity/SOUL.md")
+    for path in (
+        *("knowledge/identity/SOUL.md", "knowledge/gauges/.env", "knowledge/gauges-2.md"),
+        *("knowledge/gauges/link.md", "knowledge/gauges/../identity/SOUL.md", "/etc/passwd", "", "\x1b["),
+    ):
+        answer = space.desk.answer("read", {"path": path})
+        assert "is no file of an entry" in answer and answer.strip().isprintable()
+    nonsense: tuple[object, ...] = ({}, None, {"path": 7}, [])
+    for arguments in nonsense:
+        assert 'call read({"path": ...})' in space.desk.answer("read", arguments)
+    assert space.desk.answer("delete", {}) == "there is no tool 'delete'\n"
+    assert space.desk.answer("knowledge", {"action": "info"}) == space.desk.info()
+
+
+def test_read_cuts_what_is_long_and_says_what_it_cannot_open(space: EntrySpace) -> None:
+    space.entry("knowledge/gauges")
+    space.write("knowledge/gauges/long.txt", "x" * (READ_CHARACTERS + 5))
+    assert space.desk.answer("read", {"path": "knowledge/gauges/long.txt"}).endswith(
+        "x\n[cut: 5 more characters]\n"
+    )
+    space.write("knowledge/gauges/huge.txt", "x" * (READ_BYTES + 1))
+    assert "cannot be read" in space.desk.answer("read", {"path": "knowledge/gauges/huge.txt"})

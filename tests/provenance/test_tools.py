@@ -65,6 +65,8 @@ OWN = [
     ("Task", "Explore: Explore logging patterns"),
     ("mcp__ide__getDiagnostics", ""),
     ("mail", "draft reply to Brandt"),
+    ("knowledge", '{"action": "info"}'),
+    ("read", '{"path": "knowledge/gauges/KNOWLEDGE.md"}'),
     ("sql", "select count(*) from reading"),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from werkzeug import Request, Response
@@ -60,6 +60,11 @@ class ChatService(Service):
     def chat(self, model: str = "some-model", address: str = "") -> AnthropicChat | OpenAIChat | GeminiChat:
         """The provider, asked at this server."""
         return CHATS[self.name](model, address or self.address)
+
+    @property
+    def cut(self) -> str:
+        """Why a reply ended that had reached its limit."""
+        return {"anthropic": "max_tokens", "openai": "length"}.get(self.name, "MAX_TOKENS")
 
     def event(self, data: object, name: str = "") -> bytes:
         """One event of a stream."""
@@ -131,6 +136,35 @@ class ChatService(Service):
         """A whole reply."""
         return self.sends([*self.head(), *map(self.piece, texts), *self.tail(why)])
 
+    def called(self, name: str, arguments: str, text: str = "") -> list[bytes]:
+        """A reply that calls a tool, in as many pieces as the service may send."""
+        said = [self.piece(text)] if text else []
+        half = len(arguments) // 2
+        match self.name:
+            case "anthropic":
+                use = {"type": "tool_use", "id": "call_1", "name": name, "input": {}}
+                deltas = [
+                    {"type": "input_json_delta", "partial_json": part}
+                    for part in (arguments[:half], arguments[half:])
+                ]
+                events = [
+                    {"type": "content_block_start", "index": 1, "content_block": use},
+                    *({"type": "content_block_delta", "index": 1, "delta": delta} for delta in deltas),
+                ]
+                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_use")]
+            case "openai":
+                first = {"index": 0, "id": "call_1", "type": "function"}
+                parts = [
+                    {**first, "function": {"name": name, "arguments": arguments[:half]}},
+                    {"index": 0, "function": {"arguments": arguments[half:]}},
+                ]
+                events = [self._chunk({"tool_calls": [part]}) for part in parts]
+                return [*self.head(), *said, *map(self.event, events), *self.tail("tool_calls")]
+            case _:
+                call = {"name": name, "args": json.loads(arguments)}
+                parts = [{"functionCall": call, "thoughtSignature": "c2ln"}]
+                return [*said, self.event(self._candidate({"parts": parts, "role": "model"})), *self.tail()]
+
     def sends(self, events: Sequence[bytes]) -> Response:
         """A stream of some events; the connection then ends."""
         return Response(list(events), content_type="text/event-stream")
@@ -172,6 +206,17 @@ class ChatService(Service):
         if self.name == "gemini":
             return str(body["contents"][0]["parts"][0]["text"])
         return str(body["messages"][-1]["content"])
+
+    def turns(self, body: dict[str, Any]) -> list[Any]:
+        """The turns of a request."""
+        return list(body["contents" if self.name == "gemini" else "messages"])
+
+    def tools(self, body: dict[str, Any]) -> list[Mapping[str, Any]]:
+        """The tools that a request offers."""
+        found = body.get("tools", ())
+        if self.name == "gemini":
+            return [each for tool in found for each in tool["functionDeclarations"]]
+        return [tool["function"] if self.name == "openai" else tool for tool in found]
 
     def _chunk(self, delta: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -216,13 +216,17 @@ def service(
     service.release.set()
 
 
-@pytest.fixture(params=list(PROVIDERS))
+@pytest.fixture(params=[*PROVIDERS, "responses"])
 def chat(
     request: pytest.FixtureRequest, server: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ChatService]:
     from tests.providers.chat_service import ChatService
+    from tests.providers.responses_service import ResponsesService
 
-    chat = ChatService(request.param, server, threading.Event())
+    if request.param == "responses":
+        chat: ChatService = ResponsesService("openai", server, threading.Event())
+    else:
+        chat = ChatService(request.param, server, threading.Event())
     prepare(monkeypatch, chat.key_variable, chat.address)
     yield chat
     chat.release.set()

@@ -13,9 +13,9 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatReply, Usage
-from engine.providers.chat_claude_code import ClaudeCodeChat
+from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
-from engine.providers.keys import PURPOSE_KEY_VARIABLES
+from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES
 from tests.providers.chat_service import REQUEST, Heard, ask
 from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
 from tests.providers.conftest import KEY
@@ -72,7 +72,7 @@ WHOLE = "\n".join(
 async def test_the_reply_comes_in_pieces_with_its_tokens_and_its_price(claude: Install) -> None:
     claude(says(WHOLE))
     heard = Heard()
-    reply = await ask(ClaudeCodeChat(), on_text=heard)
+    reply = await ask(ClaudeCode(purpose=CHAT), on_text=heard)
     assert heard.pieces == ["Ann ", "likes tea."]
     assert reply == ChatReply(
         text="Ann likes tea.",
@@ -88,7 +88,7 @@ async def test_a_piece_is_told_before_the_next_one_is_there(claude: Install) -> 
         f"{says(piece('one'))}\nwhile [ ! -e $LOG/heard ]; do sleep 0.02; done\n"
         f"{says(chr(10).join([piece('two'), result('onetwo')]))}"
     )
-    reply = await ask(ClaudeCodeChat(), on_text=lambda _text: (log / "heard").touch())
+    reply = await ask(ClaudeCode(purpose=CHAT), on_text=lambda _text: (log / "heard").touch())
     assert reply.text == "onetwo"
 
 
@@ -104,7 +104,7 @@ async def test_it_is_started_alone_without_tools_and_told_all_in_private(
     )
     prefix = "You are kind. $(touch /tmp/x)\nü\ud800" + "x" * 200_000
     request = replace(REQUEST, prefix=(prefix[:9], prefix[9:]), rest="-p --tools Bash ü\ud800")
-    await ask(ClaudeCodeChat("opus"), request)
+    await ask(ClaudeCode("opus", CHAT), request)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -129,7 +129,7 @@ async def test_it_is_started_alone_without_tools_and_told_all_in_private(
 
 async def test_without_a_prefix_it_gets_an_instruction_of_its_own(claude: Install) -> None:
     log = claude(f'printf "%s\\n" "$@" > "$LOG/argv"; ls -A | wc -l > "$LOG/files"\n{says(WHOLE)}')
-    await ask(ClaudeCodeChat(), replace(REQUEST, prefix=()))
+    await ask(ClaudeCode(purpose=CHAT), replace(REQUEST, prefix=()))
     argv = (log / "argv").read_text().split("\n")
     assert argv[argv.index("--system-prompt") + 1] == "You answer messages."
     assert (log / "files").read_text().strip() == "0"
@@ -154,14 +154,14 @@ async def test_without_a_prefix_it_gets_an_instruction_of_its_own(claude: Instal
 async def test_the_text_is_whole_however_it_comes(claude: Install, lines: list[str], text: str) -> None:
     claude(says("\n".join(lines)))
     heard = Heard()
-    reply = await ask(ClaudeCodeChat(), on_text=heard)
+    reply = await ask(ClaudeCode(purpose=CHAT), on_text=heard)
     assert reply.text == text == "".join(heard.pieces)
 
 
 async def test_bytes_that_are_no_text_do_no_harm(claude: Install) -> None:
     line = piece("AnnXX").replace("XX", "\\377\\376").replace('"', '\\"')
     claude(f'printf "{line}\\n"\n{says(result("Ann"))}')
-    assert (await ask(ClaudeCodeChat())).text == "Ann\ufffd\ufffd"
+    assert (await ask(ClaudeCode(purpose=CHAT))).text == "Ann\ufffd\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ async def test_bytes_that_are_no_text_do_no_harm(claude: Install) -> None:
 )
 async def test_a_reply_cut_at_the_limit_says_so(claude: Install, lines: list[str]) -> None:
     claude(says("\n".join(lines)))
-    assert (await ask(ClaudeCodeChat())).cut
+    assert (await ask(ClaudeCode(purpose=CHAT))).cut
 
 
 async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -> None:
@@ -184,7 +184,7 @@ async def test_a_reply_begun_anew_within_its_text_is_given_up(claude: Install) -
         f'echo $$ > "$LOG/leader"\n{says(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
     )
     with pytest.raises(SendFailed, match="the reply broke off and was begun anew; try again") as caught:
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == "Ann li"
     await until_gone(log, "leader")
 
@@ -195,7 +195,7 @@ async def test_a_missing_command_is_named_with_the_way_out(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(WITHIN_VARIABLE, raising=False)
     with pytest.raises(SendFailed, match="the claude command was not found on PATH") as caught:
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.where == "chat.provider: claude-code"
     assert "chat.provider: local" in caught.value.cure
 
@@ -203,17 +203,17 @@ async def test_a_missing_command_is_named_with_the_way_out(
 async def test_a_command_that_cannot_be_started(claude: Install) -> None:
     claude("", interpreter="/nowhere/to/be/found")
     with pytest.raises(SendFailed, match="cannot be started: No such file or directory"):
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     claude(says(WHOLE))
     with pytest.raises(SendFailed, match=r"cannot be started: chat\.model cannot be given to a command"):
-        await ask(ClaudeCodeChat("so\0nnet"))
+        await ask(ClaudeCode("so\0nnet", CHAT))
 
 
 async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: Install) -> None:
     log = claude(f"{says(piece('Ann'))}\n{HANGS}")
     begun = time.monotonic()
     with pytest.raises(SendFailed, match=r"no answer within 0\.5 s; raise chat\.deadline_s") as caught:
-        await ask(ClaudeCodeChat(), timeout=0.5)
+        await ask(ClaudeCode(purpose=CHAT), timeout=0.5)
     assert time.monotonic() - begun < 1.5 and caught.value.partial == "Ann"
     await until_gone(log, "leader", "child")
 
@@ -221,13 +221,13 @@ async def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(claude: I
 async def test_one_that_drips_ends_at_the_deadline(claude: Install) -> None:
     log = claude('echo $$ > "$LOG/leader"\nwhile true; do printf " "; sleep 0.05; done')
     with pytest.raises(SendFailed, match=r"no answer within 0\.5 s"):
-        await ask(ClaudeCodeChat(), timeout=0.5)
+        await ask(ClaudeCode(purpose=CHAT), timeout=0.5)
     await until_gone(log, "leader")
 
 
 async def test_cancelling_ends_it_within_a_second_with_all_it_started(claude: Install) -> None:
     log = claude(f"{says(piece('Ann'))}\n{HANGS}")
-    task = asyncio.ensure_future(ask(ClaudeCodeChat(), timeout=600))
+    task = asyncio.ensure_future(ask(ClaudeCode(purpose=CHAT), timeout=600))
     await until_there(log / "leader")
     begun = time.monotonic()
     task.cancel()
@@ -244,7 +244,7 @@ async def test_what_the_listener_raises_is_not_taken_for_a_failure(claude: Insta
         raise error
 
     with pytest.raises(type(error)) as caught:
-        await ask(ClaudeCodeChat(), on_text=listen)
+        await ask(ClaudeCode(purpose=CHAT), on_text=listen)
     assert caught.value is error
     await until_gone(log, "leader", "child")
 
@@ -263,15 +263,15 @@ async def test_output_without_an_end_is_an_error(
 ) -> None:
     claude(says(output))
     with pytest.raises(SendFailed, match=what) as caught:
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == partial
 
 
 async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.providers.chat_claude_code.OUTPUT_LIMIT", 2 << 20)
+    monkeypatch.setattr("engine.providers.claude_code.CHAT_LIMIT", 2 << 20)
     log = claude('echo $$ > "$LOG/leader"\nyes nonsense')
     with pytest.raises(SendFailed, match="wrote more than 2 MiB"):
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     await until_gone(log, "leader")
 
 
@@ -301,7 +301,7 @@ async def test_output_without_limit_is_given_up(claude: Install, monkeypatch: py
 async def test_a_failure_says_why_and_what_to_do(claude: Install, script: str, what: str, cure: str) -> None:
     claude(script)
     with pytest.raises(SendFailed) as caught:
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.what == what and cure in caught.value.cure
     assert caught.value.partial == ""
 
@@ -313,7 +313,7 @@ async def test_what_quotes_the_key_is_not_shown(
     monkeypatch.setenv(variable, KEY)
     claude(f'echo "bad key ${variable}" >&2; exit 1')
     with pytest.raises(SendFailed) as caught:
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.what == "failed with status 1"
     assert caught.value.__cause__ is None and caught.value.__context__ is None
 
@@ -322,9 +322,9 @@ async def test_a_chat_within_a_chat_is_not_begun(claude: Install, monkeypatch: p
     log = claude('touch "$LOG/started"')
     monkeypatch.setenv(WITHIN_VARIABLE, "1")
     with pytest.raises(SendFailed, match="asked from within a call of claude-code"):
-        await ask(ClaudeCodeChat())
+        await ask(ClaudeCode(purpose=CHAT))
     assert not (log / "started").exists()
 
 
 async def test_it_cannot_count() -> None:
-    assert await ClaudeCodeChat().count(REQUEST, timeout=1) is None
+    assert await ClaudeCode(purpose=CHAT).count(REQUEST, timeout=1) is None

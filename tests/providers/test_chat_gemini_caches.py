@@ -11,12 +11,14 @@ from werkzeug import Request, Response
 
 from engine.errors import SendFailed
 from engine.providers.caches import CacheGone, NamedCaches
+from engine.providers.chat import ChatRequest
 from engine.providers.chat_anthropic import AnthropicChat
 from engine.providers.chat_gemini import GeminiChat
 from engine.providers.chat_local import LocalChat
 from tests.providers.chat_service import REQUEST, ChatService, ask
 from tests.providers.conftest import KEY, json_response
 
+KEPT = ChatRequest(("You are kind.\n",), "What does Ann like?", 10)
 NAME = "cachedContents/ez2yh6u6my9"
 STORED = {
     "name": NAME,
@@ -97,7 +99,7 @@ async def test_a_refused_key_is_not_taken_for_a_cache_that_is_gone(chat: ChatSer
 async def test_a_cache_is_made_of_a_prefix(chat: ChatService) -> None:
     seen = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
     gemini = provider(chat)
-    stored = await gemini.create_cache("You are kind.\n", 600, timeout=20)
+    stored = await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
     assert stored == (NAME, datetime(2026, 9, 7, 2, 18, 17, 23637, tzinfo=UTC), 7021)
     assert seen.bodies[-1] == {
@@ -118,7 +120,7 @@ async def test_one_whose_answer_was_lost_is_taken_at_the_next_attempt(chat: Chat
     lost = Seen(chat, "cachedContents", "POST", json_response({}, 503))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="could not be read"):
-        await gemini.create_cache("You are kind.\n", 600, display_name="autopoiesis-1", timeout=20)
+        await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
     assert (await gemini.find_cache("autopoiesis-1", timeout=20)) == (
         NAME,
         datetime(2026, 9, 7, 2, 18, 17, 23637, tzinfo=UTC),
@@ -133,7 +135,7 @@ async def test_an_attempt_that_may_have_made_one_is_not_repeated_blindly(chat: C
     made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
     Seen(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
     gemini = provider(chat)
-    stored = await gemini.create_cache("x", 600, display_name="autopoiesis-1", timeout=20)
+    stored = await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
     await gemini.aclose()
     assert stored.name == NAME and len(made.bodies) == 1
 
@@ -142,7 +144,7 @@ async def test_a_server_that_cannot_list_makes_it_all_the_same(chat: ChatService
     made = Seen(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
     Seen(chat, "cachedContents", "GET", json_response(chat.error("no such method"), 404))
     gemini = provider(chat)
-    assert (await gemini.create_cache("x", 600, display_name="autopoiesis-1", timeout=20)).name == NAME
+    assert (await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)).name == NAME
     await gemini.aclose()
     assert len(made.bodies) == 2
 
@@ -175,7 +177,7 @@ async def test_a_prefix_that_is_too_short_says_so(chat: ChatService) -> None:
     Seen(chat, "cachedContents", "POST", json_response(chat.error(said), 400))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="Cached content is too small"):
-        await gemini.create_cache("x", 600, timeout=20)
+        await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
 
 
@@ -184,7 +186,7 @@ async def test_a_cache_without_a_name_is_none(chat: ChatService, reply: object) 
     Seen(chat, "cachedContents", "POST", json_response(reply))
     gemini = provider(chat)
     with pytest.raises(SendFailed, match="the reply could not be read"):
-        await gemini.create_cache("x", 600, timeout=20)
+        await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
 
 
@@ -192,7 +194,7 @@ async def test_a_cache_without_a_name_is_none(chat: ChatService, reply: object) 
 async def test_an_end_that_is_not_told_is_reckoned(chat: ChatService, told: object) -> None:
     Seen(chat, "cachedContents", "POST", json_response({"name": NAME, "expireTime": told}))
     gemini = provider(chat)
-    stored = await gemini.create_cache("x", 600, timeout=20)
+    stored = await gemini.create_cache(KEPT, 600, timeout=20)
     await gemini.aclose()
     left = stored.expires_at - datetime.now(UTC)
     assert timedelta(seconds=550) < left <= timedelta(seconds=600) and stored.tokens == 0

@@ -15,6 +15,7 @@ from engine.errors import SendFailed
 from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES, key_for
 from tests.providers.chat_service import CHATS, ChatService, ask
 from tests.providers.conftest import KEY, json_response
+from tests.providers.responses_service import ResponsesService
 from tests.providers.test_keys import everything_told
 
 
@@ -76,7 +77,8 @@ async def test_a_wrong_key_is_named_by_its_variable(chat: ChatService) -> None:
     chat.answers(json_response(chat.error("invalid x-api-key"), 401))
     with pytest.raises(SendFailed, match="the key was refused \\(401\\)") as caught:
         await ask(chat.chat())
-    assert caught.value.cure == "set AUTOPOIESIS_CHAT_API_KEY to a key that is valid there"
+    variable = "OPENAI_API_KEY" if isinstance(chat, ResponsesService) else "AUTOPOIESIS_CHAT_API_KEY"
+    assert caught.value.cure == f"set {variable} to a key that is valid there"
     assert len(chat.bodies) == 1
 
 
@@ -130,7 +132,7 @@ def test_nothing_is_imported_or_read_before_the_first_chat(monkeypatch: pytest.M
         monkeypatch.delenv(kind.key_variable, raising=False)
     code = (
         "import sys\n"
-        "from engine.config import ChatSettings\n"
+        "from engine.settings.model import ChatSettings\n"
         "from engine.providers.select import chat_provider_for\n"
         "for name in ('anthropic', 'openai', 'gemini', 'claude-code', 'local'):\n"
         "    chat_provider_for(ChatSettings(provider=name))\n"

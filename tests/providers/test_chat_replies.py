@@ -53,9 +53,7 @@ async def test_an_empty_reply_is_one(chat: ChatService) -> None:
 
 
 async def test_a_reply_cut_at_the_limit_says_so(chat: ChatService) -> None:
-    chat.answers(
-        chat.streams("Ann", why={"anthropic": "max_tokens", "openai": "length"}.get(chat.name, "MAX_TOKENS"))
-    )
+    chat.answers(chat.streams("Ann", why=chat.cut))
     reply = await ask(chat.chat())
     assert (reply.text, reply.cut) == ("Ann", True)
 

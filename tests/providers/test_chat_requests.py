@@ -9,10 +9,10 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatRequest
-from engine.providers.chat_claude_code import ClaudeCodeChat
 from engine.providers.chat_local import LocalChat
 from engine.providers.chat_network import lower_limit
 from engine.providers.chat_openai import OpenAIChat
+from engine.providers.claude_code import ClaudeCode
 from engine.providers.pricing import CHAT_MODELS
 from engine.providers.select import chat_provider_for
 from engine.settings.model import ChatSettings
@@ -41,7 +41,7 @@ async def test_without_a_prefix_there_is_no_instruction(chat: ChatService) -> No
     (body,) = chat.bodies
     assert "system" not in body and "systemInstruction" not in body
     assert chat.message(body) == "What does Ann like?"
-    assert len(body["contents" if chat.name == "gemini" else "messages"]) == 1
+    assert len(chat.turns(body)) == 1
 
 
 @pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
@@ -91,55 +91,46 @@ async def test_a_server_that_knows_no_hour_and_then_no_caches_is_asked_without(c
     assert marks == [{"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}, None, None]
 
 
-def own(chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChat:
-    """A provider that takes the local server for OpenAI's own."""
-    monkeypatch.setenv("OPENAI_BASE_URL", chat.address)
-    return OpenAIChat(model)
-
-
-@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
 @pytest.mark.parametrize("model", ["gpt-5.6-sol", "gpt-6-sol", "gpt-5.10", "gpt-10"])
-async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(
-    chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(chat: ChatService, model: str) -> None:
     chat.answers(chat.streams("tea"))
-    await ask(own(chat, model, monkeypatch), replace(REQUEST, cache_key="d1.0", ttl="1h"))
+    await ask(chat.chat(model), replace(REQUEST, cache_key="d1.0", ttl="1h"))
     (body,) = chat.bodies
-    assert body["messages"] == [
-        {
-            "role": "system",
-            "content": [{"type": "text", "text": piece, **BREAKPOINT} for piece in REQUEST.prefix],
-        },
-        {"role": "user", "content": "What does Ann like?"},
-    ]
-    assert body["prompt_cache_key"] == "d1.0"
-    assert body["prompt_cache_options"] == {"mode": "explicit"}
-    assert body["max_completion_tokens"] == 100 and "max_tokens" not in body
-    assert body["stream_options"] == {"include_usage": True}
-    assert "ttl" not in str(body)
+    assert body == {
+        "model": model,
+        "input": [
+            {
+                "role": "system",
+                "content": [{"type": "input_text", "text": piece, **BREAKPOINT} for piece in REQUEST.prefix],
+            },
+            {"role": "user", "content": "What does Ann like?"},
+        ],
+        "prompt_cache_key": "d1.0",
+        "prompt_cache_options": {"mode": "explicit"},
+        "max_output_tokens": 100,
+        "store": False,
+        "stream": True,
+    }
 
 
-@pytest.mark.parametrize("chat", ["openai"], indirect=True)
-async def test_newer_models_keep_nothing_when_no_cache_is_asked_for(
-    chat: ChatService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
+async def test_newer_models_keep_nothing_when_no_cache_is_asked_for(chat: ChatService) -> None:
     chat.answers(chat.streams("tea"))
-    await ask(own(chat, "gpt-6-sol", monkeypatch))
+    await ask(chat.chat("gpt-6-sol"))
     (body,) = chat.bodies
     assert body["prompt_cache_options"] == {"mode": "explicit"} and "breakpoint" not in str(body)
     assert "prompt_cache_key" not in body
 
 
-@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
 @pytest.mark.parametrize("model", ["gpt-5.5", "gpt-5-nano", "gpt-4o-mini", "o3"])
-async def test_older_models_get_the_key_alone(
-    chat: ChatService, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_older_models_get_the_key_alone(chat: ChatService, model: str) -> None:
     chat.answers(chat.streams("tea"))
-    await ask(own(chat, model, monkeypatch), replace(REQUEST, cache_key="d1.0"))
+    await ask(chat.chat(model), replace(REQUEST, cache_key="d1.0"))
     (body,) = chat.bodies
     assert body["prompt_cache_key"] == "d1.0" and "prompt_cache_options" not in body
-    assert body["messages"][0] == {"role": "system", "content": "You are kind.\nAnn likes tea.\n"}
+    assert body["input"][0] == {"role": "system", "content": "You are kind.\nAnn likes tea.\n"}
 
 
 @pytest.mark.parametrize("chat", ["openai"], indirect=True)
@@ -152,9 +143,9 @@ async def test_a_compatible_server_gets_what_it_knows(chat: ChatService) -> None
 
 
 @pytest.mark.parametrize("chat", ["openai"], indirect=True)
-async def test_refused_parameters_are_left_out_from_then_on(
-    chat: ChatService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, status: int) -> None:
+    chat.server.expect_request("/v1/responses").respond_with_data("404 page not found", status)
     refused = [
         "Unrecognized request argument supplied: stream_options",
         "Unknown parameter: 'messages[0].content[0].prompt_cache_breakpoint'.",
@@ -162,7 +153,7 @@ async def test_refused_parameters_are_left_out_from_then_on(
         "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens'.",
     ]
     chat.answers(*(json_response(chat.error(said), 400) for said in refused), chat.streams("tea"))
-    provider = own(chat, "gpt-6-sol", monkeypatch)
+    provider = OpenAIChat("gpt-6-sol")
     for _ in range(2):
         assert (await ask(provider, replace(REQUEST, cache_key="k"))).text == "tea"
     assert len(chat.bodies) == 6
@@ -176,6 +167,11 @@ async def test_refused_parameters_are_left_out_from_then_on(
         "stream": True,
     }
     assert chat.bodies[-1] == chat.bodies[-2] == plain
+    first = chat.bodies[0]
+    assert first["messages"][0]["content"] == [
+        {"type": "text", "text": piece, **BREAKPOINT} for piece in REQUEST.prefix
+    ]
+    assert first["prompt_cache_options"] == {"mode": "explicit"} and first["prompt_cache_key"] == "k"
 
 
 @pytest.mark.parametrize(
@@ -259,5 +255,5 @@ def test_the_settings_choose_the_service() -> None:
         assert chat_provider_for(ChatSettings(provider=name, model="mine")).model == "mine"  # type: ignore[arg-type]
     assert chat_provider_for(ChatSettings(provider="anthropic", model="opus")).model == "claude-opus-5-5"
     command = chat_provider_for(ChatSettings(provider="claude-code"))
-    assert type(command) is ClaudeCodeChat and command.model == CHAT_MODELS["claude-code"]
+    assert type(command) is ClaudeCode and command.model == CHAT_MODELS["claude-code"]
     assert type(chat_provider_for(ChatSettings())) is LocalChat

@@ -49,30 +49,33 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
     log = claude(
         'printf "%s\\n" "$@" > "$LOG/argv"; cat > "$LOG/stdin"; env > "$LOG/env"; pwd > "$LOG/cwd"\n'
-        f'ls -A | wc -l > "$LOG/files"\n{says(YES)}'
+        f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{says(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
     await ClaudeCode("opus").complete("You judge.", prompt, max_tokens=1, temperature=0.0, timeout=20)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
-        ("--output-format", "json"),
+        ("--output-format", "stream-json"),
         ("--max-turns", "1"),
         ("--tools", ""),
         ("--model", "opus"),
-        ("--system-prompt", "You judge."),
+        ("--system-prompt-file", "prefix.txt"),
     ):
         assert argv[argv.index(option) + 1] == value
     assert "--no-session-persistence" in argv and "--strict-mcp-config" in argv
     assert '{"disableAllHooks":true}' in argv
-    assert not any("touch" in argument for argument in argv)
+    assert "--include-partial-messages" not in argv
+    assert not any("touch" in argument or "judge" in argument for argument in argv)
+    assert (log / "prefix").read_text() == "You judge."
     assert (log / "stdin").read_text() == prompt.replace("\ud800", "?")
     environment = dict(line.split("=", 1) for line in (log / "env").read_text().splitlines() if "=" in line)
     assert environment["ANTHROPIC_API_KEY"] == "its-own" and environment[WITHIN_VARIABLE] == "1"
     assert not {"CLAUDECODE", "OPENAI_API_KEY", "GEMINI_API_KEY", "AUTOPOIESIS_GATE_API_KEY"} & set(
         environment
     )
-    assert (log / "files").read_text().strip() == "0"
+    assert (log / "files").read_text().split() == ["prefix.txt"]
+    assert environment["MAX_THINKING_TOKENS"] == "0"
     assert not Path((log / "cwd").read_text().strip()).exists()
 
 

@@ -87,7 +87,7 @@ async def test_no_chat_no_count_and_no_cache_holds_a_key(
             await provider.count(request, timeout=10)
     if isinstance(provider, GeminiChat):
         with pytest.raises(Exception, match="no"):
-            await provider.create_cache(SAID, 300, timeout=10)
+            await provider.create_cache(ChatRequest((SAID,), "x", 9), 300, timeout=10)
     await provider.aclose()
     assert is_clean(bodies)
 

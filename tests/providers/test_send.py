@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from engine.discussions.turn import Sent
 from engine.engine import Engine
 from tests.providers.chat_service import ChatService
 from tests.providers.conftest import KEY, json_response
+from tests.providers.responses_service import ResponsesService
 
 MESSAGES = (
     "Can you review the PR that just came in?",
@@ -33,7 +35,7 @@ def engine(indexed_sample: Path, chat: ChatService) -> Iterator[Engine]:
                 opened.config.chat,
                 provider=chat.name,  # type: ignore[arg-type]  # one of them
                 model="some-model",
-                base_url=chat.address,
+                base_url="" if isinstance(chat, ResponsesService) else chat.address,
                 deadline_s=30,
             ),
             cache=replace(opened.config.cache, gemini=False),
@@ -119,3 +121,21 @@ def test_no_key_is_written_anywhere(
         ["git", "log", "-p", "--all"], cwd=root, capture_output=True, check=True, text=True, errors="replace"
     )
     assert KEY[:16] not in history.stdout
+
+
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
+def test_what_a_tool_answers_leaves_without_secrets_and_each_call_is_logged(
+    engine: Engine, chat: ChatService
+) -> None:
+    location = engine.knowledge_entries.scan().entries[0].location
+    secret = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
+    with (engine.workspace.root / location).open("a") as file:
+        file.write(f"\nThe key is {secret}.\n")
+    read = chat.sends(chat.called("read", json.dumps({"path": location})))
+    chat.answers(read, chat.streams("Done."))
+    sent = engine.discussions.sending().send("What do you know?")
+    answer = chat.turns(chat.bodies[1])[-1]["output"]
+    assert (sent.problem, sent.reply.text) == ("", "Done.")
+    assert "The key is [secret]." in answer and secret not in str(chat.bodies)
+    records = [record for record in engine.costs.log.records() if record.discussion == sent.session_id]
+    assert [(record.operation, record.usage.input_tokens) for record in records] == [("chat", 300)] * 2

@@ -1,0 +1,193 @@
+"""The caches that a service keeps under names, by what they hold: discussions with the same prefix share one.
+
+A cache with a name is paid for as long as it stays. It is made once a prefix comes a second time while the
+cache would still have been there, and by one process alone; the others send the prefix meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.errors import AutopoiesisError
+from engine.providers.caches import StoredCache
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+PATH = "logs/named-caches.json"
+KEPT = 200
+"""Prefixes that are remembered; those sent longest ago go first."""
+MAKING_S = 60
+"""How long another process is trusted to be making a cache, seconds; longer than making one may take."""
+
+_LIMIT = 1024 * 1024
+_UNREADABLE = (OSError, AutopoiesisError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+class Taken(NamedTuple):
+    """What there is for a prefix.
+
+    Attributes:
+        held: The cache; ``None`` without one.
+        make: None is there and one pays: the caller is to make it, and nobody else does meanwhile.
+        look: One may be at the service already, since the answer to an earlier attempt never came.
+    """
+
+    held: StoredCache | None = None
+    make: bool = False
+    look: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A prefix: when it was sent last, the cache that holds it, and who is making one since when."""
+
+    seen_at: datetime
+    name: str = ""
+    expires_at: datetime | None = None
+    tokens: int = 0
+    making_since: datetime | None = None
+    is_lost: bool = False
+
+
+class SharedCaches:
+    """Reads and changes what is known of the caches. Safe to use from several processes.
+
+    Args:
+        files: The workspace's write path.
+        clock: Now, UTC.
+        on_problem: Told when the file cannot be read; caches are then made anew.
+    """
+
+    def __init__(
+        self, files: Files, clock: Callable[[], datetime], on_problem: Callable[[str], None]
+    ) -> None:
+        self._files = files
+        self._clock = clock
+        self._on_problem = on_problem
+
+    def take(self, key: str, ttl_s: int) -> Taken:
+        """The cache for a prefix that is about to be sent.
+
+        Args:
+            key: What stands for service, model and prefix.
+            ttl_s: Seconds that a cache of it would stay.
+        """
+        now = self._clock()
+        with self._rows() as rows:
+            before = rows.get(key)
+            row = rows[key] = _Row(now) if before is None else replace(before, seen_at=now)
+            if row.name and row.expires_at is not None and row.expires_at > now:
+                return Taken(StoredCache(row.name, row.expires_at, row.tokens))
+            if before is None or now - before.seen_at >= timedelta(seconds=ttl_s):
+                return Taken()
+            since = row.making_since
+            if since is not None and now - since < timedelta(seconds=MAKING_S):
+                return Taken()
+            rows[key] = replace(row, making_since=now)
+            return Taken(make=True, look=row.is_lost or since is not None)
+
+    def made(self, key: str, stored: StoredCache) -> None:
+        """A cache was made, or is kept for longer."""
+        with self._rows() as rows:
+            rows[key] = _Row(self._clock(), stored.name, stored.expires_at, stored.tokens)
+
+    def failed(self, key: str) -> None:
+        """None was made, as far as is known."""
+        with self._rows() as rows:
+            rows[key] = _Row(self._clock(), is_lost=True)
+
+    def gone(self, name: str) -> None:
+        """A cache has ended."""
+        with self._rows() as rows:
+            for key, row in rows.items():
+                if row.name == name:
+                    rows[key] = _Row(row.seen_at)
+
+    @contextmanager
+    def _rows(self) -> Iterator[dict[str, _Row]]:
+        """The rows, written back where they were changed. What cannot be kept costs no reply: it is told."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._files.lock())
+            except AutopoiesisError as error:
+                self._on_problem(f"{PATH}: {error}")
+                yield {}
+                return
+            rows = self._read()
+            before = dict(rows)
+            yield rows
+            if rows == before:
+                return
+            kept = sorted(rows.items(), key=lambda item: item[1].seen_at)[-KEPT:]
+            text = json.dumps({key: _tree(row) for key, row in sorted(kept)}, indent=1)
+            try:
+                self._files.replace(PATH, f"{text}\n".encode())
+            except AutopoiesisError as error:
+                self._on_problem(str(error))
+
+    def _read(self) -> dict[str, _Row]:
+        try:
+            data = json.loads(self._files.read(PATH, limit=_LIMIT))
+            return {key: _row(tree) for key, tree in data.items()}
+        except FileNotFoundError:
+            return {}
+        except (
+            OSError,
+            AutopoiesisError,
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
+            self._on_problem(f"{PATH}: cannot be read ({error}); named caches are made anew")
+            return {}
+
+
+def _tree(row: _Row) -> dict[str, Any]:
+    def written(moment: datetime | None) -> str | None:
+        return None if moment is None else moment.isoformat(timespec="seconds")
+
+    return {
+        "seen_at": written(row.seen_at),
+        "name": row.name,
+        "expires_at": written(row.expires_at),
+        "tokens": row.tokens,
+        "making_since": written(row.making_since),
+        "is_lost": row.is_lost,
+    }
+
+
+def _row(tree: Mapping[str, Any]) -> _Row:
+    """A row as it was written.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is none.
+    """
+
+    def moment(name: str) -> datetime | None:
+        text = tree[name]
+        if text is None:
+            return None
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            raise ValueError(f"{name} names no time zone")
+        return found
+
+    seen_at, name = moment("seen_at"), tree["name"]
+    if seen_at is None or not isinstance(name, str):
+        raise ValueError("a row says too little")
+    return _Row(
+        seen_at,
+        name,
+        moment("expires_at"),
+        int(tree["tokens"]),
+        moment("making_since"),
+        bool(tree["is_lost"]),
+    )

@@ -1,0 +1,127 @@
+"""Tools in a chat: offered, called, answered, in each service's own form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from werkzeug import Request, Response
+
+from engine.context.tools import ToolDefinition
+from engine.providers.chat import ChatReply, Round, ToolUse
+from engine.providers.chat_gemini import GeminiChat
+from engine.providers.chat_local import LocalChat
+from engine.providers.claude_code import ClaudeCode
+from engine.providers.keys import CHAT
+from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
+from tests.providers.conftest import json_response
+from tests.providers.responses_service import THOUGHT, ResponsesService
+
+SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+TOOL = ToolDefinition("look", "Looks somewhere.", SCHEMA)
+OFFERING = replace(REQUEST, tools=(TOOL,))
+
+
+async def called(chat: ChatService, text: str = "", arguments: str = '{"at": "tea"}') -> ChatReply:
+    chat.answers(chat.sends(chat.called("look", arguments, text)), chat.streams("Tea."))
+    return await ask(chat.chat("gpt-6-sol" if isinstance(chat, ResponsesService) else "some-model"), OFFERING)
+
+
+async def test_a_tool_is_offered_and_its_call_told(chat: ChatService) -> None:
+    reply = await called(chat, "Let me look.")
+    (offered,) = chat.tools(chat.bodies[0])
+    schema = {"anthropic": "input_schema", "openai": "parameters"}.get(chat.name, "parametersJsonSchema")
+    assert (offered["name"], offered["description"], offered[schema]) == ("look", "Looks somewhere.", SCHEMA)
+    (use,) = reply.calls
+    assert (use.name, use.arguments, reply.text) == ("look", {"at": "tea"}, "Let me look.")
+    assert use.id == ("" if chat.name == "gemini" else "call_1")
+
+
+async def test_the_answer_goes_back_behind_the_reply_that_called(chat: ChatService) -> None:
+    first = await called(chat, "Let me look.")
+    rounds = (Round(first.items, tuple((use, "In the \ud800cupboard.") for use in first.calls)),)
+    assert (await ask(chat.chat(), replace(OFFERING, rounds=rounds))).text == "Tea."
+    before, after = chat.turns(chat.bodies[0]), chat.turns(chat.bodies[1])
+    answer = "In the ?cupboard."
+    expected: list[Any]
+    use: dict[str, Any]
+    response: dict[str, Any]
+    if isinstance(chat, ResponsesService):
+        use = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look"}
+        use |= {"arguments": '{"at": "tea"}', "status": "completed"}
+        output = {"type": "function_call_output", "call_id": "call_1", "output": answer}
+        expected = [THOUGHT, use, output]
+        assert chat.bodies[0]["include"] == ["reasoning.encrypted_content"]
+    elif chat.name == "openai":
+        function = {"name": "look", "arguments": '{"at": "tea"}'}
+        use = {"type": "function", "id": "call_1", "function": function}
+        expected = [
+            {"role": "assistant", "content": "Let me look.", "tool_calls": [use]},
+            {"role": "tool", "tool_call_id": "call_1", "content": answer},
+        ]
+    elif chat.name == "anthropic":
+        use = {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": "tea"}}
+        result = {"type": "tool_result", "tool_use_id": "call_1", "content": answer}
+        expected = [
+            {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}, use]},
+            {"role": "user", "content": [result]},
+        ]
+    else:
+        use = {"functionCall": {"name": "look", "args": {"at": "tea"}}, "thoughtSignature": "c2ln"}
+        response = {"functionResponse": {"name": "look", "response": {"result": answer}}}
+        expected = [
+            {"role": "model", "parts": [{"text": "Let me look."}, use, {"text": ""}]},
+            {"role": "user", "parts": [response]},
+        ]
+    assert after == [*before, *expected]
+
+
+@pytest.mark.parametrize("chat", ["anthropic", "openai", "responses"], indirect=True)
+@pytest.mark.parametrize(("arguments", "read"), [('{"at": ', None), ("[" * 100_000, None), ("", {})])
+async def test_arguments_that_cannot_be_read_are_none(
+    chat: ChatService, arguments: str, read: object
+) -> None:
+    (use,) = (await called(chat, arguments=arguments)).calls
+    assert use == ToolUse("look", read, "call_1")
+
+
+async def test_without_tools_none_are_offered(chat: ChatService) -> None:
+    chat.answers(chat.streams("tea"))
+    await ask(chat.chat())
+    assert "tool" not in str(chat.bodies)
+
+
+async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> None:
+    said = "Function calling is not enabled: the model does not support tools"
+    chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
+    at_home = isinstance(chat, ResponsesService) or chat.name != "openai"
+    provider = type(chat.chat())("some-model", "" if at_home else chat.address)
+    for _ in range(2):
+        assert (await ask(provider, OFFERING)).text == "tea"
+    assert [len(chat.tools(body)) for body in chat.bodies] == [1, 0, 0]
+    assert not provider.takes_tools
+
+
+def test_only_the_services_own_servers_are_offered_tools() -> None:
+    for kind in CHATS.values():
+        assert kind("m").takes_tools and not kind("m", "http://localhost:1/v1").takes_tools
+    assert not ClaudeCode(purpose=CHAT).takes_tools and not LocalChat().takes_tools
+
+
+@pytest.mark.parametrize("chat", ["gemini"], indirect=True)
+async def test_a_named_cache_holds_the_tools_and_the_request_does_not(chat: ChatService) -> None:
+    made: list[dict[str, Any]] = []
+
+    def create(request: Request) -> Response:
+        made.append(request.get_json())
+        return json_response({"name": "cachedContents/k1"})
+
+    chat.server.expect_request("/v1beta/cachedContents", method="POST").respond_with_handler(create)
+    chat.answers(chat.streams("tea"))
+    provider = chat.chat()
+    assert isinstance(provider, GeminiChat)
+    await provider.create_cache(OFFERING, 600, timeout=20)
+    await ask(provider, replace(OFFERING, cached_content="cachedContents/k1"))
+    assert [tool["name"] for tool in chat.tools(made[0])] == ["look"]
+    assert "tools" not in chat.bodies[0] and "systemInstruction" not in chat.bodies[0]
