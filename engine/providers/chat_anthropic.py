@@ -15,7 +15,6 @@ from engine.providers.attempts import ServiceFailure
 from engine.providers.base import count_of
 from engine.providers.chat import ChatRequest, Usage
 from engine.providers.chat_network import ChatNetwork, Told, lower_limit, tool_use
-from engine.providers.network import transport_errors, transport_failure
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -120,13 +119,6 @@ class AnthropicChat(AnthropicService, ChatNetwork[Form, "AsyncAnthropic"]):
 
     def _offers(self, form: Form) -> bool:
         return form.tools
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return (*super()._errors(), *transport_errors())
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        is_transport = isinstance(error, transport_errors())
-        return transport_failure(error) if is_transport else super()._failure(error)
 
 
 def _mark(form: Form, request: ChatRequest) -> CacheControlEphemeralParam | None:

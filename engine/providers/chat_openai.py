@@ -19,7 +19,6 @@ from engine.providers.base import count_of
 from engine.providers.chat import ChatRequest, Tool, Usage
 from engine.providers.chat_network import ChatNetwork, Told, lower_limit, tool_use
 from engine.providers.keys import key_sent
-from engine.providers.network import transport_errors, transport_failure
 from engine.providers.openai import LIMIT_SAID, REASONING, OpenAIService
 
 if TYPE_CHECKING:
@@ -185,13 +184,6 @@ class OpenAIChat(OpenAIService, ChatNetwork[Form, "AsyncOpenAI"]):
             "max_completion_tokens" if form.limit == "max_tokens" else "max_tokens"
         )
         return replace(form, limit=other, swapped=True)
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return (*super()._errors(), *transport_errors())
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        is_transport = isinstance(error, transport_errors())
-        return transport_failure(error) if is_transport else super()._failure(error)
 
 
 def _function(tool: Tool) -> dict[str, Any]:

@@ -24,8 +24,6 @@ from engine.providers.network import (
     Request,
     Service,
     refusal,
-    transport_errors,
-    transport_failure,
 )
 from engine.providers.outgoing import guarded
 
@@ -100,12 +98,6 @@ class GeminiService(Service[Client]):
     def _connect(self) -> Client:
         key = self._key()
         return Client(self.address or os.environ.get(self.address_variable, "") or _ADDRESS, key)
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return transport_errors()
-
-    def _failure(self, error: Exception) -> ServiceFailure:
-        return transport_failure(error)
 
     def _resource(self, method: str) -> str:
         """The path of a method of the model."""

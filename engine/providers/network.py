@@ -81,8 +81,9 @@ class Service(ABC, Generic[Client]):
             return await step
         except (AutopoiesisError, ServiceFailure, CancelledError):
             raise  # first: asking for the client's errors would wait for an import that is under way
-        except self._errors() as error:
-            failure = self._failure(error)
+        except (*self._errors(), *transport_errors()) as error:
+            lost = isinstance(error, transport_errors())
+            failure = transport_failure(error) if lost else self._failure(error)
         except OSError:
             failure = ServiceFailure(0)
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
@@ -100,13 +101,13 @@ class Service(ABC, Generic[Client]):
     def _connect(self) -> Client:
         """A client. Called in a thread, since importing the client's package takes long."""
 
-    @abstractmethod
     def _errors(self) -> tuple[type[Exception], ...]:
-        """The client's own exceptions."""
+        """The client's own exceptions, where it has any beside those of the HTTP client under it."""
+        return ()
 
-    @abstractmethod
     def _failure(self, error: Exception) -> ServiceFailure:
-        """What one of them means."""
+        """What one of them means; not asked where there are none."""
+        raise error
 
 
 class NetworkProvider(Service[Client], Generic[Form, Client]):
