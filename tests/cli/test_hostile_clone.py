@@ -28,7 +28,9 @@ CACHES = (
     "scratch/similarity.fit", "scratch/references.json", "scratch/file-sightings.json", "scratch/prompt.md",
 )  # fmt: skip
 CACHE_FOLDERS = ("scratch/revisions", "scratch/prefixes", "scratch/flush", "scratch/harvest", "scratch/trash")
-FOLDERS = ("conversations", "logs", "presets", "topics", "knowledge", "raw", "archive", "attachments")
+FOLDERS = ("conversations", "topics", "knowledge")
+MORE_FOLDERS = ("logs", "presets", "raw", "archive", "attachments")
+TARGETS = ("keys", "new", "folder")
 
 OF_THE_INDEX = (
     ("-C", "{root}", "doctor"),
@@ -85,6 +87,11 @@ def _state(folder: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
+def thorough(*values: object) -> Any:
+    """A case that ``make sweep`` tries."""
+    return pytest.param(*values, marks=pytest.mark.thorough)
+
+
 def put(root: Path, path: str, make: Callable[[Path], object]) -> None:
     """Puts something else in the place of a file or folder."""
     place = root / path
@@ -111,7 +118,7 @@ def is_named(path: str, said: str) -> bool:
     return any(line.lstrip("⚠! ✗").startswith(f"{path}: ") for line in said.splitlines())
 
 
-@pytest.mark.parametrize("name", INDEX)
+@pytest.mark.parametrize("name", [*INDEX[:2], *(thorough(name) for name in INDEX[2:])])
 @pytest.mark.parametrize("target", ["keys", "new"])
 def test_the_index_is_not_opened_through_a_link(
     apo: Command, sample: Path, outside: Path, name: str, target: str
@@ -156,8 +163,15 @@ def test_scratch_is_not_another_folder(apo: Command, sample: Path, outside: Path
     assert "a symlink leads out of the workspace" in said["init"]
 
 
-@pytest.mark.parametrize("names", [LOCKS, CACHES, CACHE_FOLDERS], ids=["locks", "caches", "folders"])
-@pytest.mark.parametrize("target", ["keys", "new", "folder"])
+@pytest.mark.parametrize(
+    ("names", "target"),
+    [
+        *zip((LOCKS, CACHES, CACHE_FOLDERS), TARGETS, strict=True),
+        *(thorough(LOCKS, target) for target in TARGETS[1:]),
+        *(thorough(CACHES, target) for target in TARGETS[::2]),
+        *(thorough(CACHE_FOLDERS, target) for target in TARGETS[:2]),
+    ],
+)
 def test_caches_and_locks_are_not_links(
     apo: Command, sample: Path, outside: Path, names: tuple[str, ...], target: str
 ) -> None:
@@ -177,7 +191,7 @@ def test_caches_and_locks_are_not_pipes(
     assert all(is_named(name, said["doctor"]) for name in names), said["doctor"]
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", [*FOLDERS, *map(thorough, MORE_FOLDERS)])
 def test_no_folder_is_another_one(apo: Command, sample: Path, outside: Path, name: str) -> None:
     put(sample, name, lambda place: place.symlink_to(outside / "folder"))
     said = attack(apo, sample)

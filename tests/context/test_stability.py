@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from engine.activation.trace import Correction
@@ -178,6 +179,7 @@ def broken(before: Prefix, after: Prefix) -> Break:
 
 
 @given(stables(), asked(), asked())
+@examples(max_examples=25)
 def test_no_volatile_input_reaches_the_prefix(
     stable: Stable,
     one: tuple[CompileRequest, dict[str, bytes]],
@@ -214,6 +216,7 @@ def edits(draw: st.DrawFn) -> tuple[Stable, Stable, str, int]:
 
 
 @given(edits(), asked(), asked())
+@examples(max_examples=25)
 def test_an_edited_line_is_named_with_its_file(
     edit: tuple[Stable, Stable, str, int],
     one: tuple[CompileRequest, dict[str, bytes]],
@@ -241,6 +244,7 @@ def test_an_edited_line_is_named_with_its_file(
 
 
 @given(stables(), asked(), asked(), st.data())
+@examples(max_examples=25)
 def test_a_file_that_comes_or_goes_is_named(
     stable: Stable,
     one: tuple[CompileRequest, dict[str, bytes]],
@@ -259,6 +263,7 @@ def test_a_file_that_comes_or_goes_is_named(
 
 
 @given(stables(), asked(), DAY)
+@examples(max_examples=25)
 def test_no_section_of_the_prefix_depends_on_the_clock(
     stable: Stable, volatile: tuple[CompileRequest, dict[str, bytes]], day: date
 ) -> None:

@@ -203,9 +203,13 @@ POINTS = [
     "temp:write", "commit:blobs", "commit:tree", "commit:object", "commit:index", "commit:reference",
     "commit:folder-fsync",
 ]  # fmt: skip
+SOME_POINTS = ("lock:acquire", "move:rename", "create:link", "commit:index", "commit:reference")
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(each, marks=() if each in SOME_POINTS else pytest.mark.thorough) for each in POINTS],
+)
 @pytest.mark.parametrize("way", ["archive", "restore"])
 def test_killed_at_any_step_the_next_run_finishes(space: EntrySpace, point: str, way: str) -> None:
     if way == "restore":

@@ -106,7 +106,13 @@ def test_a_failing_step_leaves_the_old_or_the_new(
     assert strays(files.workspace.root) == []
 
 
-@pytest.mark.parametrize(("name", "point"), CASES)
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        pytest.param(*case, marks=pytest.mark.thorough if number % 3 else ())
+        for number, case in enumerate(CASES)
+    ],
+)
 def test_a_killed_process_leaves_the_old_or_the_new(
     tmp_path: Path, git_home: Path, name: str, point: str
 ) -> None:

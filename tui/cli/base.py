@@ -138,7 +138,7 @@ def read_text(text: str) -> str:
 
 
 def plain(value: object) -> Any:
-    """A value as JSON knows it: the fields of dataclasses, ISO times, lists.
+    """A value as JSON knows it: the fields of dataclasses and named tuples, ISO times, lists.
 
     A ``Trace`` gains ``active``, the names of its active topics.
     """
@@ -147,6 +147,8 @@ def plain(value: object) -> Any:
         if isinstance(value, Trace):
             tree["active"] = plain(value.active)
         return tree
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (datetime, date)):
