@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from textual.app import SuspendNotSupported
@@ -13,7 +13,7 @@ from engine.store import programs
 from tui.commands import common
 from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap
-from tui.editor import editor_command
+from tui.editor import editor_command, with_terminal
 from tui.messages import NextTheme
 from tui.render.help import help_lines
 from tui.roles import Roles
@@ -149,18 +149,19 @@ class ScreenActions(Generic[Name]):
             return
         program = programs.find(words[0])
         if program is None:
-            screen.say(f"{words[0]} cannot be started: it is not on PATH; give its full path", trouble=True)
+            why = "there is no such program" if Path(words[0]).is_absolute() else "it is not on PATH"
+            cure = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
+            screen.say(f"{words[0]} cannot be started: {why}; {cure}", trouble=True)
             return
         try:
             with screen.app.suspend():
-                code = subprocess.run(
-                    [program, *words[1:]], env=programs.surroundings(), check=False
-                ).returncode
+                code, problem = with_terminal([program, *words[1:]])
         except SuspendNotSupported:
             screen.say("this terminal cannot be handed to an editor", trouble=True)
             return
-        except OSError as error:
-            screen.say(f"{words[0]} cannot be started: {error.strerror}", trouble=True)
+        if problem:
+            cure = "set $EDITOR to another editor"
+            screen.say(f"{words[0]} cannot be started: {problem}; {cure}", trouble=True)
             return
         if code:
             screen.say(f"{words[0]} ended with {code}", trouble=True)
