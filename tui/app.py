@@ -31,6 +31,7 @@ from tui.safe import visible
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.workbench import Workbench
 from tui.session import WorkbenchEngine
+from tui.terminal_input import PasteDriver
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -67,7 +68,7 @@ class WorkbenchApp(App[int]):
         run_line: Callable[[str], str] | None = None,
     ) -> None:
         plain = "NO_COLOR" in os.environ
-        super().__init__(ansi_color=True if plain else None)
+        super().__init__(PasteDriver, ansi_color=True if plain else None)
         self.animation_level = "none"
         self.leaving = False
         self._filters.append(ControlFilter())

@@ -1,4 +1,4 @@
-"""Keys and what stands beside them, on a real pseudo-terminal: typed ahead, pasted, and given to an editor."""
+"""Keys on a real pseudo-terminal: typed ahead, pasted, and meant for an editor."""
 
 from __future__ import annotations
 
@@ -82,3 +82,21 @@ def test_what_is_meant_for_the_editor_ends_no_session(bench: Open, tmp_path: Pat
     terminal.pump(1.0)
     terminal.process.send("?")
     terminal.until(lambda text: "Go to the digest" in text, "the help, so the session goes on")
+
+
+def test_a_paste_is_text_wherever_it_lands_and_whatever_stands_in_it(bench: Open) -> None:
+    terminal = bench()
+    terminal.process.send("\x1b[200~T\x1bTq\rq\x1b[201~")
+    terminal.process.send("i")
+    terminal.until(lambda text: "enter keeps it" in text, "the line")
+    terminal.process.send("\x1b[200~first line\nsecond \x1bTline\r\x1b[A")
+    terminal.pump(0.5)
+    terminal.process.send("third line\x1b[201~")
+    terminal.until(lambda text: "third line" in text, "the pasted text")
+    lines = [line[1:-1].strip() for line in terminal.screen.display]
+    assert {"▸ first line", "second Tline", "[Athird line"} <= set(lines)
+    terminal.process.send("\x1b\rfourth line")
+    terminal.until(lambda text: "fourth line" in text, "another line")
+    assert "[Athird line" in terminal.text and "theme" not in terminal.text
+    terminal.process.send("\r")
+    terminal.until(lambda text: "tried" in text, "the kept message")
