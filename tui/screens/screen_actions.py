@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Generic
 from textual.app import SuspendNotSupported
 
 from engine.store import programs
+from tui import clipboard
 from tui.commands import common
 from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap
 from tui.editor import editor_command, with_terminal
+from tui.figures import home
 from tui.messages import NextTheme
 from tui.render.help import help_lines
 from tui.roles import Roles
@@ -136,9 +138,10 @@ class ScreenActions(Generic[Name]):
     def copy_text(self, text: str) -> None:
         """Puts a text on the clipboard, as much of it as terminals take."""
         text = text.encode("utf-8", "replace").decode()
-        self.screen.app.copy_to_clipboard(text[:COPY_LIMIT])
+        file = clipboard.copy(self.screen.bench.app, text[:COPY_LIMIT])
         of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
-        self.screen.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
+        where = f"; if the clipboard is closed to it: {home(file)}" if file is not None else ""
+        self.screen.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters{where}")
 
     def edit_file(self, relative: str, line: int = 0) -> None:
         """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
