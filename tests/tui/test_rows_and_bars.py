@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from engine.activation.trace import Contribution, TopicTrace
 from engine.errors import AutopoiesisError
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
@@ -16,7 +18,8 @@ from tests.tui.test_live import ASKED
 from tui.clipboard import past_tmux
 from tui.commandline import run_line
 from tui.render.bars import key_at
-from tui.roles import Roles
+from tui.render.evidence import PROBABILITY, for_and_against, signal_table
+from tui.roles import PLAIN, Roles
 from tui.widgets.bars import Footer
 
 
@@ -90,3 +93,17 @@ def test_a_tmux_sequence_carries_the_text() -> None:
 def test_a_command_that_never_ends_is_not_begun(tmp_path: Path) -> None:
     with pytest.raises(AutopoiesisError, match="serve needs a terminal of its own"):
         run_line(tmp_path, "serve --port 0", deadline_s=5)
+
+
+def test_the_rows_of_an_explanation_add_up_to_the_score() -> None:
+    weights = {"vectors": 2.9, "classifier": 2.7, "coverage": -0.1}
+    parts = tuple(Contribution(name, weight) for name, weight in weights.items())
+    row = TopicTrace(
+        "deploy", "medium", "auto", (), (), 0.04, 0.3, 0.6, 0.4, "", None, "dropped", "", "", parts
+    )
+    lines = [line.text.split() for line in signal_table(row, PROBABILITY, 60, PLAIN)[-2:]]
+    ends = {name: float(number.replace("−", "-")) for name, number in lines}
+    assert ends["sum"] == pytest.approx(math.log(0.04 / 0.96), abs=0.01)
+    assert ends["base"] + sum(weights.values()) == pytest.approx(ends["sum"], abs=0.01)
+    _for, against = for_and_against(row, 60, PLAIN)
+    assert "base −8.7" in "".join(line.text for line in against[1])
