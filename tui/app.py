@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -31,6 +31,7 @@ from tui.safe import visible
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.workbench import Workbench
 from tui.session import WorkbenchEngine
+from tui.terminal_input import PasteDriver
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -67,8 +68,9 @@ class WorkbenchApp(App[int]):
         run_line: Callable[[str], str] | None = None,
     ) -> None:
         plain = "NO_COLOR" in os.environ
-        super().__init__(ansi_color=True if plain else None)
+        super().__init__(PasteDriver, ansi_color=True if plain else None)
         self.animation_level = "none"
+        self.leaving = False
         self._filters.append(ControlFilter())
         self.engine = engine
         use_zone(lambda: engine.config.days.time_zone)
@@ -103,6 +105,10 @@ class WorkbenchApp(App[int]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.exit, 128 + number)
+            # Not by the loop, which would hear of it even while an editor has the terminal and takes it.
+            signal.signal(
+                signal.SIGQUIT, lambda *_: loop.call_soon_threadsafe(self.exit, 128 + signal.SIGQUIT)
+            )
             self.set_interval(_TERMINAL_CHECK_S, self._leave_a_lost_terminal)
         self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         problems = [str(error) for error in self.theme_errors]
@@ -144,6 +150,16 @@ class WorkbenchApp(App[int]):
             self.bench.say(visible(str(error)), trouble=True)
         else:
             self.bench.say("trusted" if trusted else "ignored; to change your mind: autopoiesis trust")
+
+    def exit(self, *arguments: Any, **named: Any) -> None:
+        """Ends it; what is typed from now on is for whatever comes after."""
+        self.leaving = True
+        super().exit(*arguments, **named)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys, clicks and pastes that are still on their way while screens are taken down are for nobody."""
+        if not (self.leaving and isinstance(event, events.InputEvent | events.Paste)):
+            await super().on_event(event)
 
     def _leave_a_lost_terminal(self) -> None:
         """Ends when the terminal is gone.
@@ -207,7 +223,7 @@ def run_workbench(
 
     Returns:
         The exit code: 0, 1 where there is no usable terminal (said on standard error), 128 plus the
-        signal's number after SIGTERM or SIGHUP.
+        signal's number after SIGTERM, SIGHUP or SIGQUIT.
     """
     reason = unusable(os.environ, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     if reason:
@@ -226,4 +242,4 @@ def run_workbench(
         code = app.run(mouse=mouse)
     finally:
         threading.excepthook = before
-    return app.return_code if code is None and app.return_code is not None else (code or 0)
+    return code or app.return_code or 0

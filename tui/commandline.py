@@ -11,7 +11,7 @@ from engine.store import programs
 
 DEADLINE_S = 600.0
 """Longest time a command may take; longer work belongs in a shell."""
-NEEDS_A_SCREEN = frozenset({"open", "demo", "watch"})
+NEEDS_A_SCREEN = frozenset({"open", "demo", "watch", "serve"})
 """Commands that would draw a screen or never end."""
 _START = "from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
 

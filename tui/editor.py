@@ -1,9 +1,11 @@
-"""Which editor a person wants, and which file a row stands for."""
+"""Which editor a person wants, how it is run, and which file a row stands for."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -55,6 +57,29 @@ def _at(path: Path, program: str, line: int) -> list[str]:
     if name in GOTO_LINE:
         return ["--goto", f"{path}:{line}"]
     return [f"{path}:{line}" if name in COLON_LINE else str(path)]
+
+
+def with_terminal(command: list[str]) -> tuple[int, str]:
+    """Runs a program that has the terminal meanwhile.
+
+    Ctrl+C and ctrl+\\ reach every process of the terminal's foreground group; they are meant for the program.
+
+    Args:
+        command: Program, by its full path, and arguments.
+
+    Returns:
+        Its exit code, and why it could not be started; empty where it was. It never raises ``OSError``: one
+        that leaves ``App.suspend`` would leave the application suspended.
+    """
+    # Handlers, not SIG_IGN: the program would inherit that.
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        return subprocess.run(command, env=programs.surroundings(), check=False).returncode, ""
+    except OSError as error:
+        return 0, error.strerror or str(error)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def file_of(root: Path, *candidates: str) -> str:

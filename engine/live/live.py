@@ -31,6 +31,7 @@ from engine.events import (
     WatchState,
 )
 from engine.flush.worker import FlushWorker
+from engine.live.feed import KEPT_ENTRIES
 from engine.live.followed_logs import FollowedLogs
 from engine.live.index_worker import IndexWorker
 from engine.settings.file import CONFIG_FILE
@@ -56,9 +57,6 @@ if TYPE_CHECKING:
 
 IDLE_S = 1.0
 """How often the worker looks at the clock and at the repository, seconds."""
-
-PAST_TRACED = 60
-"""Lines of the feed that are traced when it begins."""
 
 MOST_NEW_TURNS = 200
 """Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
@@ -203,9 +201,9 @@ class Live:
             sweep_temps(self._engine.workspace)
 
     def trace_the_past(self) -> None:
-        """Traces the last messages from before the start, for a face whose feed says what fired for them."""
+        """Traces the messages from before the start, for a face whose feed says what fired for them."""
         self.soon(
-            lambda: self._trace_one([entry.key for entry in self._engine.feed(PAST_TRACED) if entry.key])
+            lambda: self._trace_one([entry.key for entry in self._engine.feed(KEPT_ENTRIES) if entry.key])
         )
 
     def _trace_one(self, keys: list[str]) -> None:

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 ChangeKind = Literal["added", "changed", "removed"]
-EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*")
-"""Names never looked at; one that starts with a slash is meant at the top of a watched folder only."""
+EXCLUDED = (".git", ".tmp-*", "/scratch", "/memory.db*", ".*.sw?", "4913", "*~", "#*#", ".#*")
+"""Names never looked at; one that starts with a slash is meant at the top of a watched folder only.
+
+The last five are what vim and emacs write beside a file that is open in them.
+"""
 
 _RACY_NS = 20_000_000
 _Signature = tuple[int, int, int]

@@ -266,3 +266,11 @@ def test_the_past_is_traced_only_for_a_face_that_shows_it(live: Live) -> None:
     assert [event for event in seen.events if isinstance(event, TurnTraced)] == [now]
     engine.feed(50)
     seen.wait(TurnTraced, lambda event: event.key.startswith("raw/") and not event.key.startswith(path))
+
+
+def test_every_message_of_the_past_is_traced(live: Live) -> None:
+    engine, seen = live
+    keys = {entry.key for entry in engine.feed(10_000) if entry.key}
+    assert len(keys) > 60
+    for key in keys:
+        seen.wait(TurnTraced, lambda event, key=key: event.key == key)

@@ -151,6 +151,9 @@ def test_what_is_left_out_is_never_reported(watcher: Watcher, root: Path, seen: 
         "memory.db",
         "memory.db-wal",
         "topics/.tmp-x",
+        "topics/.deploy.md.swp",
+        "topics/4913",
+        "topics/deploy.md~",
     ):
         (root / name).write_text("x")
     (root / "knowledge" / "scratch" / "x.md").write_text("x")

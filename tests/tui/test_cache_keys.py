@@ -359,7 +359,7 @@ async def test_the_gate_is_answered_from_here(run: Run) -> None:
     async with caching(run) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()
-        await driven.press("y")
+        await driven.press("ctrl+y")
         assert driven.engine.asked("answer") == [("answer", "q1", True)] and not driven.app.clipboard
 
 

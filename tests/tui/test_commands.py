@@ -28,10 +28,13 @@ def test_y_and_n_mean_what_the_situation_says() -> None:
     assert resolve("n", FEED) is catalog.NextMatch
     assert resolve("y", ACTIVATION) is catalog.LabelUseful
     assert resolve("n", ACTIVATION) is catalog.LabelNoise
-    for situation in (FEED, ACTIVATION):
-        asked = replace(situation, question=True)
-        assert resolve("y", asked) is common.AnswerYes
-        assert resolve("n", asked) is common.AnswerNo
+    asked = replace(FEED, question=True)
+    assert resolve("y", asked) is common.AnswerYes
+    assert resolve("n", asked) is common.AnswerNo
+    assert resolve("n", replace(asked, filtered=True)) is catalog.NextMatch
+    asked = replace(ACTIVATION, question=True)
+    assert resolve("y", asked) is catalog.LabelUseful
+    assert resolve("ctrl+y", asked) is common.AnswerYes
 
 
 def test_while_typing_letters_are_letters() -> None:
@@ -66,7 +69,7 @@ def test_the_footer_shows_what_matters_now() -> None:
     assert footer(FEED)[0] == ("1–5", "panel")
     assert ("y n", "useful / noise") in footer(ACTIVATION)
     assert ("y n", "useful / noise") not in footer(replace(ACTIVATION, read_only=True))
-    assert footer(replace(ACTIVATION, question=True))[0] == ("y n", "answer the gate")
+    assert footer(replace(FEED, question=True))[0] == ("y n", "answer the gate")
     assert footer(replace(FEED, zoomed=True))[0] == ("esc", "back")
     assert footer(Situation(panel="try"))[0] == ("esc", "back")
 

@@ -537,7 +537,7 @@ async def test_the_gate_is_answered_from_here(run: Run) -> None:
         driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules", 30.0))
         await driven.settle()
         assert "the gate asks" in driven.text
-        await driven.press("y")
+        await driven.press("ctrl+y")
         assert driven.engine.asked("answer") == [("answer", "q1", True)] and not copied(driven)
 
 

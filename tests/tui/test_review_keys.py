@@ -242,7 +242,7 @@ async def test_the_gate_comes_first_and_accepting_is_another_key(run: Run) -> No
     async with reviewing(run) as driven:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "Ship it?", "Deploying", 60.0))
         await driven.settle()
-        await driven.press("y")
+        await driven.press("ctrl+y")
         assert driven.engine.asked("answer") == [("answer", "q1", True)] and not driven.verdicts()
 
 

@@ -117,6 +117,15 @@ class SendMessage(Command):
     needs = (WRITABLE,)
 
 
+class BreakLine(Command):
+    """Begin another line in the message; a paste of several lines stays whole and is never sent by itself."""
+
+    keys = ("ctrl+j", "alt+enter", "shift+enter")
+    title = "New line in the message"
+    panels = frozenset[PanelName]({"try"})
+    palette = False
+
+
 class OpenTune(Command):
     """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
 
@@ -230,7 +239,7 @@ class CommandLine(Command):
 CATALOG: tuple[type[Command], ...] = (
     *ANSWERS, Back,
     FocusFeed, FocusActivation, FocusDigest, FocusLedger, FocusBudget, *MOVING,
-    Open, LabelUseful, LabelNoise, Edit, Copy, Try, SendMessage, OpenTune, OpenContext, OpenSearch,
+    Open, LabelUseful, LabelNoise, Edit, Copy, Try, SendMessage, BreakLine, OpenTune, OpenContext, OpenSearch,
     OpenCache, OpenLedger, OpenKnowledge, OpenReview, Filter, NextMatch, PreviousMatch, *ENLARGING,
     CommandLine, *ALWAYS,
 )  # fmt: skip

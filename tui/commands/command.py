@@ -100,6 +100,11 @@ _SHOWN = {
 }
 
 
+def key_named(shown: str) -> str:
+    """A key as textual spells it, from how a person reads it."""
+    return next((key for key, sign in _SHOWN.items() if sign == shown), shown)
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the screen is like when a key is pressed: all that a command needs to know whether it applies.

@@ -30,7 +30,7 @@ class Label(Command):
 class AnswerYes(Command):
     """Tell the gate that the topic applies to the message it asks about."""
 
-    keys = ("y",)
+    keys = ("y", "ctrl+y")
     title = "Answer the gate: yes"
     panels = LISTS
     footer = "answer the gate"
@@ -39,14 +39,14 @@ class AnswerYes(Command):
 
     @classmethod
     def applies(cls, situation: Situation) -> bool:
-        """Only while a question is open; then it comes before every other meaning of the key."""
+        """Only while a question is open; what else a letter does here comes first."""
         return situation.question and situation.panel in cls.panels
 
 
 class AnswerNo(AnswerYes):
     """Tell the gate that the topic does not apply."""
 
-    keys = ("n",)
+    keys = ("n", "ctrl+n")
     title = "Answer the gate: no"
 
 
@@ -235,7 +235,7 @@ class Quit(Command):
 
 
 ANSWERS: tuple[type[Command], ...] = (AnswerYes, AnswerNo)
-"""What comes before every other meaning of a key: the first of every catalogue."""
+"""The first of every catalogue; ``resolve`` lets what else their letters do come first."""
 MOVING: tuple[type[Command], ...] = (NextPanel, PreviousPanel, Down, Up, HalfDown, HalfUp, First, Last)
 """Moving about, in the order of help and palette."""
 ENLARGING: tuple[type[Command], ...] = (Zoom, Unzoom)

@@ -22,6 +22,7 @@ from tui.commands.command import (
     PanelName,
     Situation,
 )
+from tui.commands.common import ANSWERS, AnswerYes
 from tui.commands.context import CONTEXT
 from tui.commands.harvest import HARVEST
 from tui.commands.knowledge import KNOWLEDGE
@@ -58,8 +59,16 @@ def all_keys(catalog: Catalog = CATALOG) -> tuple[str, ...]:
 
 def resolve(key: str, situation: Situation) -> type[Command] | None:
     """The command a key means here, or ``None``."""
-    commands = catalog_of(situation)
-    return next((each for each in commands if key in each.keys and each.applies(situation)), None)
+    found = [each for each in catalog_of(situation) if key in each.keys and each.applies(situation)]
+    if found and issubclass(found[0], AnswerYes):
+        # Who goes from result to result, or labels one, has not answered a question that came up meanwhile.
+        found.sort(key=lambda each: issubclass(each, AnswerYes) or bool(each.refusal(situation)))
+    return found[0] if found else None
+
+
+def answers_by_letter(situation: Situation) -> bool:
+    """Whether the letters answer the gate here; else only those with ctrl do."""
+    return all(resolve(each.keys[0], situation) is each for each in ANSWERS)
 
 
 def footer(situation: Situation) -> list[tuple[str, str]]:

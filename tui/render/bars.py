@@ -91,6 +91,26 @@ def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
     return row
 
 
+def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> str:
+    """The key of the footer that a cell belongs to, as it is shown; empty beside all of them.
+
+    Of several keys that share their words, the one that is pointed at, else the first.
+    """
+    for count_of in range(1, len(entries[:8]) + 1):
+        before = footer(entries[: count_of - 1], width, roles).cells
+        keys, words = entries[count_of - 1]
+        if footer(entries[:count_of], width, roles).cells == before:
+            return ""
+        if before <= x < before + len(f"{keys} {words}"):
+            at = 0
+            for key in keys.replace("–", " ").split():
+                if at <= x - before < at + len(key):
+                    return key
+                at += len(key) + 1
+            return keys.replace("–", " ").split()[0]
+    return ""
+
+
 def memory_lines(
     digest: DigestView | None, ledger: LedgerView | None, compiled: Compiled | None, width: int, roles: Roles
 ) -> list[Row]:
@@ -156,16 +176,18 @@ def _budget_line(compiled: Compiled | None, width: int, roles: Roles) -> Row:
     return row
 
 
-def question_lines(asked: GateAsked, left_s: float, waiting: int, width: int, roles: Roles) -> list[Row]:
+def question_lines(
+    asked: GateAsked, left_s: float, waiting: int, width: int, roles: Roles, *, letters: bool = True
+) -> list[Row]:
     """The gate's question: topic, message, what the topic is for, and how long it waits."""
     left = f"{max(0, round(left_s))} s" + (f" · {waiting} more wait" if waiting else "")
     head = Row(("does ", roles.muted), (first_line(asked.topic), roles.strong), (" apply to ", roles.muted))
     head.add(clip(f"“{first_line(asked.message)}”", width - head.cells - len(left) - 4), roles.normal)
     head.add("?", roles.muted)
     head.right(Row((left, roles.gate)), width)
-    keys = Row(("y", roles.accent), (" yes", roles.muted), ("   n", roles.accent), (" no", roles.muted)).gap(
-        4
-    )
+    ctrl = "" if letters else "ctrl+"
+    keys = Row((f"{ctrl}y", roles.accent), (" yes", roles.muted), (f"   {ctrl}n", roles.accent))
+    keys.add(" no", roles.muted).gap(4)
     return [head, keys.add(clip(first_line(asked.description), width - keys.cells), roles.faint)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from math import log
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -63,6 +64,16 @@ def _zones(row: TopicTrace, size: int, roles: Roles) -> list[tuple[int, str, str
     return zones
 
 
+def base(row: TopicTrace) -> float | None:
+    """The log-odds that a topic has before any signal: with it, the contributions sum to the score's.
+
+    ``None`` where no contributions are known, or the score is so near to 0 or 1 that rounding hides them.
+    """
+    if not row.contributions or not 0 < row.score < 1:
+        return None
+    return log(row.score / (1 - row.score)) - sum(each.weight for each in row.contributions)
+
+
 def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> list[Row]:
     """A line per signal: its raw value, and where known by how much it moved the log-odds, to either side.
 
@@ -102,6 +113,12 @@ def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> li
             line.fit(signed(weight, 2), 6, roles.normal, "right").gap(2)
             line.extend(_signed_bar(weight, list(weights.values()), size, _tone(name, weight, roles), roles))
         rows.append(line)
+    start = base(row)
+    if start is not None:
+        before = gauge + 1 if gauge else 0
+        for name, number in (("base", start), ("sum", start + sum(weights.values()))):
+            line = Row().fit(name, column, roles.faint).gap(before + 7)
+            rows.append(line.fit(signed(number, 2), 6, roles.normal, "right"))
     return rows
 
 
@@ -132,6 +149,9 @@ def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str
                 length = max(1, round(abs(each.weight) / most * _SMALL))
                 cell = Row((f"{first_line(each.signal)} ", roles.muted), (signed(each.weight), roles.normal))
                 cells.append(cell.gap().add(FILL * length, tone))
+        start = base(row)
+        if start is not None and start * sign > 0:
+            cells.append(Row(("base ", roles.muted), (signed(start), roles.normal)))
         if cells:
             blocks.append((label, flow(cells, width)))
     return blocks

@@ -48,7 +48,9 @@ WIDE = 60
 SPOKEN: frozenset[FeedKind] = frozenset({"user", "agent"})
 
 
-def feed_row(entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
+def feed_row(
+    entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen: bool = False, today: str = ""
+) -> Row:
     """Draws a row of at most ``width`` cells.
 
     Args:
@@ -57,6 +59,8 @@ def feed_row(entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen
         roles: Styles.
         query: The filter's words, marked where they stand.
         chosen: Whether it is the selected row.
+        today: The day of the newest row; where there is no room for both, rows of other days show theirs
+            instead of the time.
     """
     glyph, words, note_style = _styles(entry.kind, roles)
     if chosen:
@@ -64,7 +68,9 @@ def feed_row(entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen
     row = Row()
     if width >= WIDE:
         row.add(f"{day(entry.at)} ", roles.faint)
-    row.add(f"{clock(entry.at)} ", roles.muted).add(f"{GLYPHS.get(entry.kind, '·')} ", glyph)
+    other_day = width < WIDE and today not in ("", day(entry.at))
+    row.add(f"{day(entry.at) if other_day else clock(entry.at)} ", roles.muted)
+    row.add(f"{GLYPHS.get(entry.kind, '·')} ", glyph)
     text = first_line(entry.text)
     room = width - row.cells
     note = clip(first_line(entry.note), min(room * 2 // 5, 24)) if entry.note and room >= 16 else ""

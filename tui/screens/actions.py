@@ -15,6 +15,7 @@ from tui.render.explain import detail
 from tui.render.ledger import ledger_detail
 from tui.screens.reply import ReplyScreen, SendWish
 from tui.screens.screen_actions import ScreenActions
+from tui.widgets.composer import Composer
 
 if TYPE_CHECKING:
     from tui.screens.harvest_run import HarvestRun
@@ -46,6 +47,7 @@ class Actions(ScreenActions[BenchPanel]):
             common.Copy: self.copy,
             catalog.Try: self.to_line,
             catalog.SendMessage: self.send,
+            catalog.BreakLine: self.break_line,
             catalog.OpenTune: self.tune,
             catalog.OpenContext: self.context,
             catalog.OpenSearch: self.search,
@@ -133,6 +135,14 @@ class Actions(ScreenActions[BenchPanel]):
         bench.typing.leave_prompt()
         bench.typing.end_try()
         bench.app.push_screen(ReplyScreen(bench.engine, wish))
+
+    def break_line(self) -> None:
+        """Begins another line in the message; what else is typed has one only."""
+        line = self.bench.prompt.input
+        if isinstance(line, Composer):
+            line.break_line()
+        else:
+            self.bench.say("only a message has several lines")
 
     # Acting on the selection
 

@@ -13,7 +13,7 @@ from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
 from tui.commands.command import LINES, Command, Name, Situation
-from tui.commands.lookup import Catalog, all_keys, footer, resolve
+from tui.commands.lookup import Catalog, all_keys, answers_by_letter, footer, resolve
 from tui.safe import visible
 from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
 from tui.widgets.panel import Panel
@@ -166,7 +166,9 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
     def update_footer(self) -> None:
         """Shows the keys that matter now."""
         if self.is_mounted and not self.gone:
-            self.query_one(Footer).show(footer(self.situation))
+            situation = self.situation
+            self.query_one(Footer).show(footer(situation))
+            self.query_one(QuestionBar).answer_by(letters=answers_by_letter(situation))
 
     def say(self, text: str, *, trouble: bool = False) -> None:
         """Tells the person something in passing."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from textual.app import SuspendNotSupported
 
 from engine.store import programs
+from tui import clipboard
 from tui.commands import common
 from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap
-from tui.editor import editor_command
+from tui.editor import editor_command, with_terminal
+from tui.figures import home
 from tui.messages import NextTheme
 from tui.render.help import help_lines
 from tui.roles import Roles
@@ -136,9 +138,10 @@ class ScreenActions(Generic[Name]):
     def copy_text(self, text: str) -> None:
         """Puts a text on the clipboard, as much of it as terminals take."""
         text = text.encode("utf-8", "replace").decode()
-        self.screen.app.copy_to_clipboard(text[:COPY_LIMIT])
+        file = clipboard.copy(self.screen.bench.app, text[:COPY_LIMIT])
         of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
-        self.screen.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters")
+        where = f"; if the clipboard is closed to it: {home(file)}" if file is not None else ""
+        self.screen.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters{where}")
 
     def edit_file(self, relative: str, line: int = 0) -> None:
         """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
@@ -149,18 +152,19 @@ class ScreenActions(Generic[Name]):
             return
         program = programs.find(words[0])
         if program is None:
-            screen.say(f"{words[0]} cannot be started: it is not on PATH; give its full path", trouble=True)
+            why = "there is no such program" if Path(words[0]).is_absolute() else "it is not on PATH"
+            cure = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
+            screen.say(f"{words[0]} cannot be started: {why}; {cure}", trouble=True)
             return
         try:
             with screen.app.suspend():
-                code = subprocess.run(
-                    [program, *words[1:]], env=programs.surroundings(), check=False
-                ).returncode
+                code, problem = with_terminal([program, *words[1:]])
         except SuspendNotSupported:
             screen.say("this terminal cannot be handed to an editor", trouble=True)
             return
-        except OSError as error:
-            screen.say(f"{words[0]} cannot be started: {error.strerror}", trouble=True)
+        if problem:
+            cure = "set $EDITOR to another editor"
+            screen.say(f"{words[0]} cannot be started: {problem}; {cure}", trouble=True)
             return
         if code:
             screen.say(f"{words[0]} ended with {code}", trouble=True)

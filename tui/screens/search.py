@@ -83,7 +83,7 @@ class SearchScreen(FullScreen[SearchPanel]):
         """Searches where there is a query already."""
         self.prompt.enter_mode("search", value=self.state.query)
         if self.state.asked:
-            self.prompt.input.action_select_all()
+            self.prompt.line.action_select_all()
             self.flow.again()
 
     def end(self) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from textual.content import Content
+from textual.events import Click
 from textual.strip import Strip
 from textual.widget import Widget
 
 from engine.context.compiled import Compiled
 from engine.context.views import StatusView
 from engine.events import GateAsked, IndexProgress
+from tui.commands.command import key_named
 from tui.draw import Row
-from tui.render.bars import HeaderView, footer, header, question_lines, too_small
+from tui.render.bars import HeaderView, footer, header, key_at, question_lines, too_small
 from tui.roles import Roles
 
 
@@ -69,6 +71,12 @@ class Footer(Bar):
             self.entries = entries
             self.refresh()
 
+    def on_click(self, event: Click) -> None:
+        """A click on a key presses it."""
+        key = key_at(self.entries, self.size.width, self.roles, event.x)
+        if key:
+            self.app.simulate_key(key_named(key))
+
     def rows(self, width: int) -> list[Row]:
         """One line."""
         return [footer(self.entries, width, self.roles)]
@@ -82,6 +90,7 @@ class QuestionBar(Bar):
         self.asked: GateAsked | None = None
         self.left_s = 0.0
         self.waiting = 0
+        self.letters = True
 
     def on_mount(self) -> None:
         """Says who asks."""
@@ -93,11 +102,17 @@ class QuestionBar(Bar):
         self.display = asked is not None
         self.refresh()
 
+    def answer_by(self, *, letters: bool) -> None:
+        """Says by which keys it is answered: letters, or letters with ctrl where those do something else."""
+        if letters != self.letters:
+            self.letters = letters
+            self.refresh()
+
     def rows(self, width: int) -> list[Row]:
         """Two lines."""
         if self.asked is None:
             return []
-        return question_lines(self.asked, self.left_s, self.waiting, width, self.roles)
+        return question_lines(self.asked, self.left_s, self.waiting, width, self.roles, letters=self.letters)
 
 
 class TooSmall(Bar):

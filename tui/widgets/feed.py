@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.live.feed import FeedEntry
 from tui.draw import Row, wrap
-from tui.figures import count
+from tui.figures import count, day
 from tui.render.feed import feed_row, matches
 from tui.shown import MESSAGES
 from tui.widgets.panel import Motion
@@ -25,10 +25,11 @@ class FeedPanel(RowList[FeedEntry]):
         super().__init__(id=id)
         self.following = True
         self.loaded = False
+        self.today = ""
 
     def row(self, item: FeedEntry, width: int, chosen: bool) -> Row:
         """A feed row."""
-        return feed_row(item, width, self.roles, self.query_text, chosen)
+        return feed_row(item, width, self.roles, self.query_text, chosen, self.today)
 
     def finds(self, item: FeedEntry, query: str) -> bool:
         """By text and note."""
@@ -64,6 +65,10 @@ class FeedPanel(RowList[FeedEntry]):
     def show(self, items: Sequence[FeedEntry]) -> None:
         """Replaces the content; when following, goes to the newest message."""
         self.loaded = True
+        today = day(max(item.at for item in items)) if items else ""
+        if today != self.today:
+            self.today = today
+            self.forget_drawn()
         super().show(items)
         if self.following:
             self.follow()

@@ -1,4 +1,4 @@
-"""The one line a person types in: a message to try, words to filter by, or a command."""
+"""Where a person types: a message of several lines to try, or a line: words to filter by, a command."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from tui.safe import visible
+from tui.widgets.composer import Composer, LineInput
 
 Mode = Literal["try", "filter", "command", "write", "search", "preset", "reword", "number"]
 
@@ -48,7 +49,7 @@ _HINTS: dict[Mode, str] = {
     "reword": "one line, as it is to stand in the file",
 }
 _BELOW: dict[Mode, str] = {
-    "try": "enter keeps it · ctrl+s sends it · esc follows the feed again",
+    "try": "enter keeps it · ctrl+j new line · ctrl+s sends it · esc follows the feed again",
     "filter": "enter keeps it · esc shows all",
     "command": "enter runs it · esc leaves",
     "write": "enter writes it · esc leaves",
@@ -57,14 +58,6 @@ _BELOW: dict[Mode, str] = {
     "number": "enter moves them · esc keeps them",
     "reword": "enter accepts it so · esc leaves it waiting",
 }
-
-
-class LineInput(Input):
-    """An input without a blinking cursor: nothing is drawn while nothing changes."""
-
-    def on_mount(self) -> None:
-        """Stops the blinking."""
-        self.cursor_blink = False
 
 
 class PromptLine(Horizontal):
@@ -93,20 +86,29 @@ class PromptLine(Horizontal):
         self.mode: Mode = "try"
         self._history: dict[Mode, list[str]] = {mode: [] for mode in _TITLES}
         self._at = 0
+        self._unsent = ""
 
     def compose(self) -> ComposeResult:
-        """A sign and the input."""
+        """A sign, and an input for several lines and one for one; a mode uses one of them."""
         yield Static(_SIGNS["try"], id="prompt-sign", markup=False)
-        yield LineInput(placeholder=_HINTS["try"], id="prompt-input", compact=True, select_on_focus=False)
+        yield Composer(
+            placeholder=_HINTS["try"], id="prompt-composer", compact=True, highlight_cursor_line=False
+        )
+        yield LineInput(id="prompt-input", compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:
         """Shows the mode it starts in."""
         self.enter_mode("try")
 
     @property
-    def input(self) -> Input:
-        """The input itself."""
-        return self.query_one("#prompt-input", Input)
+    def input(self) -> Composer | LineInput:
+        """The input of the mode."""
+        return self.query_one(Composer) if self.mode == "try" else self.line
+
+    @property
+    def line(self) -> LineInput:
+        """The input of one line."""
+        return self.query_one(LineInput)
 
     def enter_mode(self, mode: Mode, *, value: str = "", about: str = "") -> None:
         """Becomes a line of another kind.
@@ -120,10 +122,11 @@ class PromptLine(Horizontal):
         self._at = len(self._history[mode])
         self.border_title = Content(f"{_TITLES[mode]} {visible(about)}".rstrip())
         self.query_one("#prompt-sign", Static).update(_SIGNS[mode])
-        with self.prevent(Input.Changed):
-            self.input.value = value
-        self.input.cursor_position = len(value)
         self.input.placeholder = _HINTS[mode]
+        with self.prevent(Input.Changed, TextArea.Changed):
+            self.input.put(value)
+        for each in (self.query_one(Composer), self.line):
+            each.display = each is self.input
         self._hint()
 
     def _hint(self) -> None:
@@ -138,24 +141,42 @@ class PromptLine(Horizontal):
         self._hint()
 
     def on_key(self, event: Key) -> None:
-        """Up and down go through what was entered before."""
+        """Up and down in a line go through what was entered before."""
+        if event.key in ("up", "down") and self.input is self.line:
+            event.stop()
+            self._recall(-1 if event.key == "up" else 1)
+
+    @on(Composer.Beyond)
+    def _beyond(self, beyond: Composer.Beyond) -> None:
+        """So do they at the ends of a message."""
+        beyond.stop()
+        self._recall(beyond.step)
+
+    def _recall(self, step: int) -> None:
         history = self._history[self.mode]
-        if event.key not in ("up", "down") or not history:
+        at = max(0, min(len(history), self._at + step))
+        if at == self._at:
             return
-        event.stop()
-        self._at = max(0, min(len(history), self._at + (-1 if event.key == "up" else 1)))
-        self.input.value = history[self._at] if self._at < len(history) else ""
-        self.input.cursor_position = len(self.input.value)
+        if self._at == len(history):
+            self._unsent = self.input.value
+        self._at = at
+        self.input.put(history[at] if at < len(history) else self._unsent)
 
     @on(Input.Changed)
     def _edited(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Edited(self.mode, event.value))
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
+    @on(TextArea.Changed)
+    def _written(self, event: TextArea.Changed) -> None:
         event.stop()
-        value = event.value
+        self.post_message(self.Edited(self.mode, event.text_area.text))
+
+    @on(Input.Submitted)
+    @on(Composer.Entered)
+    def _entered(self, event: Message) -> None:
+        event.stop()
+        value = self.input.value
         self.remember(value)
         self.post_message(self.Entered(self.mode, value))
 

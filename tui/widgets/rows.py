@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import eq
 from typing import ClassVar, Generic, TypeVar
 
 from rich.style import Style
@@ -81,16 +82,13 @@ class RowList(Panel, Generic[Item]):
         """Replaces the content; what was selected stays selected where it is still there."""
         if items == self.items and items:
             return
-        before = self.selected
-        grown = self._grown(items)
-        start = len(self.items) if grown else 0
-        shown = self.row_count
+        before, in_view = self.selected, self._in_view()
+        start = len(self.items) if self._grown(items) else 0
         self.items = items
         if self.query_text:
             fresh = [at for at in range(start, len(items)) if self.finds(items[at], self.query_text)]
-            self._found = [*(self._found or []), *fresh] if grown else fresh
-        unseen = grown and shown >= self.scroll_offset.y + self.size.height
-        self._settle(before, unseen=unseen)
+            self._found = [*(self._found or []), *fresh] if start else fresh
+        self._settle(before, unseen=self._in_view() == in_view)
 
     def filter(self, query: str) -> None:
         """Keeps only the rows that hold the words; an empty query shows all."""
@@ -129,8 +127,13 @@ class RowList(Panel, Generic[Item]):
 
     def _grown(self, items: Sequence[Item]) -> bool:
         """Whether the new content is the old one with more behind it."""
-        old = self.items
-        return 0 < len(old) <= len(items) and items[0] == old[0] and items[len(old) - 1] == old[-1]
+        return len(self.items) <= len(items) and all(map(eq, self.items, items))
+
+    def _in_view(self) -> tuple[int, list[Item]]:
+        """The selected row, and the items that are drawn."""
+        top = self.scroll_offset.y
+        rows = range(top, min(top + self.size.height, self.row_count))
+        return self.cursor, [self._item(row) for row in rows]
 
     def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
         self.virtual_size = Size(self.size.width, self.row_count)
@@ -171,6 +174,11 @@ class RowList(Panel, Generic[Item]):
         self._cache.clear()
         self.virtual_size = Size(self.size.width, self.row_count)
         self.reveal()
+        self.refresh()
+
+    def forget_drawn(self) -> None:
+        """Rows look different from now on."""
+        self._cache.clear()
         self.refresh()
 
     def notify_style_update(self) -> None:

@@ -1,0 +1,102 @@
+"""Keys on a real pseudo-terminal: typed ahead, pasted, and meant for an editor."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.cli.test_terminal import Terminal
+
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def bench(sample: Path) -> Iterator[Open]:
+    """Opens the workbench on the sample and waits until it is there."""
+    opened: list[Terminal] = []
+
+    def begin(columns: int = 120, lines: int = 40, **environment: str) -> Terminal:
+        terminal = Terminal(["open", str(sample)], columns, lines, **environment)
+        opened.append(terminal)
+        terminal.until(lambda text: "● live" in text and "15 topics ▸" in text, "the workbench")
+        return terminal
+
+    yield begin
+    for terminal in opened:
+        terminal.close()
+
+
+def ended(terminal: Terminal) -> tuple[int | None, bytes]:
+    """The exit code, and all that was written."""
+    terminal.process.expect(pexpect.EOF, timeout=30)
+    terminal.process.close()
+    return terminal.process.exitstatus, terminal.raw + (terminal.process.before or b"")
+
+
+@pytest.mark.parametrize("keys", ["qt", "qs", "qL", "q\x10", "tqqs"])
+def test_what_is_typed_after_the_key_that_quits_is_for_nobody(bench: Open, keys: str) -> None:
+    terminal = bench()
+    terminal.process.send(keys)
+    code, written = ended(terminal)
+    assert code == 0
+    assert b"Traceback" not in written and b"NoMatches" not in written
+    assert written.rstrip().endswith(b"\x1b[?1006l")
+
+
+def test_sigquit_leaves_the_terminal_as_it_was(bench: Open) -> None:
+    terminal = bench()
+    terminal.process.kill(signal.SIGQUIT)
+    code, written = ended(terminal)
+    assert code == 128 + signal.SIGQUIT
+    assert written.rindex(b"\x1b[?1049l") > written.rindex(b"\x1b[?1049h")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_editor_that_cannot_be_started_is_named_and_the_session_goes_on(
+    bench: Open, tmp_path: Path, there: bool
+) -> None:
+    editor = tmp_path / "editor"
+    if there:
+        editor.write_bytes(b"\x7fELF this is no program")
+        editor.chmod(0o755)
+    terminal = bench(160, EDITOR=str(editor), VISUAL="")
+    terminal.process.send("3e")
+    said = terminal.until(lambda text: "cannot be started" in text, "why not")
+    assert "set $EDITOR" in said
+    terminal.process.send("1?")
+    terminal.until(lambda text: "Go to the digest" in text, "the help, so the session goes on")
+
+
+def test_what_is_meant_for_the_editor_ends_no_session(bench: Open, tmp_path: Path) -> None:
+    """Ctrl+C and ctrl+\\ go to every process of the foreground group; vim takes both for its own."""
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\ntrap : INT QUIT\nkill -INT 0\nkill -QUIT 0\n")
+    editor.chmod(0o755)
+    terminal = bench(EDITOR=str(editor), VISUAL="")
+    terminal.process.send("3e")
+    terminal.until(lambda text: "● live" in text, "the workbench again")
+    terminal.pump(1.0)
+    terminal.process.send("?")
+    terminal.until(lambda text: "Go to the digest" in text, "the help, so the session goes on")
+
+
+def test_a_paste_is_text_wherever_it_lands_and_whatever_stands_in_it(bench: Open) -> None:
+    terminal = bench()
+    terminal.process.send("\x1b[200~T\x1bTq\rq\x1b[201~")
+    terminal.process.send("i")
+    terminal.until(lambda text: "enter keeps it" in text, "the line")
+    terminal.process.send("\x1b[200~first line\nsecond \x1bTline\r\x1b[A")
+    terminal.pump(0.5)
+    terminal.process.send("third line\x1b[201~")
+    terminal.until(lambda text: "third line" in text, "the pasted text")
+    lines = [line[1:-1].strip() for line in terminal.screen.display]
+    assert {"▸ first line", "second Tline", "[Athird line"} <= set(lines)
+    terminal.process.send("\x1b\rfourth line")
+    terminal.until(lambda text: "fourth line" in text, "another line")
+    assert "[Athird line" in terminal.text and "theme" not in terminal.text
+    terminal.process.send("\r")
+    terminal.until(lambda text: "tried" in text, "the kept message")

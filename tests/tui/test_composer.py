@@ -1,0 +1,155 @@
+"""Where a message is written: several lines, pastes that stay whole and inert, and earlier messages."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual._xterm_parser import XTermParser
+
+from tests.tui.conftest import Driven, Run
+from tui.screens.reply import ReplyScreen
+from tui.terminal_input import Pastes
+from tui.widgets.composer import Composer, pasted_text
+
+
+async def paste(driven: Driven, text: str) -> None:
+    """What the driver sends for a bracketed paste."""
+    driver = driven.app._driver
+    assert driver is not None
+    driver.send_message(events.Paste(text))
+    await driven.settle()
+
+
+def value(driven: Driven) -> str:
+    """What stands in the line."""
+    return driven.bench.prompt.input.value
+
+
+async def test_a_paste_of_several_lines_stays_whole_and_is_not_sent(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await paste(driven, "review this:\r\n\tif x:\rdone\n")
+        assert value(driven) == "review this:\n\tif x:\ndone\n"
+        assert driven.panel() == "try" and driven.source() == "draft"
+        assert not isinstance(driven.app.screen, ReplyScreen)
+        await driven.press("enter")
+        assert driven.engine.asked("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
+async def test_a_key_begins_another_line_and_enter_ends_the_message(run: Run, key: str) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.type("one")
+        await driven.press(key)
+        await driven.type("two")
+        assert value(driven) == "one\ntwo" and driven.panel() == "try"
+        await driven.press("enter")
+        assert driven.source() == "kept" and driven.bench.shown.text == "one\ntwo"
+
+
+async def test_only_a_message_has_several_lines(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("colon")
+        await paste(driven, "topics\n  check\x1b[31m\n")
+        await driven.press("ctrl+j")
+        assert value(driven) == "topics check[31m"
+        assert "only a message has several lines" in driven.text
+
+
+@pytest.mark.parametrize(("size", "most"), [((120, 40), 10), ((80, 24), 5), ((60, 16), 2)])
+async def test_it_grows_and_then_scrolls(run: Run, size: tuple[int, int], most: int) -> None:
+    async with run(size) as driven:
+        await driven.press("i")
+        composer = driven.bench.query_one(Composer)
+        assert composer.size.height == 1
+        await paste(driven, "\n".join(f"line {number}" for number in range(2)))
+        assert composer.size.height == 2
+        await paste(driven, "".join(f"\nline {number}" for number in range(2, 30)))
+        assert composer.size.height == most
+        assert "line 29" in driven.text and composer.scroll_offset.y == 30 - most
+        await driven.press("escape")
+        assert composer.size.height == 1
+
+
+async def test_a_paste_on_a_panel_is_no_keys(run: Run) -> None:
+    async with run() as driven:
+        theme = driven.app.theme
+        await driven.press("2")
+        await paste(driven, "Tyn1q:")
+        assert (driven.app.theme, driven.panel()) == (theme, "activation") and driven.app.is_running
+        assert not driven.engine.asked("label")
+
+
+async def test_up_goes_to_what_was_entered_before_and_down_back_to_what_was_being_written(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.type("first")
+        await driven.press("enter", "i", "ctrl+u")
+        await paste(driven, "second\nthird")
+        await driven.press("up")
+        assert value(driven) == "second\nthird"
+        await driven.press("up")
+        assert value(driven) == "first"
+        await driven.press("down")
+        assert value(driven) == "second\nthird"
+
+
+def test_a_pasted_text_keeps_everything_but_what_steers_terminals() -> None:
+    assert pasted_text("a\x1b]52;c;x\x07\r\nb\x00\x9b\tö\u200d") == "a]52;c;x\nb\tö\u200d"
+
+
+class Parsed:
+    """The reader of input, fed by hand, with a clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.reader = Pastes(XTermParser(), lambda: self.now)
+        self.seen: list[str] = []
+
+    def feed(self, *pieces: str) -> list[str]:
+        """What came of it: names of keys, and pastes between angle quotes."""
+        for piece in pieces:
+            for message in (*self.reader.feed(piece), *self.reader.tick()):
+                assert isinstance(message, events.Key | events.Paste)
+                self.seen.append(message.key if isinstance(message, events.Key) else f"«{message.text}»")
+        return self.seen
+
+    def later(self, seconds: float) -> list[str]:
+        """What time brings."""
+        self.now += seconds
+        return self.feed("")
+
+
+START, END = "\x1b[200~", "\x1b[201~"
+
+
+@pytest.mark.parametrize(
+    "inside", ["AA\x1bTBB", "\x1b", "x\x1b[A\x1b[<0;1;1M", "\x1b[201", f"a{END}Tq", "", "\x1b\r"]
+)
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_nothing_inside_a_paste_is_a_key(inside: str, size: int) -> None:
+    if END in inside and size < 1000:
+        pytest.skip("an end inside is seen as such only where the real one comes with it")
+    text = f"k{START}{inside}{END}j{START}b{END}"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert Parsed().feed(*pieces) == ["k", f"«{inside}»", "j", "«b»"]
+
+
+def test_escape_alone_is_a_key_after_a_moment_and_a_slow_mark_is_still_a_mark() -> None:
+    parsed = Parsed()
+    assert parsed.feed("\x1b") == []
+    assert parsed.later(0.2) == ["escape"]
+    assert parsed.feed("\x1b[20") == ["escape"]
+    parsed.later(0.5)
+    assert parsed.feed("0~T", END) == ["escape", "«T»"]
+    assert parsed.feed("\x1b[A", "\x1b", "[B", "\x1b[2~") == ["escape", "«T»", "up", "down", "insert"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [("\x1b\r", "alt+enter"), ("\n", "ctrl+j"), ("\x1b[13;2u", "shift+enter"), ("\r", "enter")],
+)
+def test_the_keys_for_a_new_line_are_told_apart_from_enter(sent: str, key: str) -> None:
+    assert Parsed().feed(sent) == [key]
+    assert Parsed().feed(*sent) == [key]

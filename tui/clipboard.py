@@ -1,0 +1,41 @@
+"""Puts text on the clipboard, as far as anybody can tell: no terminal says whether it took it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+from textual.app import App
+
+from engine.errors import AutopoiesisError
+from engine.store.user_folder import settings_folder
+
+FILE = "copied.txt"
+"""In the settings folder: what was copied last, for terminals that keep programs from the clipboard."""
+
+
+def copy(app: App[int], text: str) -> Path | None:
+    """Copies a text by OSC 52, below tmux past it as well, and into a file.
+
+    Returns:
+        The file; ``None`` where it cannot be written.
+    """
+    app.copy_to_clipboard(text)
+    if "TMUX" in os.environ and app._driver is not None:
+        app._driver.write(past_tmux(text))
+    path = settings_folder() / FILE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        # What is copied may be private: nobody else reads it, not even for the moment of its making.
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(text.encode())
+    except (OSError, AutopoiesisError):
+        return None
+    return path
+
+
+def past_tmux(text: str) -> str:
+    """OSC 52 as tmux hands it to the terminal outside, where its ``allow-passthrough`` is on."""
+    return f"\x1bPtmux;\x1b\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a\x1b\\"
