@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from engine.discussions.sending import Sending
@@ -273,4 +274,8 @@ def test_every_message_of_the_past_is_traced(live: Live) -> None:
     keys = {entry.key for entry in engine.feed(10_000) if entry.key}
     assert len(keys) > 60
     for key in keys:
-        seen.wait(TurnTraced, lambda event, key=key: event.key == key)
+        seen.wait(TurnTraced, partial(_is_of, key))
+
+
+def _is_of(key: str, event: TurnTraced) -> bool:
+    return event.key == key
