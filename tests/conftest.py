@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import time
@@ -93,3 +94,9 @@ def sample(_pristine_sample: Path, tmp_path: Path) -> Iterator[Path]:
 def pytest_xdist_auto_num_workers() -> int:
     """More workers than processors: a test of a screen or of a process waits for half of its time."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays to the end: looking through it for garbage over and over would cost minutes."""
+    gc.collect()
+    gc.freeze()

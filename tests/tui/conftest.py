@@ -18,6 +18,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual import events
+from textual import pilot as pilot_module
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -27,6 +28,24 @@ from tui.app import WorkbenchApp
 from tui.clock import Clock
 from tui.preferences import Preferences
 from tui.screens.workbench import Workbench
+
+QUIET_ROUNDS = 3
+
+
+async def until_quiet(*_limits: float) -> None:
+    """Waits until nothing is left to be done at once, in place of Textual's wait for an idle processor.
+
+    That one sleeps for a fiftieth of a second at least, for each key. What threads and timers bring later is
+    waited for by name: see ``Driven.settle``.
+    """
+    loop: Any = asyncio.get_running_loop()
+    quiet = 0
+    while quiet < QUIET_ROUNDS:
+        await asyncio.sleep(0)
+        quiet = 0 if loop._ready else quiet + 1
+
+
+pilot_module.wait_for_idle = until_quiet
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
