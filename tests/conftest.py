@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import gc
 import os
 import shutil
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -20,6 +24,18 @@ from engine.workspace.initialise import initialise
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1_000, deadline=None, print_blob=True)
 settings.load_profile("same")
+
+if sys.version_info < (3, 12, 2):
+    # Python counts in one place for all threads how deep it is in a syntax tree, up to 3.11.7 and 3.12.1. A
+    # collection of garbage lets another thread in, which may read a tree too (as `numpy.load` does): SystemError.
+    _parse, _one_at_a_time = ast.parse, threading.RLock()
+
+    @functools.wraps(_parse)
+    def _parse_alone(*args, **kwargs):  # type: ignore[no-untyped-def]
+        with _one_at_a_time:
+            return _parse(*args, **kwargs)
+
+    ast.parse = _parse_alone
 
 SAMPLE_DAY = date(2026, 6, 12)
 

@@ -80,8 +80,7 @@ async def test_another_size_keeps_panel_and_selection(run: Run) -> None:
     async with caching(run) as driven:
         await driven.press("4", "j")
         for size in ((60, 16), (80, 24), (200, 60), (120, 40)):
-            await driven.pilot.resize_terminal(*size)
-            await driven.settle()
+            await driven.resize(*size)
             assert driven.in_use() == "misses" and driven.screen.misses.cursor == 1
             assert driven.screen.focused is driven.screen.misses
 

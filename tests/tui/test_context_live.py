@@ -240,19 +240,16 @@ async def test_the_place_in_the_text_survives_another_size(run: Run) -> None:
     async with looking(run) as driven:
         await driven.press("t", "2", "G", *["k"] * 20)
         line = driven.screen.text.line_in_view
-        await driven.pilot.resize_terminal(90, 30)
-        await driven.settle()
+        await driven.resize(90, 30)
         assert abs(driven.screen.text.line_in_view - line) <= 1
 
 
 @pytest.mark.parametrize("size", [(59, 24), (80, 15)])
 async def test_too_small_a_terminal_says_what_it_needs(run: Run, size: tuple[int, int]) -> None:
     async with looking(run) as driven:
-        await driven.pilot.resize_terminal(*size)
-        await driven.settle()
+        await driven.resize(*size)
         assert "needs 60×16" in driven.text
-        await driven.pilot.resize_terminal(120, 40)
-        await driven.settle()
+        await driven.resize(120, 40)
         assert REVIEW in driven.text and driven.in_use() == "sections"
 
 

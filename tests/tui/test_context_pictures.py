@@ -110,7 +110,7 @@ async def test_error(run: Run, picture: Picture, size: str) -> None:
 async def test_loading(run: Run, picture: Picture) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
-        await driven.pilot.pause(0.3)
+        await driven.until(lambda: driven.engine.asked("compile_of"))
         picture(driven, "context/loading-120x40")
         still.set()
 

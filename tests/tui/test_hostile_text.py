@@ -107,7 +107,6 @@ async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: s
         await driven.settle()
         assert_harmless(driven)
         await driven.press("escape", "ctrl+p")
-        await driven.pilot.pause(0.2)
         assert_harmless(driven)
 
 

@@ -60,7 +60,7 @@ async def test_loading(run: Run, picture: Picture, engine: FakeEngine) -> None:
     still = threading.Event()
     engine.gates["feed"] = still
     async with run(settle=False) as driven:
-        await driven.pilot.pause(0.1)
+        await driven.until(lambda: driven.engine.asked("feed"))
         picture(driven, "workbench/loading-120x40")
         still.set()
 
@@ -128,7 +128,6 @@ async def test_command_line(run: Run, picture: Picture, size: str) -> None:
 async def test_palette(run: Run, picture: Picture) -> None:
     async with run() as driven:
         await driven.press("ctrl+p")
-        await driven.pilot.pause(0.3)
         picture(driven, "workbench/palette-120x40")
 
 

@@ -420,13 +420,10 @@ async def test_a_click_selects(run: Run) -> None:
 async def test_another_size_keeps_selection_and_focus(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("j", "j", "3")
-        await driven.pilot.resize_terminal(80, 24)
-        await driven.settle()
+        await driven.resize(80, 24)
         assert driven.screen.results.cursor == 2
         assert driven.screen.focused is not None and driven.in_use() in driven.screen.in_view()
-        await driven.pilot.resize_terminal(50, 10)
-        await driven.settle()
+        await driven.resize(50, 10)
         assert "This terminal is 50×10" in driven.text
-        await driven.pilot.resize_terminal(120, 40)
-        await driven.settle()
+        await driven.resize(120, 40)
         assert driven.screen.results.cursor == 2 and driven.screen.focused is not None

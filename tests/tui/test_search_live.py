@@ -27,7 +27,7 @@ async def test_a_late_answer_to_an_older_query_is_dropped(run: Run) -> None:
         await driven.send(*"pool")
         await driven.until(lambda: bool(driven.finding.asked("search")))
         await driven.send(*" moorings", "backspace")
-        await driven.pilot.pause(0.3)
+        await driven.until(lambda: not driven.screen.flow.waiting)
         assert "found" not in driven.text
         still.set()
         await driven.settle()
@@ -50,7 +50,7 @@ async def test_a_late_preview_of_another_result_is_dropped(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         driven.finding.gates["read"] = still
         await driven.send("j", "j")
-        await driven.pilot.pause(0.1)
+        await driven.until(lambda: driven.finding.asked("read"))
         shown = driven.screen.preview.view.passage
         assert shown is not None and shown.hit.result.path == SESSION
         still.set()

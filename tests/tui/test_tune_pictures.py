@@ -133,7 +133,7 @@ async def test_undo_question(run: Run, picture: Picture, size: str) -> None:
 async def test_loading(run: Run, picture: Picture) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
-        await driven.pilot.pause(0.1)
+        await driven.until(lambda: driven.tuning.asked("table"))
         picture(driven, "tune/loading-120x40")
         still.set()
 
