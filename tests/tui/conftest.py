@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -21,6 +22,7 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
@@ -31,6 +33,20 @@ from tui.screens.workbench import Workbench
 
 DEADLINE_S = 8.0
 """After how long something that is waited for will not come: far more than the slowest machine needs."""
+
+
+UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
+"""Screens that have changed since they were drawn."""
+_draw = Screen._compositor_refresh
+
+
+def _draw_later(screen: Screen[Any]) -> None:
+    """What changes bit by bit is drawn once: when the application comes to rest."""
+    if screen is screen.app.screen:
+        UNDRAWN.add(screen)
+        screen._dirty_widgets.clear()
+    else:
+        _draw(screen)
 
 
 async def rest(app: App[Any]) -> None:
@@ -46,6 +62,9 @@ async def rest(app: App[Any]) -> None:
             continue
         for screen in app.screen_stack[-1:]:
             screen._on_timer_update()
+            if not loop._ready and screen in UNDRAWN:
+                UNDRAWN.discard(screen)
+                _draw(screen)
         if not loop._ready:
             return
 
@@ -63,6 +82,7 @@ def no_naps() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "pause", pause)
+        patch.setattr(Screen, "_compositor_refresh", _draw_later)
         yield
 
 
@@ -165,7 +185,8 @@ class Driven:
 
     async def resize(self, width: int, height: int) -> None:
         """Gives the terminal another size."""
-        await self.resize(width, height)
+        await self.pilot.resize_terminal(width, height)
+        await self.settle()
 
     async def press(self, *keys: str) -> None:
         """Presses keys, each after what the one before brought."""
