@@ -16,7 +16,7 @@ from tests.tui.conftest import Run
 from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt, prompt_before
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
-from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_hostile_text import TOGETHER, assert_harmless, each_alone
 from tui.widgets.bars import Footer
 
 TOO_MUCH = BudgetError(
@@ -216,10 +216,15 @@ def poisoned(text: str) -> Compiled:
     )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_each_hostile_text_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run, size) as driven:
+        await each_alone(driven, lambda text: setattr(driven.engine, "compiled", poisoned(text)))
+
+
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_hostile_text_is_shown_and_does_nothing(run: Run, text: str) -> None:
-    size = (80, 24) if len(text) % 2 else (160, 50)
-    async with run(size, compiled=poisoned(text), compiled_before=prompt_before()) as driven:
+    async with run((80, 24), compiled=poisoned(text), compiled_before=prompt_before()) as driven:
         looked = Contexted(driven.app, driven.pilot, driven.engine)
         await looked.press("c")
         for keys in (("j",), ("t",), ("2", "j"), ("o", "j"), ("enter",), ("escape", "d"), ("j",), ("plus",)):
