@@ -31,7 +31,7 @@ from tui.clock import Clock
 from tui.preferences import Preferences
 from tui.screens.workbench import Workbench
 
-DEADLINE_S = 8.0
+DEADLINE_S = 60.0
 """After how long something that is waited for will not come: far more than the slowest machine needs."""
 
 

@@ -69,7 +69,7 @@ async def test_broken_prefix(run: Run, picture: Picture) -> None:
         picture(driven, "context/prefix-broken-120x40")
 
 
-async def test_nothing_to_compare_with(run: Run, picture: Picture) -> None:
+async def test_nothing_to_compare_with(run: Run) -> None:
     async with looking(run, compiled_before=None) as driven:
         await driven.press("d")
         assert "first" in driven.text
@@ -80,7 +80,7 @@ async def test_error(run: Run, picture: Picture) -> None:
         picture(driven, "context/error-80x24")
 
 
-async def test_loading(run: Run, picture: Picture) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
     async with looking(run, settle=False, gates={"compile_of": still}) as driven:
         await driven.until(lambda: driven.engine.asked("compile_of"))
@@ -93,14 +93,14 @@ async def test_empty(run: Run, picture: Picture) -> None:
         picture(driven, "context/empty-80x24")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with looking(run) as driven:
         await driven.press("w")
         assert "read-only" in driven.text
 
 
-async def test_filter(run: Run, picture: Picture) -> None:
+async def test_filter(run: Run) -> None:
     async with looking(run, SIZES["80x24"]) as driven:
         await driven.press("slash")
         await driven.type("review")

@@ -91,12 +91,12 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         await driven.press("enter")
         assert driven.step == "pick" and driven.shows("pick")
         await driven.press("tab")
-        assert driven.shows("options") and not driven.shows("pick")
+        assert not driven.shows("pick")
         await driven.press("enter")
-        assert driven.step == "confirm" and driven.shows("confirm")
+        assert driven.step == "confirm"
 
 
-async def test_help(run: Run, picture: Picture) -> None:
+async def test_help(run: Run) -> None:
     async with harvesting(run, SIZES["80x24"]) as driven:
         await driven.press("enter", "question_mark")
         assert "in pick" in driven.text

@@ -32,7 +32,7 @@ async def test_empty(run: Run, picture: Picture) -> None:
         picture(driven, "ledger/empty-80x24")
 
 
-async def test_loading(run: Run, picture: Picture) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
     async with auditing(run, SIZES["80x24"], settle=False, gates={"entries": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("entries")))
@@ -51,7 +51,7 @@ async def test_damaged(run: Run, picture: Picture) -> None:
         picture(driven, "ledger/damaged-80x24")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
@@ -92,7 +92,7 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         assert driven.shows("record") and not driven.shows("entries")
 
 
-async def test_help(run: Run, picture: Picture) -> None:
+async def test_help(run: Run) -> None:
     async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("question_mark")
         assert "in entries" in driven.text

@@ -26,10 +26,10 @@ ASKED = GateAsked(
 )
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-async def test_workbench(run: Run, picture: Picture, size: str, theme: str) -> None:
-    async with run(SIZES["80x24"], theme=theme) as driven:
-        picture(driven, f"workbench/full-80x24-{theme}")
+@pytest.mark.parametrize("size", SIZES)
+async def test_workbench(run: Run, picture: Picture, size: str) -> None:
+    async with run(SIZES[size]) as driven:
+        picture(driven, f"workbench/full-{size}-dark")
 
 
 @pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
@@ -75,7 +75,7 @@ async def test_trouble(run: Run, picture: Picture, engine: FakeEngine) -> None:
         picture(driven, "workbench/trouble-80x24")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with run() as driven:
         driven.engine.publish(IndexProgress(120, 1204))
@@ -90,7 +90,7 @@ async def test_gate_question(run: Run, picture: Picture) -> None:
         picture(driven, "workbench/gate-question-120x40")
 
 
-async def test_help(run: Run, picture: Picture) -> None:
+async def test_help(run: Run) -> None:
     async with run(SIZES["80x24"]) as driven:
         await driven.press("question_mark")
         assert "in feed" in driven.text
@@ -101,13 +101,6 @@ async def test_filter(run: Run, picture: Picture) -> None:
         await driven.press("slash")
         await driven.type("mail")
         picture(driven, "workbench/filter-120x40")
-
-
-async def test_trying(run: Run, picture: Picture) -> None:
-    async with run() as driven:
-        await driven.press("i")
-        await driven.type("please review my PR")
-        picture(driven, "workbench/trying-120x40")
 
 
 async def test_command_line(run: Run, picture: Picture) -> None:

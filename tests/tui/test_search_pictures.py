@@ -48,7 +48,7 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         assert driven.shows("why")
 
 
-async def test_while_typing(run: Run, picture: Picture) -> None:
+async def test_while_typing(run: Run) -> None:
     async with searching(run, SIZES["80x24"]) as driven:
         await driven.type("pool")
         assert driven.selected()
@@ -68,7 +68,7 @@ async def test_why(run: Run, picture: Picture) -> None:
         picture(driven, "search/why-120x40")
 
 
-async def test_why_over_the_whole_area(run: Run, picture: Picture) -> None:
+async def test_why_over_the_whole_area(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("3", "plus")
         assert driven.zoomed() == "why" and not driven.shows("results")
@@ -80,7 +80,7 @@ async def test_no_results(run: Run, picture: Picture) -> None:
         picture(driven, "search/nothing-80x24")
 
 
-async def test_no_results_of_a_kind(run: Run, picture: Picture) -> None:
+async def test_no_results_of_a_kind(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("c")
         assert not driven.selected()
@@ -91,12 +91,12 @@ async def test_the_index_is_being_made(run: Run, picture: Picture) -> None:
         picture(driven, "search/index-building-80x24")
 
 
-async def test_without_vectors(run: Run, picture: Picture) -> None:
+async def test_without_vectors(run: Run) -> None:
     async with searching(run, query=QUERY, state=WITHOUT_VECTORS) as driven:
         assert "words alone" in driven.text
 
 
-async def test_waiting(run: Run, picture: Picture) -> None:
+async def test_waiting(run: Run) -> None:
     still = threading.Event()
     async with searching(run, query="pool", held={"pool timeout": still}) as driven:
         await driven.press("slash")
@@ -114,7 +114,7 @@ async def test_error(run: Run, picture: Picture) -> None:
         picture(driven, "search/error-120x40")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with searching(run, query=QUERY) as driven:
         await driven.press("a")

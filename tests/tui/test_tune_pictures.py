@@ -46,7 +46,7 @@ async def test_empty(run: Run, picture: Picture) -> None:
         picture(driven, "tune/empty-120x40")
 
 
-async def test_no_topics(run: Run, picture: Picture) -> None:
+async def test_no_topics(run: Run) -> None:
     async with tuning(run, log=[], topics=[]) as driven:
         assert "topic" in driven.text
 
@@ -59,7 +59,7 @@ async def test_thin(run: Run, picture: Picture) -> None:
         picture(driven, "tune/thin-80x24")
 
 
-async def test_no_labels(run: Run, picture: Picture) -> None:
+async def test_no_labels(run: Run) -> None:
     async with tuning(run, topic="people-lookup") as driven:
         assert "people-lookup" in driven.text
 
@@ -72,13 +72,13 @@ async def test_after_apply(run: Run, picture: Picture) -> None:
 
 async def test_fit_shown(run: Run, picture: Picture) -> None:
     async with tuning(run, SIZES["80x24"]) as driven:
-        await driven.press("")
+        await driven.press("f")
         picture(driven, "tune/fit-shown-80x24")
 
 
 async def test_fit_refused(run: Run, picture: Picture) -> None:
     async with tuning(run, SIZES["120x40"], topic="journal-daily") as driven:
-        await driven.press("")
+        await driven.press("f")
         picture(driven, "tune/fit-refused-120x40")
 
 
@@ -87,17 +87,17 @@ async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
     async with tuning(
         run, SIZES["80x24"], topic="smalltalk", log=decisions(kinds), topics=[topic(name) for name in kinds]
     ) as driven:
-        await driven.press("")
+        await driven.press("f")
         picture(driven, "tune/fit-caution-80x24")
         await driven.press("enter")
         picture(driven, "tune/fit-caution-question-80x24")
 
 
 @pytest.mark.parametrize("sorting", [1, 2])
-async def test_sorted_by_what_it_costs(run: Run, picture: Picture, sorting: int) -> None:
+async def test_sorted_by_what_it_costs(run: Run, sorting: int) -> None:
     async with tuning(run, SIZES["80x24"]) as driven:
         await driven.press(*["s"] * sorting)
-        assert driven.state.sorting == ("cost", "calls")[sorting - 1]
+        assert driven.state.sorting == ("calls", "cost")[sorting - 1]
 
 
 async def test_undo_question(run: Run, picture: Picture) -> None:
@@ -108,7 +108,7 @@ async def test_undo_question(run: Run, picture: Picture) -> None:
         picture(driven, "tune/undo-question-120x40")
 
 
-async def test_loading(run: Run, picture: Picture) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
         await driven.until(lambda: driven.tuning.asked("table"))
@@ -126,14 +126,14 @@ async def test_error(run: Run, picture: Picture) -> None:
         picture(driven, "tune/error-80x24")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with tuning(run) as driven:
         await driven.press("L", "enter")
         assert "read-only" in driven.text
 
 
-async def test_filter(run: Run, picture: Picture) -> None:
+async def test_filter(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("slash")
         await driven.type("re")
@@ -142,9 +142,11 @@ async def test_filter(run: Run, picture: Picture) -> None:
 
 async def test_enlarged(run: Run, picture: Picture) -> None:
     async with tuning(run, SIZES["80x24"]) as driven:
-        for panel in ("1", "3", "2"):
+        for panel in ("1", "3"):
             await driven.press(panel, "plus")
             assert driven.zoomed() == driven.in_use()
+            await driven.press("underscore")
+        await driven.press("2", "plus")
         picture(driven, "tune/enlarged-2-80x24")
 
 
