@@ -26,8 +26,8 @@ settings.register_profile("explore", max_examples=1_000, deadline=None, print_bl
 settings.load_profile("same")
 
 if sys.version_info < (3, 12, 2):
-    # Python counts in one place for all threads how deep it is in a syntax tree, up to 3.11.7 and 3.12.1. A
-    # collection of garbage lets another thread in, which may read a tree too (as `numpy.load` does): SystemError.
+    # Up to 3.11.7 and 3.12.1, Python counts in one place for all threads how deep it is in a syntax tree. A
+    # collection of garbage lets another thread in, which may parse as well (`numpy.load` does): SystemError.
     _parse, _one_at_a_time = ast.parse, threading.RLock()
 
     @functools.wraps(_parse)
@@ -113,6 +113,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end: looking through it for garbage over and over would cost minutes."""
+    """What collecting made stays to the end: searching it for garbage again and again would cost minutes."""
     gc.collect()
     gc.freeze()
