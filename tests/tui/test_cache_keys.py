@@ -173,7 +173,7 @@ async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> N
     async with caching(run) as driven:
         for keys in ("i", "d", "jjjja", ("3", "enter"), ("3", "space")):
             driven.app.clear_notifications()
-            await driven.press("1", *keys)
+            await driven.press("2", *keys)
             assert "the workspace is read-only" in driven.said, keys
             changes = ("invalidate", "disable", "enable", "change")
             assert not any(driven.engine.asked(name) for name in changes), keys
@@ -246,7 +246,7 @@ def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_e_names_the_file_of_the_selection(run: Run) -> None:
     async with caching(run) as driven:
         for key, file in (
-            ("1", f"1844-{REFACTOR}-talk.md"),
+            ("2", f"1844-{REFACTOR}-talk.md"),
             ("4", f"1844-{REVIEW}-talk.md"),
             ("j", MEMORY),
             ("3", ""),
