@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import gc
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -31,6 +34,18 @@ if sys.dont_write_bytecode:
     sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
+if sys.version_info < (3, 12, 2):
+    # Up to 3.11.7 and 3.12.1, Python counts in one place for all threads how deep it is in a syntax tree. A
+    # collection of garbage lets another thread in, which may parse as well (`numpy.load` does): SystemError.
+    _parse, _one_at_a_time = ast.parse, threading.RLock()
+
+    @functools.wraps(_parse)
+    def _parse_alone(*args, **kwargs):  # type: ignore[no-untyped-def]
+        with _one_at_a_time:
+            return _parse(*args, **kwargs)
+
+    ast.parse = _parse_alone
 
 SAMPLE_DAY = date(2026, 6, 12)
 

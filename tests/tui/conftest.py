@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -18,9 +19,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual import events
-from textual import pilot as pilot_module
+from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
@@ -29,23 +31,60 @@ from tui.clock import Clock
 from tui.preferences import Preferences
 from tui.screens.workbench import Workbench
 
-QUIET_ROUNDS = 3
+DEADLINE_S = 60.0
+"""After how long something that is waited for will not come: far more than the slowest machine needs."""
 
 
-async def until_quiet(*_limits: float) -> None:
-    """Waits until nothing is left to be done at once, in place of Textual's wait for an idle processor.
+UNDRAWN: WeakSet[Screen[Any]] = WeakSet()
+"""Screens that have changed since they were drawn."""
+_draw = Screen._compositor_refresh
 
-    That one sleeps for a fiftieth of a second at least, for each key. What threads and timers bring later is
-    waited for by name: see ``Driven.settle``.
+
+def _draw_later(screen: Screen[Any]) -> None:
+    """What changes bit by bit is drawn once: when the application comes to rest."""
+    if screen is screen.app.screen:
+        UNDRAWN.add(screen)
+        screen._dirty_widgets.clear()
+    else:
+        _draw(screen)
+
+
+async def rest(app: App[Any]) -> None:
+    """Runs what can be run at once, and draws what that changed, until nothing is left.
+
+    What threads and timers bring later is waited for by name: see ``Driven.settle`` and ``Driven.until``.
     """
     loop: Any = asyncio.get_running_loop()
-    quiet = 0
-    while quiet < QUIET_ROUNDS:
+    while True:
         await asyncio.sleep(0)
-        quiet = 0 if loop._ready else quiet + 1
+        await asyncio.sleep(0)  # a timer that is due is ready only in the round after
+        if loop._ready:
+            continue
+        for screen in app.screen_stack[-1:]:
+            screen._on_timer_update()
+            if not loop._ready and screen in UNDRAWN:
+                UNDRAWN.discard(screen)
+                _draw(screen)
+        if not loop._ready:
+            return
 
 
-pilot_module.wait_for_idle = until_quiet
+@pytest.fixture(autouse=True, scope="session")
+def no_naps() -> Iterator[None]:
+    """Textual's pilot waits for what is to be done, not for the processor to be idle.
+
+    That takes a fiftieth of a second for each key at least, and depends on what else the machine does.
+    """
+
+    async def pause(pilot: Pilot[Any], delay: None = None) -> None:
+        assert delay is None, "wait for a condition"
+        await rest(pilot.app)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pilot, "pause", pause)
+        patch.setattr(Screen, "_compositor_refresh", _draw_later)
+        yield
+
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
@@ -116,13 +155,38 @@ class Driven:
         """The panels that can be seen."""
         return [panel for panel in self.bench.query("Panel") if panel.display and panel.region.area]
 
+    def pending(self) -> bool:
+        """Whether a thread or a timer is under way that will change the screen."""
+        return (
+            self.bench.conductor.busy
+            or self.bench.waiting
+            or self.app._resize_event is not None
+            or any(worker.is_running for worker in self.app.workers)
+        )
+
     async def settle(self) -> None:
         """Waits until the engine was asked, has answered and everything is drawn."""
-        for _round in range(200):
-            await self.pilot.pause()
-            if not self.bench.conductor.busy and not self.bench.waiting:
-                break
-        await self.pilot.pause()
+        loop: Any = asyncio.get_running_loop()
+        deadline = time.monotonic() + DEADLINE_S
+        await rest(self.app)
+        while self.pending() or loop._ready:  # a thread is done only when its answer is ready to be taken
+            assert time.monotonic() < deadline, "it never comes to rest"
+            await asyncio.sleep(0.001 if self.pending() else 0)
+            await rest(self.app)
+
+    async def until(self, met: Callable[[], object]) -> None:
+        """Waits for something that a thread or a timer brings about."""
+        deadline = time.monotonic() + DEADLINE_S
+        await rest(self.app)
+        while not met():
+            assert time.monotonic() < deadline, "it never came"
+            await asyncio.sleep(0.001)
+            await rest(self.app)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Gives the terminal another size."""
+        await self.pilot.resize_terminal(width, height)
+        await self.settle()
 
     async def press(self, *keys: str) -> None:
         """Presses keys, each after what the one before brought."""

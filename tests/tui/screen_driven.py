@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from tests.tui.conftest import Driven
@@ -46,20 +44,6 @@ class ScreenDriven(Driven, Generic[Shown]):
         """The first line of the screen that holds some words."""
         return next(line for line in self.lines if words in line)
 
-    async def until(self, met: Callable[[], bool]) -> None:
-        """Waits for something that a background thread brings about."""
-        for _round in range(500):
-            await self.pilot.pause(0.01)
-            if met():
-                return
-        raise AssertionError("it never came")
-
-    async def settle(self) -> None:
-        """Waits until workbench and screen rest."""
-        for _round in range(600):
-            await self.pilot.pause()
-            waiting = any(each.waiting for each in self._there())
-            if not waiting and not self.bench.conductor.busy and not self.bench.waiting:
-                break
-            await asyncio.sleep(0.005)
-        await self.pilot.pause()
+    def pending(self) -> bool:
+        """Whether workbench or screen wait for something."""
+        return super().pending() or any(each.waiting for each in self._there())

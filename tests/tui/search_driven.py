@@ -33,6 +33,10 @@ class Searched(ScreenDriven[SearchScreen]):
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 
+    def watching(self) -> bool:
+        """Whether an index that is being made is looked at again and again."""
+        return self.screen.flow._poll is not None
+
     def selected(self) -> str:
         """The selected result as path:line."""
         hit = self.screen.results.selected

@@ -14,7 +14,7 @@ from engine.stability.misses import Culprit
 from tests.tui.cache_driven import caching
 from tests.tui.conftest import Run
 from tests.tui.discussion_data import NOW, FakeCaches, cache_misses, given_up, state
-from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
 
 
 def poisoned(text: str) -> FakeCaches:
@@ -30,10 +30,15 @@ def poisoned(text: str) -> FakeCaches:
     )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
+    async with caching(run, size) as driven:
+        await each_alone(driven, lambda text: setattr(driven.engine, "caches", poisoned(text)))
+
+
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_nothing_of_it_acts(run: Run, text: str) -> None:
-    size = (80, 24) if len(text) % 2 else (200, 60)
-    async with caching(run, size, caches=poisoned(text)) as driven:
+    async with caching(run, (80, 24), caches=poisoned(text)) as driven:
         assert driven.screen.discussions.row_count == 2
         assert_harmless(driven)
         for keys in (["enter"], ["escape", "i"], ["escape", "j", "4", "j", "enter"], ["escape", "plus", "Y"]):
@@ -44,21 +49,27 @@ async def test_nothing_of_it_acts(run: Run, text: str) -> None:
         assert driven.engine.asked("invalidate") and driven.is_open()
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_as_an_error(run: Run, text: str) -> None:
-    broken = AutopoiesisError(text, where=text, cure=text)
-    async with caching(run, failing={"overview": broken}) as driven:
-        assert "The caches cannot be looked at." in driven.text
-        assert_harmless(driven)
-        driven.engine.failing.clear()
-        driven.engine.failing["change"] = driven.engine.failing["disable"] = broken
-        await driven.press("ctrl+r", "d", "3", "enter")
-        assert_harmless(driven)
+async def test_as_an_error(run: Run) -> None:
+    errors = {text: AutopoiesisError(text, where=text, cure=text) for text in HOSTILE}
+    async with caching(run, failing={"overview": errors[HOSTILE[0]]}) as driven:
+        for text, broken in errors.items():
+            driven.engine.failing = {"overview": broken}
+            await driven.press("ctrl+r")
+            assert "The caches cannot be looked at." in driven.text, repr(text)
+            assert_harmless(driven)
+        for broken in errors.values():
+            driven.engine.failing = {"change": broken, "disable": broken}
+            await driven.press("ctrl+r", "1", "d", "3", "enter")
+            assert_harmless(driven)
+            driven.app.clear_notifications()
 
 
-@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"])
-async def test_markup_keeps_all_its_words(run: Run, text: str) -> None:
-    async with caching(run, (200, 60), caches=poisoned(text)) as driven:
-        assert driven.text.count(text) >= 6
-        await driven.press("d")
-        assert text in driven.said
+async def test_markup_keeps_all_its_words(run: Run) -> None:
+    async with caching(run, (200, 60)) as driven:
+        for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
+            driven.app.clear_notifications()
+            driven.engine.caches = poisoned(text)
+            await driven.press("ctrl+r")
+            assert driven.text.count(text) >= 6, text
+            await driven.press("d")
+            assert text in driven.said

@@ -80,8 +80,7 @@ async def test_another_size_keeps_panel_and_selection(run: Run) -> None:
     async with caching(run) as driven:
         await driven.press("4", "j")
         for size in ((60, 16), (80, 24), (200, 60), (120, 40)):
-            await driven.pilot.resize_terminal(*size)
-            await driven.settle()
+            await driven.resize(*size)
             assert driven.in_use() == "misses" and driven.screen.misses.cursor == 1
             assert driven.screen.focused is driven.screen.misses
 
@@ -169,14 +168,16 @@ async def test_where_there_is_no_cache_nothing_is_given_up(run: Run, steps: int,
         assert reason in driven.said and not isinstance(driven.app.screen, ConfirmScreen)
 
 
-@pytest.mark.parametrize("keys", [["i"], ["d"], ["j", "j", "j", "j", "a"], ["3", "enter"], ["3", "space"]])
-async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine, keys: list[str]) -> None:
+async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with caching(run) as driven:
-        await driven.press(*keys)
-        assert "the workspace is read-only" in driven.said
-        assert not any(driven.engine.asked(name) for name in ("invalidate", "disable", "enable", "change"))
-        assert not isinstance(driven.app.screen, ConfirmScreen)
+        for keys in ("i", "d", "jjjja", ("3", "enter"), ("3", "space")):
+            driven.app.clear_notifications()
+            await driven.press("2", *keys)
+            assert "the workspace is read-only" in driven.said, keys
+            changes = ("invalidate", "disable", "enable", "change")
+            assert not any(driven.engine.asked(name) for name in changes), keys
+            assert not isinstance(driven.app.screen, ConfirmScreen), keys
 
 
 # Looking
@@ -242,19 +243,17 @@ def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return seen
 
 
-@pytest.mark.parametrize(
-    ("keys", "file"),
-    [
-        ([], f"1844-{REFACTOR}-talk.md"),
-        (["4"], f"1844-{REVIEW}-talk.md"),
-        (["4", "j"], MEMORY),
-        (["3", "j"], "memory-config.yaml"),
-    ],
-)
-async def test_e_names_the_file_of_the_selection(run: Run, keys: list[str], file: str) -> None:
+async def test_e_names_the_file_of_the_selection(run: Run) -> None:
     async with caching(run) as driven:
-        await driven.press(*keys)
-        assert driven.screen.situation.file.endswith(file)
+        for key, file in (
+            ("2", f"1844-{REFACTOR}-talk.md"),
+            ("4", f"1844-{REVIEW}-talk.md"),
+            ("j", MEMORY),
+            ("3", ""),
+            ("j", "memory-config.yaml"),
+        ):
+            await driven.press(key)
+            assert driven.screen.situation.file.endswith(file), key
 
 
 async def test_e_hands_the_terminal_over_or_says_that_it_cannot(run: Run, editor: Path) -> None:

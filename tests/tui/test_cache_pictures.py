@@ -23,49 +23,33 @@ async def test_full(run: Run, picture: Picture, size: str) -> None:
         picture(driven, f"cache/full-{size}-dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
-async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
-    async with caching(run, theme=theme) as driven:
-        picture(driven, f"cache/full-120x40-{theme}")
-
-
-async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with caching(run) as driven:
-        picture(driven, "cache/no-colour-120x40")
-
-
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("provider", ["local", "anthropic"])
-async def test_nothing_was_ever_sent(run: Run, picture: Picture, size: str, provider: str) -> None:
-    async with caching(run, SIZES[size], caches=FakeCaches.none(provider)) as driven:
-        picture(driven, f"cache/empty-{provider}-{size}")
+async def test_nothing_was_ever_sent(run: Run, picture: Picture, provider: str) -> None:
+    async with caching(run, SIZES["80x24"], caches=FakeCaches.none(provider)) as driven:
+        picture(driven, f"cache/empty-{provider}-80x24")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_loading(run: Run, picture: Picture, size: str) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
-    async with caching(run, SIZES[size], settle=False, gates={"overview": still}) as driven:
+    async with caching(run, SIZES["80x24"], settle=False, gates={"overview": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("overview")))
-        picture(driven, f"cache/loading-{size}")
+        assert "looking" in driven.text
         still.set()
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_error(run: Run, picture: Picture, size: str) -> None:
+async def test_error(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError(
         "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", cure="check the disk"
     )
-    async with caching(run, SIZES[size], failing={"overview": broken}) as driven:
-        picture(driven, f"cache/error-{size}")
+    async with caching(run, SIZES["80x24"], failing={"overview": broken}) as driven:
+        picture(driven, "cache/error-80x24")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine, size: str) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with caching(run, SIZES[size]) as driven:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("i")
-        picture(driven, f"cache/read-only-{size}")
+        assert "read-only" in driven.text
 
 
 async def test_smallest(run: Run, picture: Picture) -> None:
@@ -73,68 +57,54 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         picture(driven, "cache/discussions-60x16")
         for name in ("settings", "misses", "providers"):
             await driven.press("tab")
-            picture(driven, f"cache/{name}-60x16")
+            assert driven.in_use() == name and driven.shows(name)
 
 
-async def test_too_small(run: Run, picture: Picture) -> None:
-    async with caching(run, (58, 14)) as driven:
-        picture(driven, "cache/too-small-58x14")
-
-
-@pytest.mark.parametrize("size", SMALL)
-async def test_it_asks_before_a_cache_is_given_up(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_it_asks_before_a_cache_is_given_up(run: Run, picture: Picture) -> None:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("i")
-        picture(driven, f"cache/invalidate-{size}")
+        picture(driven, "cache/invalidate-80x24")
 
 
-async def test_while_a_cache_is_given_up(run: Run, picture: Picture) -> None:
+async def test_while_a_cache_is_given_up(run: Run) -> None:
     still = threading.Event()
     async with caching(run, gates={"invalidate": still}) as driven:
         await driven.press("i", "right")
         await driven.send("enter")
         await driven.until(lambda: bool(driven.engine.asked("invalidate")))
         await driven.pilot.pause()
-        picture(driven, "cache/giving-up-120x40")
+        assert "…" in driven.line("Refactor")
         still.set()
         await driven.settle()
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_everything_known_of_a_discussion(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_everything_known_of_a_discussion(run: Run, picture: Picture) -> None:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("j", "j", "j", "enter")
-        picture(driven, f"cache/details-{size}")
+        picture(driven, "cache/details-80x24")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_what_broke_prefixes(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_what_broke_prefixes(run: Run, picture: Picture) -> None:
+    async with caching(run, SIZES["120x40"]) as driven:
         await driven.press("4", "j", "plus")
-        picture(driven, f"cache/misses-enlarged-{size}")
+        picture(driven, "cache/misses-enlarged-120x40")
         await driven.press("enter")
-        picture(driven, f"cache/culprit-{size}")
+        picture(driven, "cache/culprit-120x40")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_settings(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_settings(run: Run, picture: Picture) -> None:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("3", "j", "enter")
-        picture(driven, f"cache/settings-{size}")
-        driven.app.clear_notifications()
-        await driven.press("plus")
-        picture(driven, f"cache/settings-enlarged-{size}")
+        picture(driven, "cache/settings-80x24")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_providers_over_the_whole_area(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_providers_over_the_whole_area(run: Run, picture: Picture) -> None:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("1", "p", "plus")
-        picture(driven, f"cache/providers-today-{size}")
+        picture(driven, "cache/providers-today-80x24")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_help(run: Run, picture: Picture, size: str) -> None:
-    async with caching(run, SIZES[size]) as driven:
+async def test_help(run: Run) -> None:
+    async with caching(run, SIZES["80x24"]) as driven:
         await driven.press("question_mark")
-        picture(driven, f"cache/help-{size}")
+        assert "in discussions" in driven.text

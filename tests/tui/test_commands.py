@@ -83,9 +83,7 @@ async def test_the_palette_finds_a_command_and_does_it(run: Run) -> None:
     async with run() as driven:
         await driven.press("ctrl+p")
         await driven.type("ledger")
-        await driven.pilot.pause(0.3)
         await driven.press("enter")
-        await driven.pilot.pause(0.2)
         assert driven.panel() == "ledger"
 
 

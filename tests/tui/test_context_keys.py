@@ -47,9 +47,7 @@ async def test_the_palette_opens_it_as_well(run: Run) -> None:
         looked = Contexted(driven.app, driven.pilot, driven.engine)
         await looked.press("ctrl+p")
         await looked.type("prompt")
-        await looked.pilot.pause(0.3)
         await looked.press("enter")
-        await looked.pilot.pause(0.2)
         assert looked.is_open()
 
 
@@ -525,9 +523,7 @@ async def test_help_theme_problems_and_palette_work_here(run: Run) -> None:
         assert driven.app.theme != theme
         await driven.press("ctrl+p")
         await driven.type("compare")
-        await driven.pilot.pause(0.3)
         await driven.press("enter")
-        await driven.pilot.pause(0.2)
         await driven.settle()
         assert driven.comparing()
 

@@ -16,7 +16,7 @@ from tests.tui.conftest import Run
 from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt, prompt_before
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
-from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_hostile_text import TOGETHER, assert_harmless, each_alone
 from tui.widgets.bars import Footer
 
 TOO_MUCH = BudgetError(
@@ -216,10 +216,15 @@ def poisoned(text: str) -> Compiled:
     )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_each_hostile_text_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
+    async with looking(run, size) as driven:
+        await each_alone(driven, lambda text: setattr(driven.engine, "compiled", poisoned(text)))
+
+
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_hostile_text_is_shown_and_does_nothing(run: Run, text: str) -> None:
-    size = (80, 24) if len(text) % 2 else (160, 50)
-    async with run(size, compiled=poisoned(text), compiled_before=prompt_before()) as driven:
+    async with run((80, 24), compiled=poisoned(text), compiled_before=prompt_before()) as driven:
         looked = Contexted(driven.app, driven.pilot, driven.engine)
         await looked.press("c")
         for keys in (("j",), ("t",), ("2", "j"), ("o", "j"), ("enter",), ("escape", "d"), ("j",), ("plus",)):
@@ -240,19 +245,16 @@ async def test_the_place_in_the_text_survives_another_size(run: Run) -> None:
     async with looking(run) as driven:
         await driven.press("t", "2", "G", *["k"] * 20)
         line = driven.screen.text.line_in_view
-        await driven.pilot.resize_terminal(90, 30)
-        await driven.settle()
+        await driven.resize(90, 30)
         assert abs(driven.screen.text.line_in_view - line) <= 1
 
 
 @pytest.mark.parametrize("size", [(59, 24), (80, 15)])
 async def test_too_small_a_terminal_says_what_it_needs(run: Run, size: tuple[int, int]) -> None:
     async with looking(run) as driven:
-        await driven.pilot.resize_terminal(*size)
-        await driven.settle()
+        await driven.resize(*size)
         assert "needs 60×16" in driven.text
-        await driven.pilot.resize_terminal(120, 40)
-        await driven.settle()
+        await driven.resize(120, 40)
         assert REVIEW in driven.text and driven.in_use() == "sections"
 
 

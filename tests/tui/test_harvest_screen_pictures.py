@@ -32,89 +32,71 @@ def nothing(engine: FakeEngine) -> None:
 async def test_the_steps(run: Run, picture: Picture, size: str) -> None:
     async with harvesting(run, SIZES[size]) as driven:
         picture(driven, f"harvest/1-survey-{size}")
+        if size != "80x24":
+            return
         await driven.press("enter", "space")
-        picture(driven, f"harvest/2-pick-{size}")
+        picture(driven, "harvest/2-pick-80x24")
         await driven.press("enter")
-        picture(driven, f"harvest/3-confirm-{size}")
+        picture(driven, "harvest/3-confirm-80x24")
         await driven.press("enter")
-        picture(driven, f"harvest/4-result-{size}")
+        picture(driven, "harvest/4-result-80x24")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_under_way(run: Run, picture: Picture, size: str) -> None:
+async def test_under_way(run: Run, picture: Picture) -> None:
     still = threading.Event()
-    async with harvesting(run, SIZES[size], gates={f"harvest {DEPLOY}": still}) as driven:
+    async with harvesting(run, SIZES["80x24"], gates={f"harvest {DEPLOY}": still}) as driven:
         await driven.press("enter", "enter")
         await driven.send("enter")
         await driven.until(lambda: "under way …" in driven.text)
         await driven.until(lambda: "1 of 4" in driven.text)
         await driven.pilot.pause()
-        picture(driven, f"harvest/under-way-{size}")
+        picture(driven, "harvest/under-way-80x24")
         still.set()
         await driven.settle()
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_brake(run: Run, picture: Picture, size: str) -> None:
-    async with harvesting(run, SIZES[size], prepare=braked) as driven:
+async def test_the_brake(run: Run, picture: Picture) -> None:
+    async with harvesting(run, SIZES["120x40"], prepare=braked) as driven:
         await driven.press("enter", "enter", "enter")
         await driven.type("2")
-        picture(driven, f"harvest/brake-{size}")
+        picture(driven, "harvest/brake-120x40")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_options(run: Run, picture: Picture, size: str) -> None:
-    async with harvesting(run, SIZES[size]) as driven:
+async def test_options(run: Run, picture: Picture) -> None:
+    async with harvesting(run, SIZES["120x40"]) as driven:
         await driven.press("enter", "2", "space", "G", "space")
-        picture(driven, f"harvest/options-{size}")
+        picture(driven, "harvest/options-120x40")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_loading_empty_and_error(run: Run, picture: Picture, size: str) -> None:
+async def test_loading_empty_and_error(run: Run, picture: Picture) -> None:
     still = threading.Event()
-    async with harvesting(run, SIZES[size], gates={"survey": still}, settle=False) as driven:
+    async with harvesting(run, SIZES["80x24"], gates={"survey": still}, settle=False) as driven:
         await driven.until(lambda: bool(driven.engine.asked("survey")))
         await driven.until(lambda: "looking at the conversations" in driven.text)
-        picture(driven, f"harvest/loading-{size}")
         driven.engine.failing["survey"] = AutopoiesisError(
             "cannot be read (Input/output error)", where="conversations", cure="check the disk"
         )
         still.set()
         await driven.settle()
-        picture(driven, f"harvest/error-{size}")
+        picture(driven, "harvest/error-80x24")
         driven.engine.failing.clear()
         nothing(driven.engine)
         await driven.press("ctrl+r")
-        picture(driven, f"harvest/empty-{size}")
-
-
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
-async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
-    async with harvesting(run, theme=theme) as driven:
-        await driven.press("enter")
-        picture(driven, f"harvest/2-pick-120x40-{theme}")
-
-
-async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with harvesting(run) as driven:
-        await driven.press("enter")
-        picture(driven, "harvest/no-colour-120x40")
+        picture(driven, "harvest/empty-80x24")
 
 
 async def test_smallest(run: Run, picture: Picture) -> None:
     async with harvesting(run, (60, 16)) as driven:
         picture(driven, "harvest/1-survey-60x16")
         await driven.press("enter")
-        picture(driven, "harvest/2-pick-60x16")
+        assert driven.step == "pick" and driven.shows("pick")
         await driven.press("tab")
-        picture(driven, "harvest/2-options-60x16")
+        assert not driven.shows("pick")
         await driven.press("enter")
-        picture(driven, "harvest/3-confirm-60x16")
+        assert driven.step == "confirm"
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_help(run: Run, picture: Picture, size: str) -> None:
-    async with harvesting(run, SIZES[size]) as driven:
+async def test_help(run: Run) -> None:
+    async with harvesting(run, SIZES["80x24"]) as driven:
         await driven.press("enter", "question_mark")
-        picture(driven, f"harvest/help-{size}")
+        assert "in pick" in driven.text

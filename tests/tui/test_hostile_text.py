@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -17,6 +17,7 @@ from engine.events import GateAsked, Trouble
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
+from tui.bridge import ALL_PARTS
 
 HOSTILE = [
     "\x1b]52;c;ZXZpbA==\x07",
@@ -31,6 +32,8 @@ HOSTILE = [
     "a\rb\tc\nd",
     "\udc9b\ud800",
 ]
+TOGETHER = ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])]
+"""The same in two: for the many keys of a screen, after each was seen alone."""
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -49,6 +52,16 @@ def assert_harmless(driven: Driven) -> None:
             assert unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp"), repr(line)
             assert unicodedata.bidirectional(character) not in ("RLO", "LRO", "LRI", "RLI", "FSI"), repr(line)
         line.encode("utf-8")
+
+
+async def each_alone(driven: Driven, poison: Callable[[str], None]) -> None:
+    """Puts one hostile string after the other into the screen that is open."""
+    for text in HOSTILE:
+        poison(text)
+        driven.app.clear_notifications()
+        await driven.press("ctrl+r")
+        assert_harmless(driven)
+        assert driven.app.is_running, repr(text)
 
 
 def poison(engine: FakeEngine, text: str) -> None:
@@ -82,18 +95,25 @@ def poison(engine: FakeEngine, text: str) -> None:
     engine.output = text
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_nothing_of_it_acts(run: Run, engine: FakeEngine, text: str) -> None:
-    poison(engine, text)
-    async with run((80, 24) if len(text) % 2 else (120, 40)) as driven:
-        assert driven.bench.activation.selected is not None
-        driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
-        await driven.settle()
-        assert_harmless(driven)
-        assert driven.app.is_running
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_nothing_of_it_acts(run: Run, engine: FakeEngine, size: tuple[int, int]) -> None:
+    poison(engine, HOSTILE[0])
+    async with run(size) as driven:
+        for text in HOSTILE:
+            poison(engine, text)
+            driven.app.clear_notifications()
+            driven.bench.conductor.read(ALL_PARTS)
+            await driven.settle()
+            await driven.press("1", "G")
+            assert driven.bench.activation.selected is not None, repr(text)
+            driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
+            await driven.settle()
+            assert_harmless(driven)
+            assert driven.app.is_running, repr(text)
+            await driven.press("n")
 
 
-@pytest.mark.parametrize("text", ["".join(HOSTILE[:4]), "".join(HOSTILE[4:])])
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: str) -> None:
     poison(engine, text)
     async with run() as driven:
@@ -107,7 +127,6 @@ async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: s
         await driven.settle()
         assert_harmless(driven)
         await driven.press("escape", "ctrl+p")
-        await driven.pilot.pause(0.2)
         assert_harmless(driven)
 
 

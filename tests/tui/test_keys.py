@@ -221,15 +221,12 @@ async def test_the_mouse_can_do_it_too(run: Run) -> None:
 async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
     async with run((120, 40)) as driven:
         for size, folded in (((100, 32), False), ((99, 40), True), ((120, 31), True), ((60, 16), True)):
-            await driven.pilot.resize_terminal(*size)
-            await driven.settle()
+            await driven.resize(*size)
             assert driven.bench.compact is folded
             assert driven.bench.activation.region.height > 5
-        await driven.pilot.resize_terminal(59, 16)
-        await driven.settle()
+        await driven.resize(59, 16)
         assert "needs 60×16" in driven.text and "59×16" in driven.text
-        await driven.pilot.resize_terminal(120, 40)
-        await driven.settle()
+        await driven.resize(120, 40)
         await driven.press("j")
         assert "needs 60×16" not in driven.text
 
@@ -237,6 +234,5 @@ async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
 async def test_folding_takes_the_focus_along(run: Run) -> None:
     async with run((120, 40)) as driven:
         await driven.press("4")
-        await driven.pilot.resize_terminal(80, 24)
-        await driven.settle()
+        await driven.resize(80, 24)
         assert driven.bench.focused is driven.bench.activation

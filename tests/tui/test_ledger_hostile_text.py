@@ -13,7 +13,7 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import CANDIDATES, FAILED, HARVESTED, harvested
 from tests.tui.ledger_driven import Prepare, auditing, harvesting
-from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
 
 
 def poisoned(text: str) -> Prepare:
@@ -48,20 +48,26 @@ def poisoned(text: str) -> Prepare:
     return prepare
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
+    async with auditing(run, size) as driven:
+        await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+        await driven.press("H")
+        await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+
+
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_nothing_of_it_acts_in_the_ledger(run: Run, text: str) -> None:
-    size = (80, 24) if len(text) % 2 else (200, 60)
-    async with auditing(run, size, prepare=poisoned(text)) as driven:
+    async with auditing(run, (80, 24), prepare=poisoned(text)) as driven:
         assert driven.screen.entries.row_count == 2
         for keys in (["v"], ["2", "G", "y"], ["Y", "1", "j"], ["y", "Y", "r"], ["escape", "slash"]):
             await driven.press(*keys)
             assert_harmless(driven)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_nothing_of_it_acts_in_a_harvest(run: Run, text: str) -> None:
-    size = (200, 60) if len(text) % 2 else (80, 24)
-    async with harvesting(run, size, prepare=poisoned(text)) as driven:
+    async with harvesting(run, (80, 24), prepare=poisoned(text)) as driven:
         assert_harmless(driven)
         for key in ("enter", "enter", "enter", "Y"):
             await driven.press(key)
@@ -69,15 +75,19 @@ async def test_nothing_of_it_acts_in_a_harvest(run: Run, text: str) -> None:
         assert driven.step == "result"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_as_an_error(run: Run, text: str) -> None:
-    broken = LedgerBroken(text, where=text, cure=text)
-    failed = AutopoiesisError(text, where=text, cure=text)
-    failing = {"entries": broken, "survey": failed, "check": failed}
-    async with auditing(run, failing=failing) as driven:
-        assert_harmless(driven)
-        driven.engine.failing.pop("entries")
-        await driven.press("ctrl+r")
-        assert_harmless(driven)
-        await driven.press("H")
-        assert_harmless(driven)
+async def test_as_an_error(run: Run) -> None:
+    async with auditing(run) as driven:
+        for text in HOSTILE:
+            failed = AutopoiesisError(text, where=text, cure=text)
+            for failing in (
+                {"entries": LedgerBroken(text, where=text, cure=text), "check": failed},
+                {"survey": failed, "check": failed},
+            ):
+                driven.engine.failing = dict(failing)
+                driven.app.clear_notifications()
+                await driven.press("ctrl+r")
+                assert_harmless(driven)
+            await driven.press("H")
+            assert_harmless(driven)
+            await driven.press("escape")
+            assert driven.is_open(), repr(text)

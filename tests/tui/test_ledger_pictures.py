@@ -27,75 +27,55 @@ async def test_full(run: Run, picture: Picture, size: str) -> None:
         picture(driven, f"ledger/full-{size}-dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
-async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
-    async with auditing(run, theme=theme) as driven:
-        await driven.press("v")
-        picture(driven, f"ledger/full-120x40-{theme}")
+async def test_empty(run: Run, picture: Picture) -> None:
+    async with auditing(run, SIZES["80x24"], prepare=no_entries) as driven:
+        picture(driven, "ledger/empty-80x24")
 
 
-async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with auditing(run) as driven:
-        picture(driven, "ledger/no-colour-120x40")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_empty(run: Run, picture: Picture, size: str) -> None:
-    async with auditing(run, SIZES[size], prepare=no_entries) as driven:
-        picture(driven, f"ledger/empty-{size}")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_loading(run: Run, picture: Picture, size: str) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
-    async with auditing(run, SIZES[size], settle=False, gates={"entries": still}) as driven:
+    async with auditing(run, SIZES["80x24"], settle=False, gates={"entries": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("entries")))
-        picture(driven, f"ledger/loading-{size}")
+        assert "…" in driven.text
         still.set()
         await driven.settle()
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_damaged(run: Run, picture: Picture, size: str) -> None:
+async def test_damaged(run: Run, picture: Picture) -> None:
     broken = LedgerBroken(
         "cannot be read as a ledger (JSONDecodeError: Expecting value)",
         where="knowledge/ledger.json",
         cure="run: autopoiesis ledger rebuild",
     )
-    async with auditing(run, SIZES[size], failing={"entries": broken}) as driven:
-        picture(driven, f"ledger/damaged-{size}")
+    async with auditing(run, SIZES["80x24"], failing={"entries": broken}) as driven:
+        picture(driven, "ledger/damaged-80x24")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine, size: str) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with auditing(run, SIZES[size]) as driven:
+    async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
-        picture(driven, f"ledger/read-only-{size}")
+        assert "read-only" in driven.text
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_a_line_is_selected(run: Run, picture: Picture, size: str) -> None:
-    async with auditing(run, SIZES[size]) as driven:
+async def test_a_line_is_selected(run: Run, picture: Picture) -> None:
+    async with auditing(run, SIZES["120x40"]) as driven:
         await driven.press("enter", "G", "plus")
-        picture(driven, f"ledger/line-{size}")
+        picture(driven, "ledger/line-120x40")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_it_asks_before_it_restores(run: Run, picture: Picture, size: str) -> None:
-    async with auditing(run, SIZES[size]) as driven:
+async def test_it_asks_before_it_restores(run: Run, picture: Picture) -> None:
+    async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
-        picture(driven, f"ledger/restore-{size}")
+        picture(driven, "ledger/restore-80x24")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_verified(run: Run, picture: Picture, size: str) -> None:
-    async with auditing(run, SIZES[size]) as driven:
+async def test_verified(run: Run, picture: Picture) -> None:
+    async with auditing(run, SIZES["120x40"]) as driven:
         await driven.press("v", "G")
         driven.app.clear_notifications()
         await driven.settle()
-        picture(driven, f"ledger/verified-{size}")
+        picture(driven, "ledger/verified-120x40")
 
 
 async def test_narrowed(run: Run, picture: Picture) -> None:
@@ -109,11 +89,10 @@ async def test_smallest(run: Run, picture: Picture) -> None:
     async with auditing(run, (60, 16)) as driven:
         picture(driven, "ledger/entries-60x16")
         await driven.press("tab")
-        picture(driven, "ledger/entry-60x16")
+        assert driven.shows("record") and not driven.shows("entries")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_help(run: Run, picture: Picture, size: str) -> None:
-    async with auditing(run, SIZES[size]) as driven:
+async def test_help(run: Run) -> None:
+    async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("question_mark")
-        picture(driven, f"ledger/help-{size}")
+        assert "in entries" in driven.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -80,11 +81,11 @@ async def test_nothing_is_drawn_while_nothing_changes(run: Run, monkeypatch: pyt
             original(self, screen, renderable)
 
         monkeypatch.setattr(App, "_display", display)
-        await driven.pilot.pause(1.3)
+        await asyncio.sleep(1.3)
+        await driven.pilot.pause()
         assert not drawn
         driven.engine.publish(FileChanged(NOW, "topics/deploy.md", "changed"), WatchState("live"))
         await driven.settle()
-        await driven.pilot.pause(0.3)
         assert not drawn
 
 

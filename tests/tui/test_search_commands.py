@@ -94,13 +94,11 @@ async def test_the_palette_opens_it_and_lists_its_commands(run: Run) -> None:
         assert not driven.is_open()
         await driven.press("ctrl+p")
         await driven.type("search everything")
-        await driven.pilot.pause(0.3)
         await driven.press("enter")
         await driven.until(driven.is_open)
         await driven.type("pool")
         await driven.press("enter", "ctrl+p")
         await driven.type("add the result to")
-        await driven.pilot.pause(0.3)
         assert "Add the result to a preset" in driven.text
         await driven.press("enter")
         await driven.until(lambda: driven.in_use() == "preset")

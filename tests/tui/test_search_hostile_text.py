@@ -12,7 +12,7 @@ from engine.search.results import SearchResult
 from tests.tui.conftest import Run
 from tests.tui.search_data import READY, RESULTS, SESSION
 from tests.tui.search_driven import searching
-from tests.tui.test_hostile_text import HOSTILE, assert_harmless
+from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless, each_alone
 
 
 def poisoned(text: str) -> tuple[SearchResult, ...]:
@@ -34,10 +34,15 @@ def poisoned(text: str) -> tuple[SearchResult, ...]:
     )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
+    async with searching(run, size, query="pool") as driven:
+        await each_alone(driven, lambda text: setattr(driven.finding, "results", poisoned(text)))
+
+
+@pytest.mark.parametrize("text", TOGETHER)
 async def test_nothing_of_it_acts(run: Run, text: str) -> None:
-    size = (80, 24) if len(text) % 2 else (120, 40)
-    async with searching(run, size, query="pool", results=poisoned(text)) as driven:
+    async with searching(run, (80, 24), query="pool", results=poisoned(text)) as driven:
         assert driven.screen.results.row_count == 3
         for keys in (["j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
             await driven.press(*keys)
@@ -47,41 +52,48 @@ async def test_nothing_of_it_acts(run: Run, text: str) -> None:
         assert driven.app.is_running
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_in_a_file_it_is_shown_with_its_words_marked(run: Run, text: str) -> None:
+async def test_in_a_file_it_is_shown_with_its_words_marked(run: Run) -> None:
     async with searching(run, query="pool") as driven:
         path = driven.engine.root / SESSION
-        before = path.read_text(encoding="utf-8").split("\n")
-        before[10] = f"pool {text} pool"
-        path.write_bytes(
-            "\n".join(before).encode("utf-8", "surrogateescape" if "\udc9b" not in text else "replace")
-        )
-        await driven.press("ctrl+r", "j", "k", "2", "g")
-        assert_harmless(driven)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for text in HOSTILE:
+            lines[10] = f"pool {text} pool"
+            path.write_bytes(
+                "\n".join(lines).encode("utf-8", "surrogateescape" if "\udc9b" not in text else "replace")
+            )
+            await driven.press("1", "ctrl+r", "j", "k", "2", "g")
+            assert_harmless(driven)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_as_a_query_and_as_an_error(run: Run, text: str) -> None:
+async def test_as_a_query_and_as_an_error(run: Run) -> None:
     async with searching(run) as driven:
-        driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
-        await driven.settle()
-        assert_harmless(driven)
-        driven.finding.failing["search"] = AutopoiesisError(text, where=text, cure=text)
-        await driven.press("ctrl+r")
-        assert "The search failed." in driven.text
-        assert_harmless(driven)
+        for text in HOSTILE:
+            driven.finding.failing.clear()
+            driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
+            await driven.settle()
+            assert_harmless(driven)
+            driven.finding.failing["search"] = AutopoiesisError(text, where=text, cure=text)
+            await driven.press("ctrl+r")
+            assert "The search failed." in driven.text, repr(text)
+            assert_harmless(driven)
 
 
-@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"])
-async def test_markup_keeps_all_its_words(run: Run, text: str) -> None:
-    async with searching(run, (200, 60), query="pool", results=poisoned(text)) as driven:
-        assert driven.text.count(text) >= 10
-        await driven.press("y")
-        assert text in driven.app.clipboard and text in driven.said
+async def test_markup_keeps_all_its_words(run: Run) -> None:
+    async with searching(run, (200, 60), query="pool") as driven:
+        for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
+            driven.finding.results = poisoned(text)
+            await driven.press("ctrl+r")
+            assert driven.text.count(text) >= 10, text
+            await driven.press("y")
+            assert text in driven.app.clipboard and text in driven.said
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_in_the_state_of_the_index(run: Run, text: str) -> None:
-    state = replace(READY, state="broken", why=text, trouble=text, skipped=(Skipped(text, text),))
-    async with searching(run, state=state) as driven:
-        assert_harmless(driven)
+async def test_in_the_state_of_the_index(run: Run) -> None:
+    async with searching(run) as driven:
+
+        def poison(text: str) -> None:
+            driven.finding.state = replace(
+                READY, state="broken", why=text, trouble=text, skipped=(Skipped(text, text),)
+            )
+
+        await each_alone(driven, poison)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
 from tests.tui.search_driven import searching
+from tui.screens.search_flow import POLL_S
 from tui.screens.search_state import SearchState
 from tui.screens.search_work import Answer, Wish
 
@@ -27,7 +29,7 @@ async def test_a_late_answer_to_an_older_query_is_dropped(run: Run) -> None:
         await driven.send(*"pool")
         await driven.until(lambda: bool(driven.finding.asked("search")))
         await driven.send(*" moorings", "backspace")
-        await driven.pilot.pause(0.3)
+        await driven.until(lambda: not driven.screen.flow.waiting)
         assert "found" not in driven.text
         still.set()
         await driven.settle()
@@ -50,7 +52,7 @@ async def test_a_late_preview_of_another_result_is_dropped(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         driven.finding.gates["read"] = still
         await driven.send("j", "j")
-        await driven.pilot.pause(0.1)
+        await driven.until(lambda: driven.finding.asked("read"))
         shown = driven.screen.preview.view.passage
         assert shown is not None and shown.hit.result.path == SESSION
         still.set()
@@ -78,8 +80,9 @@ async def test_typing_never_waits_for_an_answer(run: Run) -> None:
 async def test_nothing_is_asked_while_nothing_changes(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         before = list(driven.finding.calls)
-        await driven.pilot.pause(1.5)
-        assert driven.finding.calls == before
+        await asyncio.sleep(POLL_S + 0.2)
+        await driven.settle()
+        assert driven.finding.calls == before and not driven.watching()
 
 
 async def test_a_key_that_changes_nothing_asks_nothing(run: Run) -> None:
@@ -149,9 +152,7 @@ async def test_an_index_that_is_being_made_is_said_and_asked_again_when_it_is_th
         driven.finding.state = READY
         await driven.until(lambda: "from the index" in driven.text)
         assert "being made" not in driven.text
-        looks = len(driven.finding.asked("status"))
-        await driven.pilot.pause(1.3)
-        assert len(driven.finding.asked("status")) == looks
+        assert not driven.watching()
 
 
 async def test_the_progress_of_indexing_stands_in_the_header(run: Run) -> None:
@@ -165,9 +166,7 @@ async def test_an_index_that_cannot_be_made_is_explained_and_not_looked_at_for_e
     broken = IndexStatus("broken", "the search index cannot be read (malformed)", trouble="the disk is full")
     async with searching(run, query=QUERY, state=broken) as driven:
         assert "malformed" in driven.text and "the disk is full" in driven.text
-        looks = len(driven.finding.asked("status"))
-        await driven.pilot.pause(1.3)
-        assert len(driven.finding.asked("status")) == looks
+        assert not driven.watching()
 
 
 async def test_search_by_words_alone_is_said(run: Run) -> None:
@@ -231,9 +230,11 @@ async def test_an_empty_workspace_says_how_things_get_here(run: Run) -> None:
 async def test_leaving_stops_the_watching(run: Run) -> None:
     async with searching(run, query=QUERY, state=BUILDING) as driven:
         handlers = len(driven.engine.handlers)
+        assert driven.watching()
         await driven.press("escape")
         assert len(driven.engine.handlers) == handlers - 1
         calls = len(driven.finding.calls)
         driven.engine.publish(FileChanged(NOW, DECISIONS, "changed"))
-        await driven.pilot.pause(1.3)
+        await asyncio.sleep(POLL_S + 0.2)
+        await driven.settle()
         assert len(driven.finding.calls) == calls

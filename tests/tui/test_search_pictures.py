@@ -18,10 +18,9 @@ QUERY = "connection pool timeout"
 SMALL = ["80x24", "120x40"]
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_before_anything_is_typed(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size]) as driven:
-        picture(driven, f"search/empty-{size}")
+async def test_before_anything_is_typed(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["80x24"]) as driven:
+        picture(driven, "search/empty-80x24")
 
 
 async def test_nothing_to_search(run: Run, picture: Picture) -> None:
@@ -40,135 +39,102 @@ async def test_results(run: Run, picture: Picture, size: str) -> None:
         picture(driven, f"search/results-{size}-dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
-async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
-    async with searching(run, theme=theme, query=QUERY) as driven:
-        picture(driven, f"search/results-120x40-{theme}")
-
-
-async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with searching(run, query=QUERY) as driven:
-        picture(driven, "search/no-colour-120x40")
-
-
 async def test_smallest(run: Run, picture: Picture) -> None:
     async with searching(run, (60, 16), query=QUERY) as driven:
         picture(driven, "search/results-60x16")
         await driven.press("enter")
-        picture(driven, "search/preview-60x16")
+        assert driven.shows("preview") and not driven.shows("results")
         await driven.press("w")
-        picture(driven, "search/why-60x16")
+        assert driven.shows("why")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_while_typing(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size]) as driven:
+async def test_while_typing(run: Run) -> None:
+    async with searching(run, SIZES["80x24"]) as driven:
         await driven.type("pool")
-        picture(driven, f"search/typing-{size}")
+        assert driven.selected()
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_the_preview(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY) as driven:
+async def test_the_preview(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("j", "j", "enter")
-        picture(driven, f"search/preview-{size}")
+        picture(driven, "search/preview-80x24")
         await driven.press("plus")
-        picture(driven, f"search/preview-enlarged-{size}")
+        assert driven.zoomed() == "preview" and not driven.shows("results")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_why(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY) as driven:
+async def test_why(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["120x40"], query=QUERY) as driven:
         await driven.press("j", "3")
-        picture(driven, f"search/why-{size}")
+        picture(driven, "search/why-120x40")
 
 
-async def test_why_over_the_whole_area(run: Run, picture: Picture) -> None:
+async def test_why_over_the_whole_area(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("3", "plus")
-        picture(driven, "search/why-enlarged-120x40")
+        assert driven.zoomed() == "why" and not driven.shows("results")
 
 
-async def test_results_over_the_whole_area(run: Run, picture: Picture) -> None:
-    async with searching(run, query=QUERY) as driven:
-        await driven.press("plus")
-        picture(driven, "search/results-enlarged-120x40")
-
-
-@pytest.mark.parametrize("size", SMALL)
-async def test_no_results(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size]) as driven:
+async def test_no_results(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["80x24"]) as driven:
         await driven.type("zeppelin moorings")
-        picture(driven, f"search/nothing-{size}")
+        picture(driven, "search/nothing-80x24")
 
 
-async def test_no_results_of_a_kind(run: Run, picture: Picture) -> None:
+async def test_no_results_of_a_kind(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("c")
-        picture(driven, "search/nothing-of-a-kind-120x40")
+        assert not driven.selected()
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_the_index_is_being_made(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY, state=BUILDING) as driven:
-        picture(driven, f"search/index-building-{size}")
+async def test_the_index_is_being_made(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["80x24"], query=QUERY, state=BUILDING) as driven:
+        picture(driven, "search/index-building-80x24")
 
 
-async def test_without_vectors(run: Run, picture: Picture) -> None:
+async def test_without_vectors(run: Run) -> None:
     async with searching(run, query=QUERY, state=WITHOUT_VECTORS) as driven:
-        picture(driven, "search/words-alone-120x40")
+        assert "words alone" in driven.text
 
 
-async def test_waiting(run: Run, picture: Picture) -> None:
+async def test_waiting(run: Run) -> None:
     still = threading.Event()
     async with searching(run, query="pool", held={"pool timeout": still}) as driven:
         await driven.press("slash")
         await driven.send(*" timeout")
         await driven.until(lambda: driven.state.slow)
-        picture(driven, "search/waiting-120x40")
+        assert "…" in driven.text
         still.set()
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_error(run: Run, picture: Picture, size: str) -> None:
+async def test_error(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError(
         "the disk cannot be read (Input/output error)", where="memory.db", cure="check the disk"
     )
-    async with searching(run, SIZES[size], query="pool", failing={"search": broken}) as driven:
-        picture(driven, f"search/error-{size}")
+    async with searching(run, SIZES["120x40"], query="pool", failing={"search": broken}) as driven:
+        picture(driven, "search/error-120x40")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with searching(run, query=QUERY) as driven:
         await driven.press("a")
-        picture(driven, "search/read-only-120x40")
+        assert "read-only" in driven.text
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_one_kind_only(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query="pool") as driven:
+async def test_one_kind_only(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["120x40"], query="pool") as driven:
         await driven.press("c", "c", "c")
-        picture(driven, f"search/kind-{size}")
+        picture(driven, "search/kind-120x40")
 
 
-@pytest.mark.parametrize("size", SMALL)
-async def test_a_preset_is_asked_for(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY) as driven:
+async def test_a_preset_is_asked_for(run: Run, picture: Picture) -> None:
+    async with searching(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("a")
         await driven.type("pools")
-        picture(driven, f"search/preset-{size}")
+        picture(driven, "search/preset-80x24")
 
 
 async def test_more_than_are_shown(run: Run, picture: Picture) -> None:
     async with searching(run, query="pool", results=many(120)) as driven:
         await driven.press("G")
         picture(driven, "search/more-120x40")
-
-
-@pytest.mark.parametrize("size", SMALL)
-async def test_help(run: Run, picture: Picture, size: str) -> None:
-    async with searching(run, SIZES[size], query=QUERY) as driven:
-        await driven.press("question_mark")
-        picture(driven, f"search/help-{size}")

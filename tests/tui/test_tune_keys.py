@@ -585,9 +585,7 @@ async def test_the_palette_offers_this_screens_actions(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("ctrl+p")
         await driven.type("other cut")
-        await driven.pilot.pause(0.3)
         await driven.press("enter")
-        await driven.pilot.pause(0.2)
         assert driven.state.held == "gate"
 
 
@@ -641,11 +639,9 @@ async def test_every_size_is_usable(run: Run, size: tuple[int, int]) -> None:
 
 async def test_below_the_smallest_it_says_what_it_needs(run: Run) -> None:
     async with tuning(run) as driven:
-        await driven.pilot.resize_terminal(59, 15)
-        await driven.settle()
+        await driven.resize(59, 15)
         assert "needs 60×16" in driven.text
-        await driven.pilot.resize_terminal(120, 40)
-        await driven.settle()
+        await driven.resize(120, 40)
         await driven.press("right")
         assert driven.now == Cuts(0.25, 0.61) and "needs 60×16" not in driven.text
 

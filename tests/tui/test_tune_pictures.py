@@ -29,25 +29,10 @@ async def test_full(run: Run, picture: Picture, size: str) -> None:
         picture(driven, f"tune/full-{size}-dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
-async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
-    async with tuning(run, theme=theme) as driven:
-        await driven.press("L", "right")
-        picture(driven, f"tune/mid-drag-120x40-{theme}")
-
-
-async def test_without_colour(run: Run, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with tuning(run) as driven:
-        await driven.press("L", "right")
-        picture(driven, "tune/no-colour-120x40")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_mid_drag(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
+async def test_mid_drag(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["120x40"]) as driven:
         await driven.press("L", "right", "right", "c", "H", "3", "j")
-        picture(driven, f"tune/mid-drag-{size}-dark")
+        picture(driven, "tune/mid-drag-120x40-dark")
 
 
 async def test_smallest(run: Run, picture: Picture) -> None:
@@ -56,125 +41,113 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         picture(driven, "tune/mid-drag-60x16")
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_empty(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size], log=[]) as driven:
-        picture(driven, f"tune/empty-{size}")
+async def test_empty(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["120x40"], log=[]) as driven:
+        picture(driven, "tune/empty-120x40")
 
 
-async def test_no_topics(run: Run, picture: Picture) -> None:
+async def test_no_topics(run: Run) -> None:
     async with tuning(run, log=[], topics=[]) as driven:
-        picture(driven, "tune/no-topics-120x40")
+        assert "topic" in driven.text
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_thin(run: Run, picture: Picture, size: str) -> None:
+async def test_thin(run: Run, picture: Picture) -> None:
     kinds = {"code-style": Kind(6, 5, 14), "deploy": Kind(0, 0, 9), "incident": Kind(2, 0, 3)}
     async with tuning(
-        run, SIZES[size], log=decisions(kinds), topics=[topic(name) for name in kinds]
+        run, SIZES["80x24"], log=decisions(kinds), topics=[topic(name) for name in kinds]
     ) as driven:
-        picture(driven, f"tune/thin-{size}")
+        picture(driven, "tune/thin-80x24")
 
 
-async def test_no_labels(run: Run, picture: Picture) -> None:
+async def test_no_labels(run: Run) -> None:
     async with tuning(run, topic="people-lookup") as driven:
-        picture(driven, "tune/no-labels-120x40")
+        assert "people-lookup" in driven.text
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_after_apply(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
+async def test_after_apply(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["80x24"]) as driven:
         await driven.press("L", "right", "right", "enter")
-        picture(driven, f"tune/after-apply-{size}")
+        picture(driven, "tune/after-apply-80x24")
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_fit_shown(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
+async def test_fit_shown(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["80x24"]) as driven:
         await driven.press("f")
-        picture(driven, f"tune/fit-shown-{size}")
+        picture(driven, "tune/fit-shown-80x24")
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_fit_refused(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size], topic="journal-daily") as driven:
+async def test_fit_refused(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["120x40"], topic="journal-daily") as driven:
         await driven.press("f")
-        picture(driven, f"tune/fit-refused-{size}")
+        picture(driven, "tune/fit-refused-120x40")
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_fit_with_a_caution(run: Run, picture: Picture, size: str) -> None:
+async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
     kinds = {**TOPICS, "smalltalk": SMALLTALK}
     async with tuning(
-        run, SIZES[size], topic="smalltalk", log=decisions(kinds), topics=[topic(name) for name in kinds]
+        run, SIZES["80x24"], topic="smalltalk", log=decisions(kinds), topics=[topic(name) for name in kinds]
     ) as driven:
         await driven.press("f")
-        picture(driven, f"tune/fit-caution-{size}")
+        picture(driven, "tune/fit-caution-80x24")
         await driven.press("enter")
-        picture(driven, f"tune/fit-caution-question-{size}")
+        picture(driven, "tune/fit-caution-question-80x24")
 
 
 @pytest.mark.parametrize("sorting", [1, 2])
-async def test_sorted_by_what_it_costs(run: Run, picture: Picture, sorting: int) -> None:
+async def test_sorted_by_what_it_costs(run: Run, sorting: int) -> None:
     async with tuning(run, SIZES["80x24"]) as driven:
         await driven.press(*["s"] * sorting)
-        picture(driven, f"tune/by-{driven.state.sorting}-80x24")
+        assert driven.state.sorting == ("calls", "cost")[sorting - 1]
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_undo_question(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
+async def test_undo_question(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["120x40"]) as driven:
         await driven.press("L", "enter")
         driven.app.clear_notifications()
         await driven.press("z")
-        picture(driven, f"tune/undo-question-{size}")
+        picture(driven, "tune/undo-question-120x40")
 
 
-async def test_loading(run: Run, picture: Picture) -> None:
+async def test_loading(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
-        await driven.pilot.pause(0.1)
-        picture(driven, "tune/loading-120x40")
+        await driven.until(lambda: driven.tuning.asked("table"))
+        assert "…" in driven.text
         still.set()
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_error(run: Run, picture: Picture, size: str) -> None:
+async def test_error(run: Run, picture: Picture) -> None:
     broken = AutopoiesisError(
         "cannot be read (Permission denied)",
         where="logs/decisions/2026-06.jsonl",
         cure="check its permissions",
     )
-    async with tuning(run, SIZES[size], failing={"table": broken}) as driven:
-        picture(driven, f"tune/error-{size}")
+    async with tuning(run, SIZES["80x24"], failing={"table": broken}) as driven:
+        picture(driven, "tune/error-80x24")
 
 
-async def test_read_only(run: Run, picture: Picture, engine: FakeEngine) -> None:
+async def test_read_only(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with tuning(run) as driven:
         await driven.press("L", "enter")
-        picture(driven, "tune/read-only-120x40")
+        assert "read-only" in driven.text
 
 
-async def test_filter(run: Run, picture: Picture) -> None:
+async def test_filter(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("slash")
         await driven.type("re")
-        picture(driven, "tune/filter-120x40")
+        assert all("re" in name for name in driven.state.names)
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_help(run: Run, picture: Picture, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
-        await driven.press("question_mark")
-        picture(driven, f"tune/help-{size}")
-
-
-@pytest.mark.parametrize(("panel", "size"), [("1", "80x24"), ("2", "80x24"), ("3", "80x24"), ("2", "120x40")])
-async def test_enlarged(run: Run, picture: Picture, panel: str, size: str) -> None:
-    async with tuning(run, SIZES[size]) as driven:
-        await driven.press(panel, "plus")
-        picture(driven, f"tune/enlarged-{panel}-{size}")
+async def test_enlarged(run: Run, picture: Picture) -> None:
+    async with tuning(run, SIZES["80x24"]) as driven:
+        for panel in ("1", "3"):
+            await driven.press(panel, "plus")
+            assert driven.zoomed() == driven.in_use()
+            await driven.press("underscore")
+        await driven.press("2", "plus")
+        picture(driven, "tune/enlarged-2-80x24")
 
 
 async def test_a_decision_in_full(run: Run, picture: Picture) -> None:

@@ -36,8 +36,7 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
         still = threading.Event()
         driven.engine.gates["try_message"] = still
         driven.bench.typing.draft("one")
-        while not driven.engine.asked("try_message"):
-            await driven.pilot.pause(0.01)
+        await driven.until(lambda: driven.engine.asked("try_message"))
         for text in ("two", "three"):
             driven.bench.typing.draft(text)
         still.set()
@@ -78,8 +77,7 @@ async def test_esc_before_the_typing_rests_tries_nothing(run: Run) -> None:
     async with run() as driven:
         await driven.press("i")
         driven.bench.prompt.input.value = "review"
-        await driven.pilot.press("escape")
-        await driven.pilot.pause(0.3)
+        await driven.press("escape")
         assert not driven.engine.asked("try_message")
         assert driven.source() == "feed"
 

@@ -1,0 +1,46 @@
+"""No picture lies in ``snapshots/`` that no test draws; one that is missing fails the test that draws it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.tui.conftest import SIZES, SNAPSHOTS
+
+VALUES = {
+    "size": "|".join([*SIZES, "60x16"]),
+    "theme": "light|high-contrast|colour-blind",
+    "group": "decisions|questions|skills|notes|digest",
+    "provider": "local|anthropic",
+    "number": "2|5",
+    "name": "why|ledger-entry|prompt|gate-said-no|steering",
+}
+"""What stands in the braces of a name."""
+
+
+def drawn(path: Path) -> list[re.Pattern[str]]:
+    """The names of the pictures that one file of tests draws."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "picture":
+            name = node.args[1]
+            parts = name.values if isinstance(name, ast.JoinedStr) else [name]
+            found.append(re.compile("".join(map(pattern, parts))))
+    return found
+
+
+def pattern(part: ast.expr) -> str:
+    """What a part of a name may be."""
+    if isinstance(part, ast.Constant):
+        return re.escape(str(part.value))
+    assert isinstance(part, ast.FormattedValue)
+    return f"({VALUES[ast.unparse(part.value)]})"
+
+
+def test_every_picture_is_drawn_by_a_test() -> None:
+    patterns = [each for path in Path(__file__).parent.glob("test_*.py") for each in drawn(path)]
+    pictures = [str(path.relative_to(SNAPSHOTS).with_suffix("")) for path in SNAPSHOTS.rglob("*.svg")]
+    assert pictures
+    assert not [name for name in pictures if not any(each.fullmatch(name) for each in patterns)]
+    assert all(any(each.fullmatch(name) for name in pictures) for each in patterns)
