@@ -40,9 +40,10 @@ def test_capital_c_opens_it_from_the_workbench_and_means_nothing_else_there() ->
     assert [each for each in CATALOG if "C" in each.keys] == [catalog.OpenCache]
 
 
-def test_a_question_of_the_gate_comes_before_other_meanings() -> None:
-    assert resolve("y", CACHED) is cache.CopyId
-    assert resolve("y", replace(CACHED, question=True)) is common.AnswerYes
+def test_a_question_of_the_gate_takes_no_key_that_means_something_here() -> None:
+    asked = replace(CACHED, question=True)
+    assert resolve("y", CACHED) is resolve("y", asked) is cache.CopyId
+    assert resolve("ctrl+y", asked) is common.AnswerYes
 
 
 def test_caches_are_ended_only_where_discussions_are_listed() -> None:

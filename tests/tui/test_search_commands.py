@@ -47,10 +47,11 @@ def test_while_typing_letters_are_letters(panel: str) -> None:
     assert resolve("tab", typing) is common.NextPanel
 
 
-def test_a_question_of_the_gate_comes_before_other_meanings() -> None:
+def test_a_question_of_the_gate_takes_no_key_that_means_something_here() -> None:
     asked = replace(RESULTS, question=True)
-    assert resolve("y", RESULTS) is search.CopyPlace and resolve("y", asked) is common.AnswerYes
-    assert resolve("n", RESULTS) is search.NextResult and resolve("n", asked) is common.AnswerNo
+    assert resolve("y", RESULTS) is resolve("y", asked) is search.CopyPlace
+    assert resolve("n", RESULTS) is resolve("n", asked) is search.NextResult
+    assert (resolve("ctrl+y", asked), resolve("ctrl+n", asked)) == (common.AnswerYes, common.AnswerNo)
 
 
 @pytest.mark.parametrize(

@@ -397,7 +397,7 @@ async def test_the_gate_is_answered_from_here(run: Run) -> None:
         driven.engine.publish(GateAsked(NOW, "q1", "deploy", "ship it", "about deploying", 30.0))
         await driven.settle()
         assert "does deploy apply to" in driven.text
-        await driven.press("y")
+        await driven.press("ctrl+y")
         assert driven.engine.asked("answer") == [("answer", "q1", True)]
         assert not driven.app.clipboard
 

@@ -621,7 +621,7 @@ async def test_the_gates_question_is_seen_and_answered_here(run: Run) -> None:
         driven.engine.publish(GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules", 30.0))
         await driven.settle()
         assert "does code-style apply to" in driven.text
-        await driven.press("y")
+        await driven.press("ctrl+y")
         assert driven.engine.asked("answer") == [("answer", "q1", True)]
         assert not driven.tuning.asked("label") and "does code-style" not in driven.text
 
