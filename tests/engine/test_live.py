@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from engine.discussions.sending import Sending
 from engine.engine import Engine
 from engine.events import (
@@ -65,8 +67,9 @@ def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
     ]
 
 
-def test_it_is_news_when_search_finds_something_else(live: Live) -> None:
-    engine, seen = live
+def test_it_is_news_when_search_finds_something_else(engine: Engine, request: pytest.FixtureRequest) -> None:
+    engine.workspace.database.unlink()  # an engine that starts without an index makes one
+    _, seen = request.getfixturevalue("live")
     seen.wait(Indexed, lambda event: event.files > 20)
     note = engine.workspace.root / "knowledge" / "memory" / "2026-06-11.md"
     note.write_text("# Thursday\n\nThe walrus project began.\n")
