@@ -63,7 +63,7 @@ def test_an_editor_that_cannot_be_started_is_named_and_the_session_goes_on(
     if there:
         editor.write_bytes(b"\x7fELF this is no program")
         editor.chmod(0o755)
-    terminal = bench(160, EDITOR=str(editor), VISUAL="")
+    terminal = bench(300, EDITOR=str(editor), VISUAL="")
     terminal.process.send("3e")
     said = terminal.until(lambda text: "cannot be started" in text, "why not")
     assert "set $EDITOR" in said
