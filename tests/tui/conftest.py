@@ -195,14 +195,14 @@ class Driven:
             await self.settle()
 
     async def send(self, *keys: str) -> None:
-        """Presses keys as fast as pasted text arrives, and waits for nothing."""
+        """Presses keys as fast as pasted text arrives, and waits for nothing in between."""
         driver = self.app._driver
         assert driver is not None
         for key in keys:
             event = events.Key(_character_to_key(key), key) if len(key) == 1 else events.Key(key, None)
             event.set_sender(self.app)
             driver.send_message(event)
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
     async def type(self, text: str) -> None:
         """Types text in one go."""

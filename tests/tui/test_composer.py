@@ -48,6 +48,17 @@ async def test_a_key_begins_another_line_and_enter_ends_the_message(run: Run, ke
         assert driven.source() == "kept" and driven.bench.shown.text == "one\ntwo"
 
 
+async def test_keys_typed_faster_than_they_are_drawn_keep_their_order(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("i")
+        await driven.send(*"first line", "ctrl+j", *"second line")
+        await driven.settle()
+        assert value(driven) == "first line\nsecond line"
+        await driven.send(*" more", "escape", "T")
+        await driven.settle()
+        assert value(driven) == "" and driven.panel() != "try" and driven.app.theme == "light"
+
+
 async def test_only_a_message_has_several_lines(run: Run) -> None:
     async with run() as driven:
         await driven.press("colon")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tui.screens.screen_actions import ScreenActions
     from tui.screens.workbench import Workbench
 
+LETTERS_S = 1.0
+"""Seconds, at most, that a key waits for the letters typed before it."""
 SMALLEST = (60, 16)
 """Columns and lines below which a screen only says what size it needs."""
 
@@ -238,12 +242,21 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
             return super().check_action(action, parameters)
         return resolve(str(parameters[0]), self.glance) is not None
 
-    def action_press(self, key: str) -> None:
+    async def action_press(self, key: str) -> None:
         """A key of the catalogue was pressed: does what it means here, or says why not."""
+        if self.in_line:
+            await self._letters_arrived()
         situation = self.situation
         command = resolve(key, situation)
         if command is not None:
             self.actions.perform(command, situation)
+
+    async def _letters_arrived(self) -> None:
+        """Waits until the line has what was typed before: a letter goes to its queue, a key is acted on."""
+        there = asyncio.Event()
+        if self.prompt.input.call_later(there.set):
+            with contextlib.suppress(TimeoutError):  # of a line that is taken down meanwhile
+                await asyncio.wait_for(there.wait(), LETTERS_S)
 
     def do(self, command: type[Command]) -> None:
         """Does a command that was chosen by name."""
