@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.app import App
 
 from engine.errors import AutopoiesisError
-from engine.store.user_folder import settings_folder
+from engine.store.user_folder import settings_folder, write_own
 
 FILE = "copied.txt"
 """In the settings folder: what was copied last, for terminals that keep programs from the clipboard."""
@@ -26,11 +26,7 @@ def copy(app: App[int], text: str) -> Path | None:
         app._driver.write(past_tmux(text))
     path = settings_folder() / FILE
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        # What is copied may be private: nobody else reads it, not even for the moment of its making.
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(text.encode())
+        write_own(path, text.encode("utf-8", "replace"))
     except (OSError, AutopoiesisError):
         return None
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui import clipboard
 from tui.caches import LastMiss
 from tui.commands import cache
 from tui.commands.command import CachePanel
@@ -120,7 +121,7 @@ class CacheActions(ScreenActions[CachePanel]):
         """Copies the session id of the discussion."""
         entry = self.discussion()
         if entry is not None:
-            self.screen.app.copy_to_clipboard(entry.state.discussion_id)
+            clipboard.copy(self.screen.bench.app, entry.state.discussion_id)
             self.screen.say(f"copied {entry.state.discussion_id}")
 
     # Caches

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui import clipboard
 from tui.commands import ledger
 from tui.commands.command import RecordPanel
 from tui.editor import file_of
@@ -126,7 +127,7 @@ class LedgerActions(ScreenActions[RecordPanel]):
         if line is not None:
             self.copy_text(line.line.text)
         elif item is not None:
-            self.screen.app.copy_to_clipboard(item.sha256)
+            clipboard.copy(self.screen.bench.app, item.sha256)
             self.screen.say(f"copied {item.sha256}")
 
     # The ledger

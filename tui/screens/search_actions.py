@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui import clipboard
 from tui.commands import search
 from tui.commands.command import SearchPanel
 from tui.editor import file_of
@@ -173,7 +174,7 @@ class SearchActions(ScreenActions[SearchPanel]):
         if selected is not None:
             path = selected.result.path.encode("utf-8", "replace").decode()
             place = f"{path}:{selected.result.start_line}"
-            self.screen.app.copy_to_clipboard(place)
+            clipboard.copy(self.screen.bench.app, place)
             self.screen.say(f"copied {place}")
 
     def ask_preset(self) -> None:
