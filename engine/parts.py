@@ -18,7 +18,6 @@ from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
-    from engine.activation.completion import Completer
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.activation.tuning.tuning import Tuning
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from engine.pipeline.labels import Labels
     from engine.pipeline.prompts import Prompts
     from engine.probes.probes import Probes
+    from engine.providers.chat import ChatProvider
     from engine.search.index import SearchIndex
     from engine.settings.editing import Configuration
     from engine.stability.log import PrefixLog
@@ -371,7 +371,7 @@ class Parts:
         )
 
 
-def _harvest_model(settings: HarvestSettings) -> Completer | None:
+def _harvest_model(settings: HarvestSettings) -> ChatProvider | None:
     """The model that takes knowledge out of conversations, where the settings name one."""
     from engine.providers.keys import HARVEST  # noqa: PLC0415 — only where one is asked
     from engine.providers.select import completer_for  # noqa: PLC0415 — likewise

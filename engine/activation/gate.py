@@ -26,7 +26,7 @@ from engine.activation.trace import GateOutcome
 
 if TYPE_CHECKING:
     from engine.activation.gate_cache import GateCache
-    from engine.activation.gate_round import LoopThread
+    from engine.providers.loop import LoopThread
     from engine.settings.model import GateSettings
 
 
@@ -117,11 +117,11 @@ class Gate:
         calls = self._calls(questions, outcomes)
         if not calls:
             return tuple(outcomes)
-        from engine.activation.gate_round import LoopThread  # noqa: PLC0415 — brings asyncio
+        from engine.providers.loop import LoopThread  # noqa: PLC0415 — brings asyncio
 
         with self._guard:
-            if self._loop is None or not self._loop.alive:
-                self._loop = LoopThread()
+            if self._loop is None:
+                self._loop = LoopThread("gate")
             loop = self._loop
         answers = loop.run(self.ask(questions), timeout=self.deadline + 1.0)
         if answers is not None:
@@ -139,9 +139,7 @@ class Gate:
         with self._guard:
             loop, self._loop = self._loop, None
         if loop is not None:
-            if isinstance(self.provider, Connected) and loop.alive:
-                loop.run(self.provider.aclose(), timeout=0.5)
-            loop.close()
+            loop.close(self.provider.aclose if isinstance(self.provider, Connected) else None)
 
     async def aclose(self) -> None:
         """As ``close``, and closes the connections that ``ask`` opened on the running event loop."""

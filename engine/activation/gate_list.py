@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from engine.activation.completion import Completed, Completer, Spending
 from engine.activation.gate_model import Asking, after_thought, excerpt, fenced
 from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
+
+if TYPE_CHECKING:
+    from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 LIST_VERSION = 1
 """Part of the identity of remembered answers: other words may get other answers."""
@@ -46,7 +49,7 @@ class ListGate(Asking):
     model says about it.
 
     Args:
-        completer: The service.
+        provider: The service.
         max_tokens: As ``Asking``; a list is given 64 at least.
         spending: As ``Asking``.
     """
@@ -54,14 +57,14 @@ class ListGate(Asking):
     together = LIST_LENGTH
 
     def __init__(
-        self, completer: Completer, *, max_tokens: int = 1, spending: Spending | None = None
+        self, provider: ChatProvider, *, max_tokens: int = 1, spending: Spending | None = None
     ) -> None:
-        super().__init__(completer, max_tokens=max(max_tokens, _LEAST_TOKENS), spending=spending)
+        super().__init__(provider, max_tokens=max(max_tokens, _LEAST_TOKENS), spending=spending)
 
     @property
     def identity(self) -> str:
         """Provider, model, server and the wording of the question."""
-        return f"{self.name} {self.model} {self._completer.address} list {LIST_VERSION}"
+        return f"{self.name} {self.model} {self._provider.address} list {LIST_VERSION}"
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
         """As ``ask_together`` with one question."""
@@ -73,7 +76,7 @@ class ListGate(Asking):
         """As ``TogetherGate.ask_together``; all have failed when the answer is no list of their numbers."""
         count = len(questions)
 
-        def read(completed: Completed) -> frozenset[int] | None:
+        def read(completed: ChatReply) -> frozenset[int] | None:
             # The last number of an answer that was cut off may lack a digit.
             return None if completed.cut else read_numbers(completed.text, count)
 

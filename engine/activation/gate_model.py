@@ -1,18 +1,20 @@
 """The gate asked of a language model (spec 5.2): one short question, one word for an answer.
 
-Which service answers is not known here; a ``Completer`` is handed in.
+Which service answers is not known here; a ``ChatProvider`` is handed in.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from engine.activation.completion import Completed, Completer, Spending
 from engine.activation.gate_question import GateQuestion
 from engine.activation.trace import GateOutcome
 from engine.redaction.detect import redacted
+
+if TYPE_CHECKING:
+    from engine.providers.chat import ChatProvider, ChatReply, Spending
 
 PROMPT_VERSION = 1
 """Part of the identity of remembered answers: other words may get other answers."""
@@ -35,42 +37,42 @@ Answer = TypeVar("Answer")
 
 
 class Asking:
-    """Somebody who puts questions to a completer.
+    """Somebody who puts questions to a model.
 
     Args:
-        completer: The service.
+        provider: The service.
         max_tokens: Longest answer asked for, in tokens. When a model needs more room before it answers, it is
             asked again with more, and the rest of the process remembers it.
         spending: Who keeps the accounts; ``None`` for nobody.
     """
 
     def __init__(
-        self, completer: Completer, *, max_tokens: int = 1, spending: Spending | None = None
+        self, provider: ChatProvider, *, max_tokens: int = 1, spending: Spending | None = None
     ) -> None:
-        self._completer = completer
+        self._provider = provider
         self._max_tokens = max_tokens
         self._spending = spending
 
     @property
     def name(self) -> str:
         """The provider's name."""
-        return self._completer.name
+        return self._provider.name
 
     @property
     def model(self) -> str:
         """The model asked."""
-        return self._completer.model
+        return self._provider.model
 
     async def aclose(self) -> None:
         """Closes the connections that were opened on the running event loop."""
-        await self._completer.aclose()
+        await self._provider.aclose()
 
     async def _converse(
         self,
         system: str,
         prompt: str,
         limits: Iterable[int],
-        read: Callable[[Completed], Answer | None],
+        read: Callable[[ChatReply], Answer | None],
         timeout: float,
         about: Sequence[GateQuestion] = (),
     ) -> tuple[Answer | None, str, float]:
@@ -94,20 +96,17 @@ class Asking:
 
     async def _complete(
         self, system: str, prompt: str, limit: int, timeout: float, about: Sequence[GateQuestion]
-    ) -> Completed:
-        spending = self._spending
-        if spending is None:
-            return await self._completer.complete(
-                system, prompt, max_tokens=limit, temperature=0.0, timeout=timeout
-            )
+    ) -> ChatReply:
         from engine.activation.gate_round import in_thread  # noqa: PLC0415 — brings asyncio
+        from engine.providers.chat import complete  # noqa: PLC0415 — most messages ask nobody
 
-        await in_thread(spending.allow)
-        completed = await self._completer.complete(
-            system, prompt, max_tokens=limit, temperature=0.0, timeout=timeout
-        )
-        topics = tuple(question.topic for question in about)
-        await in_thread(spending.spent, completed, topics, about[0].discussion if about else "")
+        spending = self._spending
+        if spending is not None:
+            await in_thread(spending.allow)
+        completed = await complete(self._provider, system, prompt, max_tokens=limit, timeout=timeout)
+        if spending is not None:
+            topics = tuple(question.topic for question in about)
+            await in_thread(spending.spent, completed, topics, about[0].discussion if about else "")
         return completed
 
     def _failed(self, expected: str, text: str, cost: float) -> GateOutcome:
@@ -122,7 +121,7 @@ class ModelGate(Asking):
     @property
     def identity(self) -> str:
         """Provider, model, server and the wording of the question."""
-        return f"{self.name} {self.model} {self._completer.address} {PROMPT_VERSION}"
+        return f"{self.name} {self.model} {self._provider.address} {PROMPT_VERSION}"
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
         """The model's answer; ``failed`` when it is neither yes nor no.
@@ -131,7 +130,7 @@ class ModelGate(Asking):
             GateError: The service gave no answer.
         """
 
-        def read(completed: Completed) -> Literal["yes", "no"] | None:
+        def read(completed: ChatReply) -> Literal["yes", "no"] | None:
             return read_answer(completed.text)
 
         answer: Literal["yes", "no"] | None

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import Collection, Coroutine, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from engine.activation.gate_question import GateProvider, GateQuestion, TogetherGate, no_answer
 from engine.activation.trace import GateOutcome
@@ -16,8 +13,6 @@ from engine.errors import AutopoiesisError
 
 _GRACE = 0.5
 """Seconds a cancelled question may take to let go before it is left to itself."""
-
-Answer = TypeVar("Answer")
 
 in_thread = asyncio.to_thread
 """For what touches the disk, so that an event loop that draws a screen never waits for it."""
@@ -103,53 +98,3 @@ def _outcomes(
     # An error that is not ours may quote what it was given, a key among it: only its name is told.
     reason = str(error) if isinstance(error, AutopoiesisError) else f"unexpected {type(error).__name__}"
     return (GateOutcome("failed", provider.name, provider.model, reason=reason),) * count
-
-
-class LoopThread:
-    """An event loop in a daemon thread, for callers that cannot await.
-
-    A loop of its own is used instead of one per call because ending a loop waits for its helper threads, such
-    as a name look-up that hangs, and because connections live as long as their loop.
-    """
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread still serves; it does not in a forked child."""
-        return self._thread.is_alive()
-
-    def run(self, work: Coroutine[object, object, Answer], *, timeout: float) -> Answer | None:
-        """The result of a coroutine; ``None`` when it is not there in ``timeout`` seconds or was given up."""
-        try:
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError:  # closed by another thread in between
-            work.close()
-            return None
-        try:
-            return future.result(timeout)
-        except (TimeoutError, CancelledError):
-            return None
-        finally:
-            future.cancel()
-
-    def close(self) -> None:
-        """Stops the loop; what is under way is cancelled. Returns within a second."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop)
-            self._thread.join(1.0)
-
-    def _stop(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.call_later(0.05, self._loop.stop)
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()

@@ -15,10 +15,9 @@ from engine.costs.log import FREE, CostLog
 from engine.costs.model import Operation
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers import pricing
-from engine.providers.chat import Usage
+from engine.providers.chat import ChatReply, Usage
 
 if TYPE_CHECKING:
-    from engine.activation.completion import Completed
     from engine.providers.pricing import PriceTable
     from engine.settings.model import CostSettings
     from engine.store.files import Files
@@ -139,7 +138,7 @@ class Account:
             return None
         return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
-    def spent(self, completed: Completed, topics: Sequence[str] = (), discussion: str = "") -> None:
+    def spent(self, completed: ChatReply, topics: Sequence[str] = (), discussion: str = "") -> None:
         """Puts a call down. Takes half a second at most and never raises.
 
         Args:
@@ -147,17 +146,17 @@ class Account:
             topics: The topics that it was about.
             discussion: The session it belongs to.
         """
-        usage = Usage(
-            input_tokens=completed.input_tokens,
-            cached_tokens=completed.cached_tokens,
-            cache_write_tokens=completed.cache_write_tokens,
-            output_tokens=completed.output_tokens,
+        self.costs.log.record(
+            self.operation,
+            self.provider,
+            self.priced_name(completed.model),
+            completed.usage,
+            # Of what a service itself says of its price, only that of this one is believed.
+            cost_usd=completed.cost_usd if self.provider == "claude-code" else None,
+            address=self.address,
+            topics=topics,
+            discussion=discussion,
         )
-        self._record(completed.model, usage, topics, discussion, self._said(completed))
-
-    def spent_tokens(self, tokens: int) -> None:
-        """Puts a call down that takes tokens and writes none; see ``spent``."""
-        self._record(self.model, Usage(input_tokens=tokens), (), "", None)
 
     def priced_name(self, model: str) -> str:
         """The name that the service gives, or the one it was asked by where only that has a price."""
@@ -166,21 +165,3 @@ class Account:
         if known or (model and price(self.model, elsewhere=elsewhere) is None):
             return model
         return self.model
-
-    def _said(self, completed: Completed) -> float | None:
-        """What the service itself says that a call cost: only this one does."""
-        return completed.cost_usd if self.provider == "claude-code" else None
-
-    def _record(
-        self, model: str, usage: Usage, topics: Sequence[str], discussion: str, cost_usd: float | None
-    ) -> None:
-        self.costs.log.record(
-            self.operation,
-            self.provider,
-            self.priced_name(model),
-            usage,
-            cost_usd=cost_usd,
-            address=self.address,
-            topics=topics,
-            discussion=discussion,
-        )

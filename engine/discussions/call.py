@@ -1,20 +1,21 @@
-"""One call of a model from a thread that waits for it, and that another thread may end."""
+"""A model asked from a thread that waits, as often as one message takes, until another thread ends it."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, SendFailed
+from engine.providers.loop import LoopThread
 
 if TYPE_CHECKING:
     from engine.providers.chat import ChatProvider, ChatReply
 
-GRACE_S = 0.5
-"""How long connections may take to close, seconds."""
+Take = Callable[[str], None]
+"""Gets a piece of a reply."""
 
 
 class Call:
@@ -22,34 +23,29 @@ class Call:
 
     Args:
         provider: Who is asked; its connections are closed afterwards.
-        ask: Asks it, and is given what takes the reply piece by piece.
-        on_text: Gets these pieces, on the thread that waits.
+        on_text: Gets the reply piece by piece, on the thread that waits.
     """
 
-    def __init__(
-        self,
-        provider: ChatProvider,
-        ask: Callable[[Callable[[str], None]], Coroutine[Any, Any, ChatReply]],
-        *,
-        on_text: Callable[[str], None],
-    ) -> None:
+    def __init__(self, provider: ChatProvider, *, on_text: Take) -> None:
         self._provider = provider
-        self._ask = ask
         self._on_text = on_text
         self._said: list[str] = []
-        self._guard = threading.Lock()
-        self._cancelled = False
-        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[ChatReply]] | None = None
+        self._loop = LoopThread()
+        self._cancelled = threading.Event()
+        self._running: Future[ChatReply] | None = None
 
-    def wait(self) -> ChatReply:
-        """The reply.
+    def make(self, exchange: Callable[[Take], ChatReply]) -> ChatReply:
+        """The reply that an exchange comes to.
+
+        Args:
+            exchange: Asks by ``ask``, and is given what takes all that is said.
 
         Raises:
             SendFailed: There is none, or not all of it; ``partial`` is what had come.
         """
         try:
-            return asyncio.run(self._chat())
-        except asyncio.CancelledError:
+            return exchange(self._take)
+        except CancelledError:
             failure = SendFailed("stopped", where=self._provider.name, partial=self._text)
         except SendFailed as error:
             failure = error
@@ -61,8 +57,31 @@ class Call:
             failure = SendFailed(
                 f"unexpected {type(error).__name__}", where=self._provider.name, partial=self._text
             )
+        finally:
+            self._loop.close(self._provider.aclose)
         # Outside of the handlers: a chained traceback would lead to frames that hold the key.
         raise failure
+
+    def ask(self, chat: Callable[[Take], Coroutine[Any, Any, ChatReply]], take: Take) -> ChatReply:
+        """The reply of the provider.
+
+        Args:
+            chat: Asks it, on the loop, and is given what takes the reply piece by piece there.
+            take: Gets these pieces, on this thread.
+
+        Raises:
+            CancelledError: It was ended.
+        """
+        pieces: SimpleQueue[str | None] = SimpleQueue()
+        if self._cancelled.is_set():
+            raise CancelledError
+        running = self._running = self._loop.start(chat(pieces.put))
+        if self._cancelled.is_set():  # meanwhile; no lock, for a signal may cancel on this thread
+            running.cancel()
+        running.add_done_callback(lambda _done: pieces.put(None))
+        while (text := pieces.get()) is not None:
+            take(text)
+        return running.result()
 
     def forget(self) -> None:
         """What has come so far is written down, and is no part of what an error would hold."""
@@ -70,32 +89,13 @@ class Call:
 
     def cancel(self) -> None:
         """Ends it, from any thread; what has come so far is in the error that the waiting thread gets."""
-        with self._guard:
-            self._cancelled = True
-            running = self._running
-        if running is not None:
-            loop, task = running
-            with contextlib.suppress(RuntimeError):  # it has ended by itself
-                loop.call_soon_threadsafe(task.cancel)
+        self._cancelled.set()
+        if self._running is not None:
+            self._running.cancel()
 
     @property
     def _text(self) -> str:
         return "".join(self._said)
-
-    async def _chat(self) -> ChatReply:
-        task = asyncio.ensure_future(self._ask(self._take))
-        with self._guard:
-            self._running = (asyncio.get_running_loop(), task)
-            if self._cancelled:
-                task.cancel()
-        try:
-            return await task
-        finally:
-            with self._guard:
-                self._running = None
-            with contextlib.suppress(Exception):
-                async with asyncio.timeout(GRACE_S):
-                    await self._provider.aclose()
 
     def _take(self, text: str) -> None:
         self._said.append(text)

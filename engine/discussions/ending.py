@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.discussions.named import ASIDE_S
 from engine.errors import AutopoiesisError
 from engine.providers.caches import NamedCaches
+from engine.providers.loop import LoopThread
 
 if TYPE_CHECKING:
     from engine.discussions.caches import DiscussionCaches
@@ -66,15 +65,11 @@ class Ending:
         try:
             service = self._provider(before.provider, before.model)
             if isinstance(service, NamedCaches):
-                asyncio.run(_delete(service, before.cached_content))
+                loop = LoopThread()
+                try:
+                    loop.run(service.delete_cache(before.cached_content, timeout=ASIDE_S))
+                finally:
+                    loop.close(service.aclose)
         except AutopoiesisError as error:
             trouble = f"{after.why}; the service's copy stays until it expires: {error}"
         return self._caches.forget_name(after.discussion_id, before.cached_content, trouble)
-
-
-async def _delete(service: NamedCaches, name: str) -> None:
-    try:
-        await service.delete_cache(name, timeout=ASIDE_S)
-    finally:
-        with contextlib.suppress(Exception):
-            await service.aclose()  # type: ignore[attr-defined]  # every provider has one

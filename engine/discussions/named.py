@@ -33,7 +33,7 @@ class NamedCache:
         provider: The service.
         caches: What is known of all caches.
         state: What is known of the discussion's cache.
-        ttl_s: Seconds that a cache is asked to stay.
+        ttl_s: Seconds that a cache is asked to stay; 0 to ask for none.
         now: The time, UTC.
 
     Attributes:
@@ -58,7 +58,7 @@ class NamedCache:
             SendFailed: As ``ChatProvider.chat``. That there is no cache fails nothing: the prefix is sent.
         """
         service = self.provider
-        if not isinstance(service, NamedCaches) or not request.prefix:
+        if not self.ttl_s or not isinstance(service, NamedCaches) or not request.prefix:
             return await service.chat(request, timeout=timeout, on_text=on_text)
         self.held = self.held or await self._taken(service, request)
         try:

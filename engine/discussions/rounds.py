@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ MOST = 4
 
 _ENOUGH = "\n\nNo further call is answered: reply to the message now."
 
-Ask = Callable[["ChatRequest", float, Callable[[str], None]], Awaitable["ChatReply"]]
-"""Asks a model; given the request, the seconds it may take and what takes the text."""
+Ask = Callable[["ChatRequest", float, Callable[[str], None]], "ChatReply"]
+"""Asks a model and waits; given the request, the seconds it may take and what takes the text."""
 
 
 class Rounds:
@@ -50,7 +50,7 @@ class Rounds:
         self._on_round = on_round
         self.done: list[tuple[ChatRequest, ChatReply]] = []
 
-    async def chat(self, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
+    def chat(self, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
         """Asks until the model waits for nothing any more.
 
         Args:
@@ -63,8 +63,7 @@ class Rounds:
         Raises:
             SendFailed: As ``ChatProvider.chat``.
         """
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + timeout
+        ends = time.monotonic() + timeout
         said = False
 
         def take(text: str) -> None:
@@ -73,7 +72,7 @@ class Rounds:
             said = False
 
         while True:
-            reply = await self._ask(self.asked, max(0.0, ends - loop.time()), take)
+            reply = self._ask(self.asked, max(0.0, ends - time.monotonic()), take)
             self.done.append((self.asked, reply))
             count = len(self.asked.rounds)
             if not reply.calls or not self.asked.tools or count == MOST:

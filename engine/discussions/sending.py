@@ -8,7 +8,6 @@ is watched.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
@@ -64,7 +63,6 @@ class Sending:
         self._provider = provider
         self._money = money
         self._count = count
-        self._guard = threading.Lock()
         self._call: Call | None = None
         self._stopped = False
 
@@ -143,10 +141,8 @@ class Sending:
 
     def stop(self) -> None:
         """Ends the call that is under way, from any thread; what has come is written down."""
-        with self._guard:
-            self._stopped = True
-            call = self._call
-        if call is not None:
+        self._stopped = True
+        if (call := self._call) is not None:
             call.cancel()
 
     def _affordable(self, provider: ChatProvider, text: str, session_id: str) -> None:
@@ -236,32 +232,28 @@ class Sending:
         """The requests with their replies, and why the last reply is not whole."""
         timeout = self._engine.config.chat.deadline_s
         entries = self._engine.knowledge_entries
+        call = Call(provider, on_text=on_text)
 
-        async def once(request: ChatRequest, timeout: float, take: Callable[[str], None]) -> ChatReply:
-            if named.ttl_s:
-                return await named.chat(request, timeout, take)
-            return await provider.chat(request, timeout=timeout, on_text=take)
+        def ask(request: ChatRequest, timeout: float, take: Callable[[str], None]) -> ChatReply:
+            return call.ask(lambda on_piece: named.chat(request, timeout, on_piece), take)
 
         def on_round(reply: ChatReply, answered: Round, following: ChatRequest) -> None:
             called(reply, answered)
             call.forget()
             self._money.allow(provider, self._tokens(following), following.max_tokens)
 
-        rounds = Rounds(request, once, lambda use: entries.answer(use.name, use.arguments), on_round)
-        call = Call(provider, lambda take: rounds.chat(timeout, take), on_text=on_text)
-        with self._guard:
-            stopped, self._call = self._stopped, call
-        if stopped:
+        rounds = Rounds(request, ask, lambda use: entries.answer(use.name, use.arguments), on_round)
+        self._call = call
+        if self._stopped:
             call.cancel()
         try:
-            reply = call.wait()
+            reply = call.make(lambda take: rounds.chat(timeout, take))
         except SendFailed as error:
             # What had come is paid for.
             broken = ChatReply(error.partial, error.usage or Usage(), provider.model)
             return [*rounds.done, (rounds.asked, broken)], str(error)
         finally:
-            with self._guard:
-                self._call, self._stopped = None, False
+            self._call, self._stopped = None, False
         if reply.calls:
             return rounds.done, f"the model called tools {len(rounds.done)} times and did not reply"
         said = any(reply.text.strip() for _, reply in rounds.done)

@@ -33,10 +33,10 @@ from engine.store.zone import local_day
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
-    from engine.activation.asking import Asked, Question
-    from engine.activation.completion import Completed, Completer, Spending
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
+    from engine.providers.asking import Asked, Question
+    from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
@@ -69,13 +69,13 @@ class Flusher:
         conversations: Conversations,
         log: FlushLog,
         settings: Callable[[], FlushSettings],
-        completer: Callable[[FlushSettings], Completer | None],
+        completer: Callable[[FlushSettings], ChatProvider | None],
         *,
         commit: Callable[[Sequence[str], str], ChangeCommit],
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
         hold: Callable[[FlushRecord, str], Sequence[str]] = lambda _record, _day: (),
-        spending: Callable[[Completer], Spending | None] = lambda _completer: None,
+        spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None,
         zone: Callable[[], str] = lambda: "",
     ) -> None:
         self.log = log
@@ -218,8 +218,8 @@ class Flusher:
         self.log.append(record)
         return record
 
-    def _ask(self, completer: Completer, prompt: str, settings: FlushSettings) -> Asked:
-        from engine.activation.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
+    def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
 
         question = Question(completer, SYSTEM, prompt, settings, group="flush")
         with self._guard:
@@ -235,14 +235,14 @@ class Flusher:
         conversation: Conversation,
         part: Part,
         record: FlushRecord,
-        completed: Completed,
+        completed: ChatReply,
     ) -> FlushRecord:
         """Writes down what a reply says about a part."""
         record = replace(
             record,
             model=completed.model or record.model,
-            input_tokens=completed.input_tokens,
-            output_tokens=completed.output_tokens,
+            input_tokens=completed.usage.input_tokens,
+            output_tokens=completed.usage.output_tokens,
             cost_usd=completed.cost_usd,
         )
         try:

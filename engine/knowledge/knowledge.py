@@ -14,7 +14,6 @@ from engine.knowledge.trash import Trash
 from engine.store.change import commit_change
 
 if TYPE_CHECKING:
-    from engine.activation.completion import Completer
     from engine.costs.costs import Costs
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.report import Survey
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from engine.knowledge.notes import NoteFiles
     from engine.knowledge.reviewing import Reviewing
     from engine.knowledge.verify import CheckedEntry
+    from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, HarvestSettings
     from engine.store.change import ChangeCommit
     from engine.store.files import Files
@@ -56,7 +56,7 @@ class Knowledge:
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
         extractor: Callable[[HarvestSettings], Extracts] | None = None,
-        model: Callable[[HarvestSettings], Completer | None] = lambda _settings: None,
+        model: Callable[[HarvestSettings], ChatProvider | None] = lambda _settings: None,
     ) -> None:
         self._files = files
         self._repository = repository

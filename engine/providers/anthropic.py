@@ -1,20 +1,33 @@
-"""Completions from Anthropic's Messages API, through its own client."""
+"""Anthropic's Messages API, through its own client.
+
+The stable prefix goes into system blocks, each marked as the end of a cache (``cache-friendly-context.md``
+3.1); the rest is the one message of the user.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure
-from engine.providers.base import Completion, count_of
-from engine.providers.network import CLIENT_TIMEOUT_S, NetworkProvider, Request, Service, refusal
+from engine.providers.attempts import ServiceFailure, refusal
+from engine.providers.chat import ChatRequest
 from engine.providers.outgoing import guarded
+from engine.providers.reply import Told, count_of, tool_use, usage_of
+from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm, ChatService
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
+    from anthropic.types import ContentBlock, RawContentBlockDelta
+
+BREAKPOINTS = 3
+"""Caches that a request may end, at most; the service allows four."""
 
 _WITHOUT_TEMPERATURE = re.compile(r"claude-(?:fable|mythos|(?:opus|sonnet|haiku)-5|opus-4-[78])")
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_CACHES_SAID = re.compile(r"cache_control|\bttl\b")
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 _STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -29,21 +42,36 @@ _STATUS = {
 """The statuses of errors by their types."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The parameters that models differ in."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form(ChatForm):
+    """The parameters that servers and models differ in."""
 
-    temperature: bool
     thinking_off: bool = True
-    least_tokens: int = 1
+    marks: Literal["ttl", "plain", "none"] = "ttl"
 
 
-class AnthropicService(Service["AsyncAnthropic"]):
+class Anthropic(ChatService["AsyncAnthropic", Form]):
     """Anthropic's server, or one with its interface. The key is read from ``ANTHROPIC_API_KEY``."""
 
     name = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
+
+    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
+        """As ``ChatService.count``."""
+
+        async def ask(client: AsyncAnthropic, _form: Form) -> int:
+            from anthropic import omit  # noqa: PLC0415 — imported with the client
+
+            found = await client.messages.count_tokens(
+                model=self.model,
+                system=_system(request, None) or omit,
+                messages=_messages(request),
+                tools=_tools(request) or omit,
+            )
+            return int(found.input_tokens)
+
+        return await self._asked(ask, timeout)
 
     def _connect(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 — more than a second
@@ -71,49 +99,154 @@ class AnthropicService(Service["AsyncAnthropic"]):
             return refusal(status, error.body, error.request.headers, error.response.headers)
         return ServiceFailure(0 if isinstance(error, anthropic.APIConnectionError) else -1)
 
-
-class Anthropic(AnthropicService, NetworkProvider[Form, "AsyncAnthropic"]):
-    """Asks a Claude model."""
-
     def _first_form(self) -> Form:
         # Recent models refuse a temperature; knowing that saves the first question a round trip.
         return Form(temperature=_WITHOUT_TEMPERATURE.match(self.model) is None)
 
-    async def _completion(self, client: AsyncAnthropic, form: Form, request: Request) -> Completion:
+    async def _stream(
+        self, client: AsyncAnthropic, form: Form, request: ChatRequest, told: Told
+    ) -> AsyncGenerator[str, None]:
         from anthropic import omit  # noqa: PLC0415 — imported with the client
 
-        message = await client.messages.create(
-            model=self.model,
-            max_tokens=max(request.max_tokens, form.least_tokens),
-            system=request.system,
-            messages=[{"role": "user", "content": request.prompt}],
-            thinking={"type": "disabled"} if form.thinking_off else omit,
-            # The client has no such parameter any more; older models still take it.
-            extra_body={"temperature": request.temperature} if form.temperature else None,
+        create: Any = client.messages.create
+        asked = {"model": self.model, "max_tokens": form.tokens(request), "messages": _messages(request)}
+        if request.at_once:
+            message = await create(
+                **asked,
+                system="".join(request.prefix) or omit,
+                thinking={"type": "disabled"} if form.thinking_off else omit,
+                # The client has no such parameter any more; older models still take it.
+                extra_body={"temperature": 0.0} if form.temperature else None,
+            )
+            text = "".join(block.text for block in message.content if block.type == "text")
+            _end(message.stop_reason, told)
+            _begin(message, {}, told)
+            told.has_ended = True
+            yield text
+            return
+        stream = await create(
+            **asked,
+            system=_system(request, _mark(form, request)) or omit,
+            tools=_tools(request) if form.offers(request) else omit,
+            stream=True,
         )
-        texts = [block.text for block in message.content if block.type == "text"]
-        usage = message.usage
-        cached = count_of(usage.cache_read_input_tokens)
-        cache_written = count_of(usage.cache_creation_input_tokens)
-        sent = count_of(usage.input_tokens) + cached + cache_written
-        written = count_of(usage.output_tokens)
-        return Completion(
-            text="".join(texts),
-            input_tokens=sent,
-            output_tokens=written,
-            model=str(message.model),
-            cost_usd=self._cost(sent, written, cached, cache_written),
-            cut=message.stop_reason == "max_tokens",
-            cached_tokens=cached,
-            cache_write_tokens=cache_written,
-        )
+        seen: dict[str, int] = {}
+        blocks = _Blocks()
+        async with stream:
+            async for event in stream:
+                told.has_begun = True
+                match event.type:
+                    case "message_start":
+                        _begin(event.message, seen, told)
+                    case "content_block_start":
+                        yield blocks.begin(event.content_block)
+                    case "content_block_delta":
+                        yield blocks.add(event.delta)
+                    case "message_delta":
+                        _end(event.delta.stop_reason, told)
+                        _note(event.usage, seen, told)
+                    case "message_stop":
+                        told.has_ended = True
+                        blocks.tell(told)
+                        return
 
-    def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
+    def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
         said = failure.said.lower()
-        if form.temperature and "temperature" in said:
-            return replace(form, temperature=False)
-        if form.thinking_off and "thinking" in said:
+        if _mark(form, request) is not None and _CACHES_SAID.search(said):
+            # Servers with this interface may know no caches, or none for an hour.
+            return replace(form, marks="plain" if form.marks == "ttl" else "none")
+        if request.at_once and form.thinking_off and "thinking" in said:
             return replace(form, thinking_off=False)
-        if form.least_tokens < 16 and "max_tokens" in said:
-            return replace(form, least_tokens=16)
+        return super()._adapt(form, failure, request)
+
+
+def _mark(form: Form, request: ChatRequest) -> dict[str, str] | None:
+    if request.ttl is None or form.marks == "none":
         return None
+    return {"type": "ephemeral", "ttl": request.ttl} if form.marks == "ttl" else {"type": "ephemeral"}
+
+
+def _system(request: ChatRequest, mark: dict[str, str] | None) -> list[Any]:
+    """The prefix as blocks, of which the last ones that may are the ends of caches."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": piece} for piece in request.prefix]
+    if mark is not None:
+        for block in blocks[-BREAKPOINTS:]:
+            block["cache_control"] = mark
+    return blocks
+
+
+def _tools(request: ChatRequest) -> list[Any]:
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
+        for tool in request.tools
+    ]
+
+
+def _messages(request: ChatRequest) -> list[Any]:
+    messages: list[Any] = [{"role": "user", "content": request.rest}]
+    for each in request.rounds:
+        answers = [
+            {"type": "tool_result", "tool_use_id": call.id, "content": answer}
+            for call, answer in each.answers
+        ]
+        messages += [{"role": "assistant", "content": each.items}, {"role": "user", "content": answers}]
+    return messages
+
+
+class _Blocks:
+    """The blocks of a reply, put together again from what a stream says of them."""
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, Any]] = []
+        self._arguments: dict[str, str] = {}
+
+    def begin(self, block: ContentBlock) -> str:
+        """A block begins; gives the text that it begins with."""
+        self._blocks.append(block.to_dict())
+        return block.text if block.type == "text" else ""
+
+    def add(self, delta: RawContentBlockDelta) -> str:
+        """The last block goes on; gives the text that it goes on with."""
+        block = self._blocks[-1]
+        match delta.type:
+            case "text_delta":
+                block["text"] = block.get("text", "") + delta.text
+                return delta.text
+            case "thinking_delta":
+                block["thinking"] = block.get("thinking", "") + delta.thinking
+            case "signature_delta":
+                block["signature"] = delta.signature
+            case "input_json_delta":
+                self._arguments[block["id"]] = self._arguments.get(block["id"], "") + delta.partial_json
+        return ""
+
+    def tell(self, told: Told) -> None:
+        """Nothing more comes: what was called, and the blocks to send back."""
+        for block in self._blocks:
+            if block["type"] == "tool_use":
+                call = tool_use(block["name"], self._arguments.get(block["id"], ""), block["id"])
+                block["input"] = call.arguments if isinstance(call.arguments, dict) else {}
+                told.calls.append(call)
+        told.items = [block for block in self._blocks if block["type"] != "text" or block["text"]]
+
+
+def _begin(message: Any, seen: dict[str, int], told: Told) -> None:
+    told.model = str(message.model or "")
+    _note(message.usage, seen, told)
+
+
+def _end(reason: str | None, told: Told) -> None:
+    told.cut = reason in _CUT
+    told.declined = "refusal" if reason == "refusal" else ""
+
+
+def _note(usage: object, seen: dict[str, int], told: Told) -> None:
+    """Takes over what is said of tokens: later counts stand for the whole call, as the first do."""
+    for name in _COUNTS:
+        if isinstance(value := getattr(usage, name, None), int):
+            seen[name] = count_of(value)
+    written = getattr(usage, "cache_creation", None)
+    if written is not None:
+        seen["1h"] = count_of(getattr(written, "ephemeral_1h_input_tokens", None))
+    sent, cached, stored, out = (seen.get(name, 0) for name in _COUNTS)
+    told.usage = usage_of(sent + cached + stored, out, cached, stored, seen.get("1h", 0))

@@ -12,10 +12,13 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.errors import AutopoiesisError
-from engine.providers.keys import GATE, NO_KEY, Purpose, shown_address
+from engine.providers.keys import NO_KEY, Purpose, key_sent, shown_address
+
+if TYPE_CHECKING:
+    from engine.providers.transport import Service
 
 RETRIES = 2
 """Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
@@ -60,28 +63,14 @@ Form = TypeVar("Form")
 Answer = TypeVar("Answer")
 
 
-class Service(Protocol):
-    """A service as errors name it; see ``CompletionProvider``."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def address(self) -> str: ...
-
-
 async def persist(
     attempt: Callable[[Form], Awaitable[Answer]],
     form: Form,
     adapt: Callable[[Form, ServiceFailure], Form | None],
     *,
-    provider: Service,
-    key_variable: str,
+    service: Service[Any, Any],
     timeout: float,
-    purpose: Purpose = GATE,
+    purpose: Purpose,
 ) -> tuple[Answer, Form]:
     """Attempts until there is an answer or no hope, all within ``timeout`` seconds.
 
@@ -89,10 +78,9 @@ async def persist(
         attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
         form: The form to begin with.
         adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
-        provider: For the words of errors.
-        key_variable: Likewise.
+        service: Who is asked, for the words of errors.
         timeout: Seconds.
-        purpose: What the service is asked for.
+        purpose: What the service is asked for, likewise.
 
     Returns:
         The answer, and the form that got it.
@@ -120,7 +108,7 @@ async def persist(
                 pause = _pause(failure, retries)
                 left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
                 if pause is None or pause >= left:
-                    verdict = _explained(failure, provider, key_variable, retries, purpose)
+                    verdict = _explained(failure, service, retries, purpose)
                 else:
                     retries += 1
                     await asyncio.sleep(pause)
@@ -129,7 +117,7 @@ async def persist(
     if verdict is None:
         verdict = purpose.error(
             f"no answer within {timeout:.3g} s",
-            where=provider.name,
+            where=service.name,
             cure=f"raise {purpose.deadline}, or try again later" if purpose.deadline else "try again later",
         )
     raise verdict
@@ -142,19 +130,18 @@ def _pause(failure: ServiceFailure, retries: int) -> float | None:
 
 
 def _explained(
-    failure: ServiceFailure, provider: Service, key_variable: str, retries: int, purpose: Purpose
+    failure: ServiceFailure, service: Service[Any, Any], retries: int, purpose: Purpose
 ) -> AutopoiesisError:
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"
-    place = shown_address(provider.address)
-    where = f"{provider.name} ({place})" if place else provider.name
-    variable = purpose.key_variable if provider.address else key_variable
+    where = named(service)
+    variable = purpose.key_variable if service.address else service.key_variable
     match status:
         case 401 | 403:
             what, cure = f"the key was refused ({status})", f"set {variable} to a key that is valid there"
         case 404:
-            what = f"{provider.model} was not found (404){said}"
+            what = f"{service.model} was not found (404){said}"
             cure = f"set {purpose.model} to a model it has"
         case 402:
             what, cure = "the account cannot pay (402)", "see the provider's billing page"
@@ -170,7 +157,7 @@ def _explained(
             what = "the reply could not be read"
             cure = f"check that {purpose.address} is a server of this kind"
         case 400 | 413 | 422 if purpose.shorter and _TOO_LONG_SAID.search(failure.said):
-            what, cure = f"{provider.model} does not take so much ({status}){said}", purpose.shorter
+            what, cure = f"{service.model} does not take so much ({status}){said}", purpose.shorter
         case _ if status >= 500:
             what, cure = f"the service failed ({status}){times}", "try again later"
         case _:
@@ -178,6 +165,32 @@ def _explained(
             cure = f"check {purpose.model} and {purpose.address}"
     error = purpose.error(what, where=where, cure=cure)
     return error.until_changed() if status in _LASTING else error
+
+
+def named(service: Service[Any, Any]) -> str:
+    """A service as errors name it: with its address where it is not the provider's own."""
+    place = shown_address(service.address)
+    return f"{service.name} ({place})" if place else service.name
+
+
+def refusal(
+    status: int, body: object, sent: Mapping[str, str], received: Mapping[str, str]
+) -> ServiceFailure:
+    """A response that is an error.
+
+    Args:
+        status: HTTP status.
+        body: The response's JSON.
+        sent: The request's headers: what quotes the key in them is not passed on.
+        received: The response's headers.
+    """
+    return ServiceFailure(status, said_by(body, key_sent(sent)), seconds_to_wait(received))
+
+
+def told_within(body: object, code: object, sent: Mapping[str, str]) -> ServiceFailure:
+    """An error that was told within a reply that had begun; without a status it is the service's own."""
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    return refusal(status, body, sent, {})
 
 
 def said_by(body: object, key: str) -> str:

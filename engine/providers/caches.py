@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from engine.errors import SendFailed
-
-if TYPE_CHECKING:
-    from engine.providers.chat import ChatRequest
+from engine.providers.chat import ChatProvider, ChatRequest
 
 
 class CacheGone(SendFailed):
@@ -30,8 +28,8 @@ class StoredCache(NamedTuple):
 
 
 @runtime_checkable
-class NamedCaches(Protocol):
-    """A ``ChatProvider`` whose service keeps caches under names; storage is charged while they stay."""
+class NamedCaches(ChatProvider, Protocol):
+    """A provider whose service keeps caches under names; storage is charged while they stay."""
 
     async def create_cache(
         self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""

@@ -1,13 +1,14 @@
-"""A turn put to a model: what is sent, what comes back piece by piece, and what was used (design 5).
+"""What a model is asked and what it answers, whoever it is: the one protocol of all providers (design 5).
 
-A compiled prompt is sent as its stable prefix, in the pieces after which a cache may end, and the rest. How a
-service is told about caching is its provider's affair; what was used is told the same way by all.
+A compiled prompt is sent as its stable prefix, in the pieces after which a cache may end, and the rest; a
+completion is a chat of one message. How a service is told about caching is its provider's affair; what was
+used is told the same way by all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 Ttl = Literal["5m", "1h"]
@@ -78,6 +79,8 @@ class ChatRequest:
             empty for none.
         tools: What the model may call, where the service ``takes_tools``.
         rounds: What it has called since the message, oldest first.
+        at_once: The reply is wanted whole and soon: not in pieces, at temperature 0 and without thinking
+            first, wherever a model can be told so. Such a request has neither tools nor caches.
     """
 
     prefix: tuple[str, ...]
@@ -88,6 +91,7 @@ class ChatRequest:
     cached_content: str = ""
     tools: tuple[Tool, ...] = ()
     rounds: tuple[Round, ...] = ()
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,8 @@ class ChatReply:
         usage: What was used; zeros where the service does not say.
         model: The model that answered, as the service names it.
         cut: The reply ended at the token limit.
-        cost_usd: What the service itself says that the call cost; ``None`` where it does not.
+        cost_usd: What the service itself says that the call cost, of a completion what it costs by the table
+            of prices otherwise; ``None`` where neither is known.
         calls: The tools that the model waits for.
         items: The reply as ``Round.items``, where it has calls.
     """
@@ -160,7 +165,7 @@ class ChatProvider(Protocol):
         """One reply, told piece by piece.
 
         Cancelling the task ends it within a second. What failed is tried again only as long as no text has
-        come.
+        come. Where a reply is asked for at once, a model that declines to answer has answered nothing.
 
         Args:
             request: What is sent.
@@ -168,19 +173,53 @@ class ChatProvider(Protocol):
             on_text: Gets each piece of the reply as it comes; joined they are its text.
 
         Raises:
-            SendFailed: There is no whole reply; the message says why and what to do, never holds a key, and
-                ``SendFailed.partial`` is the text that had come, ``SendFailed.usage`` what it took.
-        """
-        ...
-
-    async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """Tokens of a prompt as the service counts them; ``None`` where it cannot tell.
-
-        Raises:
-            SendFailed: The service was asked and did not answer.
+            AutopoiesisError: That of the purpose: there is no whole reply; the message says why and what to
+                do, and never holds a key. Of a ``SendFailed``, ``partial`` is the text that had come,
+                ``usage`` what it took.
         """
         ...
 
     async def aclose(self) -> None:
         """Closes the connections that were opened on the running event loop."""
         ...
+
+
+class Spending(Protocol):
+    """Who is asked whether a call may cost something, and is told what it took."""
+
+    def allow(self) -> None:
+        """Does nothing while it may.
+
+        Raises:
+            AutopoiesisError: The budget is spent; the message says which and what to do.
+        """
+        ...
+
+    def spent(self, completed: ChatReply, topics: Sequence[str], discussion: str) -> None:
+        """Puts a call down; never raises. Both may touch the disk."""
+        ...
+
+
+async def complete(
+    provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, timeout: float
+) -> ChatReply:
+    """A completion: the reply, all at once, to one message, with what it cost where a price is known.
+
+    Args:
+        provider: Who is asked.
+        system: Instructions to the model.
+        prompt: What it answers.
+        max_tokens: Longest reply; raised where the model refuses so few.
+        timeout: Seconds for everything together.
+
+    Raises:
+        AutopoiesisError: As ``ChatProvider.chat``.
+    """
+    request = ChatRequest((system,) if system else (), prompt, max_tokens, at_once=True)
+    reply = await provider.chat(request, timeout=timeout)
+    if reply.cost_usd is not None:
+        return reply
+    from engine.providers.pricing import current  # noqa: PLC0415 — brings the table; only where it is asked
+
+    cost = current().cost(provider.model, reply.usage, elsewhere=bool(provider.address))
+    return replace(reply, cost_usd=cost)

@@ -15,9 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import AutopoiesisError, SendFailed
-from engine.providers.base import Completion, count_of
 from engine.providers.chat import ChatReply, ChatRequest, Usage
-from engine.providers.chat_network import Pieces
 from engine.providers.claude_process import (
     FLAGS,
     WHERE,
@@ -32,6 +30,7 @@ from engine.providers.claude_process import (
 )
 from engine.providers.keys import CHAT, GATE, Purpose
 from engine.providers.pricing import CHAT_MODELS
+from engine.providers.reply import Pieces, count_of, usage_of
 
 DEFAULT_MODEL = "haiku"
 CHAT_LIMIT = 64 * 1024 * 1024
@@ -47,7 +46,7 @@ _NO_PREFIX = "You answer messages."
 
 
 class ClaudeCode:
-    """Asks a Claude model through Claude Code, as ``ChatProvider`` and as ``CompletionProvider``.
+    """Asks a Claude model through Claude Code, as ``ChatProvider``.
 
     Longest reply and temperature cannot be set there and are ignored. Claude Code repeats what fails for a
     while by itself, so nothing is tried twice.
@@ -68,51 +67,20 @@ class ClaudeCode:
     def __repr__(self) -> str:
         return f"ClaudeCode(model={self.model!r})"
 
-    async def chat(
-        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
-    ) -> ChatReply:
-        """As ``ChatProvider.chat``."""
-        output = _Output(on_text, CHAT_LIMIT)
-        return await self._asked(request, output, timeout, ("--include-partial-messages",), {})
-
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Completion:
-        """As ``CompletionProvider.complete``."""
-        request = ChatRequest((system,) if system else (), prompt, max_tokens)
-        output = _Output(lambda _text: None, COMPLETION_LIMIT, one_result=True)
-        reply = await self._asked(request, output, timeout, (), {"MAX_THINKING_TOKENS": "0"})
-        return Completion(
-            text=reply.text,
-            input_tokens=reply.usage.input_tokens,
-            output_tokens=reply.usage.output_tokens,
-            model=self.model,
-            cost_usd=reply.cost_usd,
-            cut=reply.cut,
-            cached_tokens=reply.usage.cached_tokens,
-            cache_write_tokens=reply.usage.cache_write_tokens,
-        )
-
     async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatProvider.count``: the command cannot tell."""
+        """As ``ChatService.count``: the command cannot tell."""
         return None
 
     async def aclose(self) -> None:
         """Nothing stays open between questions."""
 
-    async def _asked(
-        self,
-        request: ChatRequest,
-        output: _Output,
-        timeout: float,
-        options: tuple[str, ...],
-        variables: Mapping[str, str],
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
     ) -> ChatReply:
-        """The reply.
-
-        Raises:
-            AutopoiesisError: The purpose's: there is none.
-        """
+        """As ``ChatProvider.chat``."""
+        output = _Output(on_text, at_once=request.at_once)
+        pieces = () if request.at_once else ("--include-partial-messages",)
+        variables = {"MAX_THINKING_TOKENS": "0"} if request.at_once else {}
         purpose = self.purpose
         if os.environ.get(WITHIN_VARIABLE):
             what, cure = "asked from within a call of claude-code", "send from outside of it"
@@ -127,7 +95,7 @@ class ClaudeCode:
         try:
             async with asyncio.timeout(timeout):
                 status, errors = await run(
-                    (command, *FLAGS, *_STREAM, *options, "--model", self.model, *system),
+                    (command, *FLAGS, *_STREAM, *pieces, "--model", self.model, *system),
                     request.rest,
                     output.take,
                     model_setting=purpose.model,
@@ -165,10 +133,10 @@ class _Unusable(Exception):
 class _Output:
     """What the command writes, line by line."""
 
-    def __init__(self, on_text: Callable[[str], None], limit: int, *, one_result: bool = False) -> None:
+    def __init__(self, on_text: Callable[[str], None], *, at_once: bool) -> None:
         self.pieces = Pieces(on_text)
-        self._limit = limit
-        self._one_result = one_result
+        self._limit = COMPLETION_LIMIT if at_once else CHAT_LIMIT
+        self._at_once = at_once
         self._line = bytearray()
         self._bytes = 0
         self._block = ""
@@ -216,7 +184,7 @@ class _Output:
         return ChatReply(
             text=self.pieces.text,
             usage=_usage(result.get("usage")),
-            model=self._model or model,
+            model=model if self._at_once else self._model or model,
             cut="max_tokens" in (result.get("stop_reason"), self._stop_reason),
             cost_usd=cost_told(result.get("total_cost_usd")),
         )
@@ -239,7 +207,7 @@ class _Output:
                     self._model = model
                     self._whole("".join(_text(block) for block in blocks))
             case {"type": "result"}:
-                if self._result is not None and self._one_result:
+                if self._result is not None and self._at_once:
                     raise _Unusable("the reply could not be read", "update it with claude update")
                 self._result = event
 
@@ -266,11 +234,10 @@ def _usage(found: object) -> Usage:
     written = usage.get("cache_creation")
     cached = count_of(usage.get("cache_read_input_tokens"))
     stored = count_of(usage.get("cache_creation_input_tokens"))
-    hour = count_of(written.get("ephemeral_1h_input_tokens")) if isinstance(written, dict) else 0
-    return Usage(
-        input_tokens=count_of(usage.get("input_tokens")) + cached + stored,
-        cached_tokens=cached,
-        cache_write_tokens=stored,
-        cache_write_1h_tokens=min(hour, stored),
-        output_tokens=count_of(usage.get("output_tokens")),
+    return usage_of(
+        count_of(usage.get("input_tokens")) + cached + stored,
+        usage.get("output_tokens"),
+        cached,
+        stored,
+        written.get("ephemeral_1h_input_tokens") if isinstance(written, dict) else 0,
     )

@@ -7,21 +7,22 @@ end them; its thread starts with the first text and lives as long as the embedde
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from engine.errors import AutopoiesisError, EmbeddingFailed
-from engine.providers.attempts import ServiceFailure, persist
-from engine.providers.base import Connections, count_of
-from engine.providers.embedding_requests import RequestLoop, Rest
-from engine.providers.keys import SEARCH, key_for, shown_address
-from engine.providers.network import CLIENT_TIMEOUT_S, refusal
-from engine.providers.outgoing import guarded
+from engine.errors import EmbeddingFailed
+from engine.providers.attempts import ServiceFailure, named
+from engine.providers.chat import ChatReply, Spending, Usage
+from engine.providers.keys import SEARCH, shown_address
+from engine.providers.loop import LoopThread
+from engine.providers.openai import OpenAIServer
+from engine.providers.reply import count_of
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ READ = 8_000
 """Characters of a text that are sent; fewer when the model says that these are too many."""
 BATCH_DEADLINE_S = 60.0
 """Seconds for one request with its retries, where nobody waits for it."""
+FIRST_REST_S, LONGEST_REST_S = 5.0, 60.0
+"""Seconds for which a model that failed is asked for no query's vector; each time twice as long."""
 _VERSION = 1
 """Of how texts are cut and sent."""
 _LEAST_READ = 500
-_KEY_VARIABLE, _ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 _CHOOSES = re.compile(r"text-embedding-[3-9]")
 _TOO_LONG_SAID = re.compile(
     r"too (?:long|large|many tokens)|context (?:length|size|window)|batch size|exceed"
@@ -50,20 +52,35 @@ _TOO_LONG_SAID = re.compile(
 )
 
 
-class Spending(Protocol):
-    """Who is asked whether vectors may cost something, and is told what they took."""
+class Rest:
+    """Keeps a model that failed from being asked for every query in a row."""
 
-    def allow(self) -> None:
-        """Does nothing while they may.
+    def __init__(self) -> None:
+        self.clock: Callable[[], float] = time.monotonic
+        self._guard = threading.Lock()
+        self._until = 0.0
+        self._next_s = FIRST_REST_S
+        self._why = ("", "", "")
 
-        Raises:
-            EmbeddingFailed: The budget is spent; the message says which and what to do.
-        """
-        ...
+    def observe(self) -> None:
+        """Does nothing, or fails as the model did while it rests."""
+        with self._guard:
+            what, where, cure = self._why
+            left = self._until - self.clock()
+        if left > 0:
+            raise EmbeddingFailed(f"{what}, and is asked again in {left:.0f} s", where=where, cure=cure)
 
-    def spent_tokens(self, tokens: int) -> None:
-        """Puts a call down; never raises."""
-        ...
+    def note(self, failure: EmbeddingFailed) -> None:
+        """Begins a rest."""
+        with self._guard:
+            self._why = (failure.what, failure.where, failure.cure)
+            self._until = self.clock() + self._next_s
+            self._next_s = min(2 * self._next_s, LONGEST_REST_S)
+
+    def end(self) -> None:
+        """Forgets that the model ever failed."""
+        with self._guard:
+            self._until, self._next_s = 0.0, FIRST_REST_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +91,7 @@ class Form:
     characters: int = READ
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(OpenAIServer[Form]):
     """Asks a model of OpenAI, or of a compatible server, for vectors.
 
     Nothing is connected and no key is read before the first text; see ``keys`` for which key goes where. What
@@ -88,23 +105,18 @@ class OpenAIEmbedder:
         deadline_s: Seconds for a query's vector.
 
     Attributes:
-        name: As the settings call it.
         spending: Who keeps the accounts; ``None`` for nobody.
     """
 
-    name = "openai"
     spending: Spending | None = None
 
     def __init__(self, model: str, dimensions: int, address: str = "", *, deadline_s: float = 3.0) -> None:
-        self.model = model
+        super().__init__(model, address, SEARCH)
         self.dimensions = dimensions
-        self.address = address
-        server = shown_address(address or os.environ.get(_ADDRESS_VARIABLE, "")) or "api.openai.com"
+        server = shown_address(address or os.environ.get(self.address_variable, "")) or "api.openai.com"
         self.id = f"openai {model} {dimensions} {server} {_VERSION}"
         self._deadline_s = deadline_s
-        self._form = Form(dimensions=bool(address) or _CHOOSES.match(model) is not None)
-        self._connections: Connections[AsyncOpenAI] = Connections(self._connect)
-        self._loop = RequestLoop()
+        self._loop = LoopThread("embedding requests")
         self._rest = Rest()
 
     def __repr__(self) -> str:
@@ -150,7 +162,7 @@ class OpenAIEmbedder:
 
     def close(self) -> None:
         """See ``engine.search.embeddings.Slow.close``."""
-        self._loop.close(self._connections.close)
+        self._loop.close(self.aclose)
 
     def _paid(self, texts: Sequence[str], seconds: float, setting: str) -> Floats:
         """The vectors of a request. It is put down however it ends, as far as the service says its tokens."""
@@ -158,34 +170,16 @@ class OpenAIEmbedder:
         if spending is not None:
             spending.allow()
         try:
-            return self._loop.run(self._ask(texts, seconds, setting, used))
+            found = self._loop.run(self._ask(texts, seconds, setting, used))
         finally:
             if spending is not None and any(used):
-                spending.spent_tokens(sum(used))
-
-    async def _ask(self, texts: Sequence[str], seconds: float, setting: str, used: list[int]) -> Floats:
-        async def attempt(form: Form) -> Floats:
-            return await self._attempt(form, texts, used)
-
-        before = self._form
-        found, form = await persist(
-            attempt,
-            before,
-            self._adapt,
-            provider=self,
-            key_variable=_KEY_VARIABLE,
-            timeout=seconds,
-            purpose=replace(SEARCH, deadline=setting),
-        )
-        if form != before:  # or what another request has found out meanwhile would be forgotten
-            self._form = form
+                spending.spent(ChatReply("", Usage(sum(used)), self.model), (), "")
+        if found is None:
+            raise EmbeddingFailed("it was ended")
         return found
 
-    async def _attempt(self, form: Form, texts: Sequence[str], used: list[int]) -> Floats:
-        # Errors of the client are raised anew outside their handlers: their frames hold the key.
-        failure: ServiceFailure
-        try:
-            client = await self._connections.get()
+    async def _ask(self, texts: Sequence[str], seconds: float, setting: str, used: list[int]) -> Floats:
+        async def ask(client: AsyncOpenAI, form: Form) -> Floats:
             from openai import omit  # noqa: PLC0415 — imported with the client
 
             response = await client.embeddings.with_raw_response.create(
@@ -198,26 +192,18 @@ class OpenAIEmbedder:
             reply = json.loads(response.http_response.content)
             used.append(_tokens_in(reply))
             return self._rows(reply, len(texts))
-        except (AutopoiesisError, ServiceFailure, asyncio.CancelledError):
-            raise  # first: asking for the client's errors would wait for an import that is under way
-        except _errors() as error:
-            failure = _failure(error)
-        except OSError:
-            failure = ServiceFailure(0)
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-            failure = ServiceFailure(-1)  # a reply of another form than the interface promises
-        raise failure
 
-    def _connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: PLC0415 — half a second
+        purpose = replace(SEARCH, deadline=setting)
+        return await self._asked(ask, seconds, adapt=self._adapt, purpose=purpose)
 
-        return AsyncOpenAI(
-            api_key=key_for(_KEY_VARIABLE, self.address, _ADDRESS_VARIABLE, SEARCH),
-            base_url=self.address or None,
-            max_retries=0,  # retries share one deadline, which the client does not know
-            timeout=CLIENT_TIMEOUT_S,
-            http_client=guarded(DefaultAsyncHttpxClient()),
-        )
+    def _first_form(self) -> Form:
+        return Form(dimensions=bool(self.address) or _CHOOSES.match(self.model) is not None)
+
+    def _failure(self, error: Exception) -> ServiceFailure:
+        failure = super()._failure(error)
+        # llama.cpp calls a text that is too long a failure of its own.
+        too_long = failure.status in (413, 500) and _TOO_LONG_SAID.search(failure.said.lower())
+        return ServiceFailure(400, failure.said) if too_long else failure
 
     def _adapt(self, form: Form, failure: ServiceFailure) -> Form | None:
         said = failure.said.lower()
@@ -255,10 +241,9 @@ class OpenAIEmbedder:
         return found
 
     def _wrong(self, what: str) -> EmbeddingFailed:
-        place = shown_address(self.address)
         return EmbeddingFailed(
             what,
-            where=f"{self.name} ({place})" if place else self.name,
+            where=named(self),
             cure=f"check that {SEARCH.address} is a server of this kind and {SEARCH.model} a model for this",
         )
 
@@ -298,21 +283,3 @@ def _tokens_in(reply: object) -> int:
     """The tokens that a reply says it took; 0 where it does not."""
     usage = reply.get("usage") if isinstance(reply, dict) else None
     return count_of(usage.get("prompt_tokens")) if isinstance(usage, dict) else 0
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    from openai import OpenAIError  # noqa: PLC0415 — imported with the client
-
-    return (OpenAIError,)
-
-
-def _failure(error: Exception) -> ServiceFailure:
-    """What an error of the client means."""
-    import openai  # noqa: PLC0415 — imported with the client
-
-    if isinstance(error, openai.APIStatusError):
-        failure = refusal(error.status_code, error.body, error.request.headers, error.response.headers)
-        # llama.cpp calls a text that is too long a failure of its own.
-        too_long = failure.status in (413, 500) and _TOO_LONG_SAID.search(failure.said.lower())
-        return ServiceFailure(400, failure.said) if too_long else failure
-    return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)

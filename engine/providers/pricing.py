@@ -195,25 +195,6 @@ def own_file() -> Path:
     return settings_folder() / PRICES_FILE
 
 
-def model_named(provider: str, name: str) -> str:
-    """The model a setting means: an alias spelled out, nothing at all the provider's default."""
-    return ALIASES.get(name, name) if name else DEFAULT_MODELS[provider]
-
-
-def cost_of(
-    model: str,
-    input_tokens: int,
-    output_tokens: int,
-    *,
-    cached_tokens: int = 0,
-    cache_write_tokens: int = 0,
-    elsewhere: bool = False,
-) -> float | None:
-    """US dollars for a call; ``None`` when the model's price is not known. See ``PriceTable.cost``."""
-    usage = Usage(input_tokens, cached_tokens, cache_write_tokens, 0, output_tokens)
-    return current().cost(model, usage, elsewhere=elsewhere)
-
-
 @functools.lru_cache(maxsize=1)
 def _shipped() -> tuple[str, Mapping[str, Price]]:
     tree = _parsed(_SHIPPED.read_bytes())

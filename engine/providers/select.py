@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 from engine.providers.keys import CHAT, GATE, Purpose
 
 if TYPE_CHECKING:
-    from engine.providers.base import CompletionProvider
     from engine.providers.chat import ChatProvider
 
 
 class ServiceSettings(Protocol):
-    """Settings that name a service: those of the gate, of the flush and of chats."""
+    """Settings that name a service: those of chats, of the gate, of the flush and of the harvest."""
 
     @property
     def provider(self) -> str: ...
@@ -25,70 +24,46 @@ class ServiceSettings(Protocol):
     def base_url(self) -> str: ...
 
 
-def completer_for(settings: ServiceSettings, purpose: Purpose = GATE) -> CompletionProvider | None:
+def completer_for(settings: ServiceSettings, purpose: Purpose = GATE) -> ChatProvider | None:
     """The service that settings mean; ``None`` when what they name needs none.
 
     Nothing is connected and no key is read yet: a missing key shows when the first question is asked.
 
     Args:
-        settings: Those of the gate, of the flush or of the harvest.
-        purpose: What it is asked for, whose settings its errors name.
+        settings: Those of what it is asked for.
+        purpose: What that is; its errors name these settings.
     """
-    found = _completer(settings)
-    if found is not None:
-        found.purpose = purpose
-    return found
-
-
-def _completer(settings: ServiceSettings) -> CompletionProvider | None:
     match settings.provider:
         case "anthropic":
             from engine.providers.anthropic import Anthropic  # noqa: PLC0415 — only the one that is configured
 
-            return Anthropic(settings.model, settings.base_url)
+            return Anthropic(settings.model, settings.base_url, purpose)
         case "openai":
-            from engine.providers.openai import OpenAI  # noqa: PLC0415 — only the one that is configured
+            from engine.providers.openai import OpenAI  # noqa: PLC0415 — likewise
 
-            return OpenAI(settings.model, settings.base_url)
+            return OpenAI(settings.model, settings.base_url, purpose)
         case "gemini":
-            from engine.providers.gemini import Gemini  # noqa: PLC0415 — only the one that is configured
+            from engine.providers.gemini import Gemini  # noqa: PLC0415 — likewise
 
-            return Gemini(settings.model, settings.base_url)
+            return Gemini(settings.model, settings.base_url, purpose)
         case "claude-code":
-            from engine.providers.claude_code import ClaudeCode  # noqa: PLC0415 — only the one that is configured
+            from engine.providers.claude_code import ClaudeCode  # noqa: PLC0415 — likewise
 
-            return ClaudeCode(settings.model)
+            return ClaudeCode(settings.model, purpose)
         case _:
             return None
 
 
 def chat_provider_for(settings: ServiceSettings, count: Callable[[str], int] | None = None) -> ChatProvider:
-    """The service that answers prompts; ``local`` asks none.
-
-    Nothing is connected and no key is read yet: a missing key shows when the first prompt is sent.
+    """The service that answers prompts, as ``completer_for``; ``local`` asks none.
 
     Args:
         settings: Those of chats.
         count: Counts tokens for ``local``.
     """
-    match settings.provider:
-        case "anthropic":
-            from engine.providers.chat_anthropic import AnthropicChat  # noqa: PLC0415 — as above
+    found = completer_for(settings, CHAT)
+    if found is not None:
+        return found
+    from engine.providers.local import LocalChat  # noqa: PLC0415 — likewise
 
-            return AnthropicChat(settings.model, settings.base_url)
-        case "openai":
-            from engine.providers.chat_openai import OpenAIChat  # noqa: PLC0415 — as above
-
-            return OpenAIChat(settings.model, settings.base_url)
-        case "gemini":
-            from engine.providers.chat_gemini import GeminiChat  # noqa: PLC0415 — as above
-
-            return GeminiChat(settings.model, settings.base_url)
-        case "claude-code":
-            from engine.providers.claude_code import ClaudeCode  # noqa: PLC0415 — as above
-
-            return ClaudeCode(settings.model, CHAT)
-        case _:
-            from engine.providers.chat_local import LocalChat  # noqa: PLC0415 — as above
-
-            return LocalChat(count)
+    return LocalChat(count)

@@ -24,7 +24,7 @@ from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import PlainMatcher, Topics, pattern, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
-from tests.activation.test_gate_model import Model, Said
+from tests.activation.test_gate_model import Model, replied
 from tests.cases import each_case
 
 PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.21, "out": 0.1}
@@ -151,7 +151,7 @@ def test_a_gate_that_calculates_is_asked_about_everything() -> None:
 
 
 def test_a_list_is_one_call() -> None:
-    model = Model(Said("1, 3"))
+    model = Model(replied("1, 3"))
     trace = watching(ListGate(model), max_calls_per_message=1).process("hello")
     assert len(model.asked) == 1 and trace.funnel.asked == 4
     assert set(trace.active) == {"sure", "high", "low"}, "they are numbered in the order of the topics"

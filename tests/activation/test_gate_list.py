@@ -27,7 +27,7 @@ from engine.activation.trace import GateOutcome
 from engine.pipeline.assembly import gate_provider
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
-from tests.activation.test_gate_model import Model, Said
+from tests.activation.test_gate_model import Model, replied
 from tests.cases import each_case
 
 
@@ -47,7 +47,7 @@ def gate(model: Model, root: Path | None = None, **settings: Any) -> Gate:
 
 
 async def test_one_call_answers_for_every_topic() -> None:
-    model = Model(Said("1, 3", cost_usd=0.003))
+    model = Model(replied("1, 3", cost_usd=0.003))
     outcomes = await gate(model).ask(questions("a", "b", "c"))
     assert [outcome.answer for outcome in outcomes if outcome] == ["yes", "no", "yes"]
     assert [outcome.reason for outcome in outcomes if outcome] == [
@@ -56,8 +56,8 @@ async def test_one_call_answers_for_every_topic() -> None:
         "m chose it out of 3",
     ]
     assert sum(outcome.cost_usd for outcome in outcomes if outcome) == pytest.approx(0.003)
-    ((system, prompt, max_tokens, temperature),) = model.asked
-    assert temperature == 0.0 and max_tokens >= 4 * LIST_LENGTH
+    ((system, prompt, max_tokens, at_once),) = model.asked
+    assert at_once and max_tokens >= 4 * LIST_LENGTH
     assert "numbers" in system and "none" in system
     assert prompt.count("Can you review the PR?") == 1
     for number, name in enumerate("abc", start=1):
@@ -100,7 +100,7 @@ def test_a_hostile_answer_is_read_in_no_time() -> None:
 
 @pytest.mark.parametrize("said", ["I would choose 1.", "", "1, 9", "YES"])
 async def test_an_answer_that_is_no_list_has_failed_for_every_topic(said: str, tmp_path: Path) -> None:
-    model = Model(Said(said, cost_usd=0.002), Said("1"))
+    model = Model(replied(said, cost_usd=0.002), replied("1"))
     asking = gate(model, tmp_path)
     outcomes = await asking.ask(questions("a", "b"))
     assert [outcome.answer for outcome in outcomes if outcome] == ["failed", "failed"]
@@ -113,7 +113,7 @@ async def test_an_answer_that_is_no_list_has_failed_for_every_topic(said: str, t
 
 
 async def test_a_list_that_was_cut_off_is_asked_for_again_with_room() -> None:
-    model = Model(Said("1, 1", cut=True), Said("1, 10"), Said("none"))
+    model = Model(replied("1, 1", cut=True), replied("1, 10"), replied("none"))
     asking = gate(model)
     names = [f"t{number}" for number in range(10)]
     assert await answers(asking, questions(*names)) == ["yes", *["no"] * 8, "yes"]
@@ -123,13 +123,13 @@ async def test_a_list_that_was_cut_off_is_asked_for_again_with_room() -> None:
 
 
 async def test_a_list_that_never_ends_fails() -> None:
-    model = Model(Said("1, 1", cut=True))
+    model = Model(replied("1, 1", cut=True))
     assert await answers(gate(model), questions("a", "b")) == ["failed", "failed"]
     assert len(model.asked) == 2
 
 
 async def test_a_second_equal_message_asks_nothing(tmp_path: Path) -> None:
-    model = Model(Said("2"))
+    model = Model(replied("2"))
     asking = gate(model, tmp_path)
     for message in ("Review  this", "Review this "):
         assert await answers(asking, questions("a", "b", message=message)) == ["no", "yes"]
@@ -138,7 +138,7 @@ async def test_a_second_equal_message_asks_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_list_that_is_partly_known_asks_for_the_rest(tmp_path: Path) -> None:
-    model = Model(Said("1"), Said("none"))
+    model = Model(replied("1"), replied("none"))
     asking = gate(model, tmp_path)
     await asking.ask(questions("b"))
     outcomes = await asking.ask(questions("a", "b", "c"))
@@ -153,14 +153,14 @@ async def test_a_list_that_is_partly_known_asks_for_the_rest(tmp_path: Path) -> 
 
 async def test_a_list_and_single_questions_are_remembered_apart(tmp_path: Path) -> None:
     files = workspace_files(tmp_path)
-    one_by_one = Gate(ModelGate(Model(Said("YES"))), GateSettings(), GateCache(files))
+    one_by_one = Gate(ModelGate(Model(replied("YES"))), GateSettings(), GateCache(files))
     assert await answers(one_by_one, questions("a")) == ["yes"]
-    assert await answers(gate(Model(Said("none")), tmp_path), questions("a")) == ["no"]
+    assert await answers(gate(Model(replied("none")), tmp_path), questions("a")) == ["no"]
     assert await answers(one_by_one, questions("a")) == ["yes"]
 
 
 async def test_many_topics_take_several_calls_and_the_limit_counts_calls() -> None:
-    model = Model(Said("1"))
+    model = Model(replied("1"))
     names = [f"t{number:02}" for number in range(25)]
     assert (await answers(gate(model, max_calls_per_message=2), questions(*names))).count("not asked") == 5
     assert sorted(prompt.count("<playbook ") for _, prompt, _, _ in model.asked) == [10, 10]

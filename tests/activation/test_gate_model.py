@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,39 +13,34 @@ from engine.activation.gate import Gate
 from engine.activation.gate_cache import GateCache
 from engine.activation.gate_model import ModelGate, excerpt, prompt_of, read_answer
 from engine.activation.gate_question import GateQuestion
+from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.settings.model import GateSettings
 from tests.activation.support import workspace_files
 from tests.cases import each_case
 
 
-@dataclass(frozen=True)
-class Said:
-    text: str
-    cut: bool = False
-    cost_usd: float | None = 0.001
-    model: str = "m"
-    input_tokens: int = 200
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 1
+def replied(text: str, *, cut: bool = False, cost_usd: float | None = 0.001, model: str = "m") -> ChatReply:
+    """A reply to a question."""
+    return ChatReply(text, Usage(200, output_tokens=1), model, cut, cost_usd)
 
 
 class Model:
-    """A completer that says what a test wants."""
+    """A provider that says what a test wants."""
 
     name = "openai"
+    takes_tools = False
 
-    def __init__(self, *said: Said, model: str = "m", address: str = "") -> None:
+    def __init__(self, *said: ChatReply, model: str = "m", address: str = "") -> None:
         self.model = model
         self.address = address
         self.said = list(said)
-        self.asked: list[tuple[str, str, int, float]] = []
+        self.asked: list[tuple[str, str, int, bool]] = []
         self.closed = False
 
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Said:
-        self.asked.append((system, prompt, max_tokens, temperature))
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        self.asked.append(("".join(request.prefix), request.rest, request.max_tokens, request.at_once))
         return self.said.pop(0) if len(self.said) > 1 else self.said[0]
 
     async def aclose(self) -> None:
@@ -95,25 +90,27 @@ def test_a_hostile_answer_is_read_in_no_time() -> None:
 
 
 async def test_the_question_is_one_word_long_and_cool() -> None:
-    model = Model(Said("YES"))
+    model = Model(replied("YES"))
     outcome = await ModelGate(model).ask(QUESTION, timeout=1)
     assert (outcome.answer, outcome.provider, outcome.model) == ("yes", "openai", "m")
     assert outcome.cost_usd == 0.001
-    ((system, prompt, max_tokens, temperature),) = model.asked
-    assert (max_tokens, temperature) == (1, 0.0)
+    ((system, prompt, max_tokens, at_once),) = model.asked
+    assert (max_tokens, at_once) == (1, True)
     assert "YES or NO" in system
     assert "Can you review the PR?" in prompt and "Name: github-pr-review" in prompt
 
 
 async def test_an_answer_that_is_neither_fails_and_is_not_a_no() -> None:
-    outcome = await ModelGate(Model(Said("I am\x1b[31m not\nsure"))).ask(QUESTION, timeout=1)
+    outcome = await ModelGate(Model(replied("I am\x1b[31m not\nsure"))).ask(QUESTION, timeout=1)
     assert outcome.answer == "failed"
     assert outcome.reason == "the answer is neither yes nor no: “I am [31m not sure”"
     assert outcome.cost_usd == 0.001
 
 
 async def test_an_answer_cut_before_it_says_anything_is_asked_for_again_with_room() -> None:
-    model = Model(Said("", cut=True), Said("The", cut=True), Said("The answer is: no"), Said("NO"))
+    model = Model(
+        replied("", cut=True), replied("The", cut=True), replied("The answer is: no"), replied("NO")
+    )
     gate = ModelGate(model)
     outcome = await gate.ask(QUESTION, timeout=1)
     assert outcome.answer == "no"
@@ -123,7 +120,7 @@ async def test_an_answer_cut_before_it_says_anything_is_asked_for_again_with_roo
 
 
 async def test_a_model_that_never_comes_to_the_point_fails() -> None:
-    model = Model(Said("", cut=True, cost_usd=None))
+    model = Model(replied("", cut=True, cost_usd=None))
     outcome = await ModelGate(model, max_tokens=16).ask(QUESTION, timeout=1)
     assert (outcome.answer, outcome.reason, outcome.cost_usd) == ("failed", "the answer is empty", 0.0)
     assert [limit for _, _, limit, _ in model.asked] == [16, 256]
@@ -155,10 +152,10 @@ async def test_answers_are_remembered_per_model_server_and_wording(tmp_path: Pat
     cache = GateCache(workspace_files(tmp_path))
     asked = []
     for model in (
-        Model(Said("YES")),
-        Model(Said("NO"), model="m2"),
-        Model(Said("NO"), address="http://x"),
-        Model(Said("NO")),
+        Model(replied("YES")),
+        Model(replied("NO"), model="m2"),
+        Model(replied("NO"), address="http://x"),
+        Model(replied("NO")),
     ):
         gate = Gate(ModelGate(model), GateSettings(), cache)
         (outcome,) = await gate.ask([QUESTION])
@@ -167,7 +164,7 @@ async def test_answers_are_remembered_per_model_server_and_wording(tmp_path: Pat
 
 
 def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
-    model = Model(Said("YES"))
+    model = Model(replied("YES"))
     gate = Gate(ModelGate(model), GateSettings())
     gate.ask_and_wait([QUESTION])
     gate.close()
@@ -175,7 +172,7 @@ def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
 
 
 async def test_closing_closes_the_connections_of_this_loop_too() -> None:
-    model = Model(Said("YES"))
+    model = Model(replied("YES"))
     gate = Gate(ModelGate(model), GateSettings())
     await gate.ask([QUESTION])
     await gate.aclose()

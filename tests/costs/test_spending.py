@@ -15,11 +15,10 @@ from engine.discussions.money import Bills
 from engine.engine import Engine
 from engine.errors import CostLimit, EmbeddingFailed, GateError
 from engine.pipeline.assembly import embedder_for
-from engine.providers.base import Completion
-from engine.providers.chat import Usage
+from engine.providers.chat import ChatReply, Usage
 from engine.settings.model import CostSettings, SearchSettings
 from engine.store.faults import fail, trip
-from tests.activation.test_gate_model import Model, Said
+from tests.activation.test_gate_model import Model, replied
 from tests.costs.conftest import Till
 from tests.discussions.scripted import Scripted
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
@@ -42,7 +41,7 @@ gate:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """A gate's model that always says yes, and takes 200 tokens in and 1 out."""
-    found = Model(Said("YES", model="gpt-6-luna-2026-09-22"), model="gpt-6-luna")
+    found = Model(replied("YES", model="gpt-6-luna-2026-09-22"), model="gpt-6-luna")
     monkeypatch.setattr("engine.providers.select.completer_for", lambda *_: found)
     return found
 
@@ -119,7 +118,7 @@ def test_a_reply_under_an_unknown_name_counts_in_the_budget_at_the_price_of_the_
 
 
 def test_a_list_is_one_call_about_several_topics(sample: Path, model: Model) -> None:
-    model.said = [Said("none")]
+    model.said = [replied("none")]
     with opened(sample, "  mode: list\n") as engine:
         trace = asked(engine)
         topics = {row.topic for row in trace.rows if row.gate is not None}
@@ -188,17 +187,17 @@ def test_who_is_free_is_never_refused(till: Till) -> None:
 
 
 def test_what_claude_code_says_that_it_cost_is_believed(till: Till) -> None:
-    done = Completion("YES", 5_000, 5, "haiku", 0.0123, cached_tokens=4_000)
+    done = ChatReply("YES", Usage(5_000, 4_000, output_tokens=5), "haiku", cost_usd=0.0123)
     account(till, provider="claude-code", model="haiku").spent(done)
-    account(till, model="gpt-6-luna").spent(Completion("YES", 1_000, 0, "gpt-6-luna", 99.0))
+    account(till, model="gpt-6-luna").spent(ChatReply("YES", Usage(1_000), "gpt-6-luna", cost_usd=99.0))
     first, second = till.log.records()
     assert (first.cost_usd, first.price_from, first.usage.cached_tokens) == (0.0123, "the service", 4_000)
     assert second.cost_usd == pytest.approx(0.0001), "of the others the table is believed"
 
 
 def test_a_model_that_calls_itself_by_an_unknown_name_has_the_price_of_the_one_asked(till: Till) -> None:
-    account(till).spent(Completion("", 1_000, 0, "luna-internal-7"))
-    account(till, model="nobodys").spent(Completion("", 1_000, 0, "nobodys-7"))
+    account(till).spent(ChatReply("", Usage(1_000), "luna-internal-7"))
+    account(till, model="nobodys").spent(ChatReply("", Usage(1_000), "nobodys-7"))
     assert [(record.model, record.cost_usd is None) for record in till.log.records()] == [
         ("gpt-6-luna", False),
         ("nobodys-7", True),

@@ -15,9 +15,10 @@ from pathlib import Path
 import ahocorasick
 import filelock
 
-from engine.activation import asking
 from engine.context import flush, flush_prompt, tokens
 from engine.errors import WriteFailed
+from engine.providers import asking
+from engine.providers.chat import ChatRequest
 from engine.store import faults
 from tests.engine.flush_support import NOTES, Desk, Provider, reply
 
@@ -41,7 +42,7 @@ class Instant:
 
     def answer(self) -> asking.Asked:
         """The provider's answer."""
-        waiting = self._completer.complete("", self._prompt, max_tokens=1, temperature=0.0, timeout=1.0)
+        waiting = self._completer.chat(ChatRequest((), self._prompt, 1), timeout=1.0)
         try:
             waiting.send(None)
         except StopIteration as done:

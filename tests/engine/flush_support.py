@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.conversations.conversations import Conversation, Conversations
 from engine.flush.flush import Flusher
 from engine.flush.log import FlushLog
-from engine.providers.base import Completion
+from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.settings.model import FlushSettings
 from engine.store.change import commit_change
 from engine.store.files import Files
@@ -47,6 +47,7 @@ class Provider:
     name = "anthropic"
     model = "some-model"
     address = ""
+    takes_tools = False
 
     def __init__(
         self,
@@ -62,12 +63,13 @@ class Provider:
         self.closed = 0
         self.meanwhile: Callable[[], object] = lambda: None
 
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Completion:
-        """As ``CompletionProvider.complete``."""
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
+        """As ``ChatProvider.chat``."""
+        prompt = request.rest
         self.prompts.append(prompt)
-        self.systems.append(system)
+        self.systems.append("".join(request.prefix))
         if self.by is not None:
             self.answers = [self.by(prompt)]
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -76,7 +78,7 @@ class Provider:
             await asyncio.sleep(600)
         if isinstance(answer, Exception):
             raise answer
-        return Completion(str(answer), 1200, 80, "some-model-2026", 0.0042, self.cut)
+        return ChatReply(str(answer), Usage(1200, output_tokens=80), "some-model-2026", self.cut, 0.0042)
 
     async def aclose(self) -> None:
         """Counts."""

@@ -96,12 +96,12 @@ class Cut(Provider):
         super().__init__(*answers)
         self.limits: list[int] = []
 
-    async def complete(self, system, prompt, **rest):  # type: ignore[no-untyped-def]
+    async def chat(self, request, **rest):  # type: ignore[no-untyped-def]
         from dataclasses import replace
 
-        self.limits.append(rest["max_tokens"])
-        done = await super().complete(system, prompt, **rest)
-        most = rest["max_tokens"]
+        self.limits.append(request.max_tokens)
+        done = await super().chat(request, **rest)
+        most = request.max_tokens
         return replace(done, text=done.text[:most], cut=len(done.text) > most)
 
 
@@ -236,8 +236,8 @@ def test_a_price_that_is_not_known_makes_the_whole_not_known(source: SourceText)
     from dataclasses import replace
 
     class Priceless(Provider):
-        async def complete(self, *args, **kwargs):  # type: ignore[no-untyped-def]
-            done = await super().complete(*args, **kwargs)
+        async def chat(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            done = await super().chat(*args, **kwargs)
             return replace(done, cost_usd=None if len(self.prompts) == 1 else 0.1)
 
     done = Extractor(Limits(), Priceless("no", reply())).extract(source)
@@ -377,11 +377,11 @@ def test_a_part_whose_summary_does_not_come_is_not_covered(tmp_path: Path) -> No
     missing = parts_of(source)[1]
 
     class Moody(Provider):
-        async def complete(self, system, prompt, **rest):  # type: ignore[no-untyped-def]
+        async def chat(self, request, **rest):  # type: ignore[no-untyped-def]
             if len(self.prompts) == 1:
-                self.prompts.append(prompt)
+                self.prompts.append(request.rest)
                 raise GateError("answered 500")
-            return await super().complete(system, prompt, **rest)
+            return await super().chat(request, **rest)
 
     provider = Moody(by=summing)
     done = Extractor(Limits(), provider).extract(source)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.harvest.report import Wish
 from engine.knowledge.item import CATEGORIES
 from engine.knowledge.knowledge import Knowledge
-from engine.providers.base import Completion
+from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.settings.model import Config, HarvestSettings
 from tests.knowledge.harvest_support import sha
 
@@ -33,14 +34,16 @@ class Model:
     name = "anthropic"
     model = "a-model"
     address = ""
+    takes_tools = False
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
 
-    async def complete(
-        self, system: str, prompt: str, *, max_tokens: int, temperature: float, timeout: float
-    ) -> Completion:
+    async def chat(
+        self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
+    ) -> ChatReply:
         """A reply in the schema."""
+        prompt = request.rest
         self.prompts.append(prompt)
         turns = prompt[prompt.rindex("<conversation") :] if "<conversation" in prompt else prompt
         said = list(dict.fromkeys(_SENTENCE.findall(turns)))
@@ -50,7 +53,7 @@ class Model:
                 tree[name].append({"name": "What to do", "steps": sentence})
             else:
                 tree[name].append({"statement": sentence, "detail": ""})
-        return Completion(json.dumps(tree), 1_000, 200, self.model, cost_usd=0.002)
+        return ChatReply(json.dumps(tree), Usage(1_000, output_tokens=200), self.model, cost_usd=0.002)
 
     async def aclose(self) -> None:
         """Nothing is open."""

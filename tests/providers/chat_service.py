@@ -9,17 +9,13 @@ from typing import Any
 
 from werkzeug import Request, Response
 
+from engine.providers.anthropic import Anthropic
 from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
-from engine.providers.chat_anthropic import AnthropicChat
-from engine.providers.chat_gemini import GeminiChat
-from engine.providers.chat_openai import OpenAIChat
-from tests.providers.conftest import Service
+from engine.providers.gemini import Gemini
+from engine.providers.keys import CHAT
+from engine.providers.openai import OpenAI
+from tests.providers.conftest import PROVIDERS, Service
 
-CHATS: dict[str, type[AnthropicChat] | type[OpenAIChat] | type[GeminiChat]] = {
-    "anthropic": AnthropicChat,
-    "openai": OpenAIChat,
-    "gemini": GeminiChat,
-}
 REQUEST = ChatRequest(("You are kind.\n", "Ann likes tea.\n"), "What does Ann like?", 100)
 
 Usage = dict[str, Any]
@@ -57,9 +53,9 @@ class ChatService(Service):
             return "/v1beta/models/some-model:streamGenerateContent"
         return super().path
 
-    def chat(self, model: str = "some-model", address: str = "") -> AnthropicChat | OpenAIChat | GeminiChat:
+    def chat(self, model: str = "some-model", address: str = "") -> Anthropic | OpenAI | Gemini:
         """The provider, asked at this server."""
-        return CHATS[self.name](model, address or self.address)
+        return PROVIDERS[self.name](model, address or self.address, CHAT)
 
     @property
     def cut(self) -> str:

@@ -14,8 +14,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from engine.providers import chat as chats
 from engine.providers.anthropic import Anthropic
-from engine.providers.base import CompletionProvider
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
 from engine.providers.keys import PURPOSE_KEY_VARIABLES
@@ -256,12 +256,16 @@ def json_response(body: object, status: int = 200, headers: dict[str, str] | Non
     return Response(json.dumps(body), status, headers, content_type="application/json")
 
 
-async def complete(provider: CompletionProvider, *, timeout: float = 20.0, max_tokens: int = 1) -> str:
-    """The text of a completion; connections are closed afterwards."""
+async def completed(
+    provider: chats.ChatProvider, *, timeout: float = 20.0, max_tokens: int = 1
+) -> chats.ChatReply:
+    """A completion; connections are closed afterwards."""
     try:
-        done = await provider.complete(
-            "Answer.", "Yes or no?", max_tokens=max_tokens, temperature=0.0, timeout=timeout
-        )
-        return done.text
+        return await chats.complete(provider, "Answer.", "Yes or no?", max_tokens=max_tokens, timeout=timeout)
     finally:
         await provider.aclose()
+
+
+async def complete(provider: chats.ChatProvider, *, timeout: float = 20.0, max_tokens: int = 1) -> str:
+    """The text of a completion; connections are closed afterwards."""
+    return (await completed(provider, timeout=timeout, max_tokens=max_tokens)).text

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine.providers.chat_openai import OpenAIChat
+from engine.providers.keys import CHAT
+from engine.providers.openai import OpenAI
 from tests.providers.chat_service import ChatService
 
 _USAGE = {
@@ -30,9 +31,9 @@ class ResponsesService(ChatService):
     def cut(self) -> str:
         return "max_output_tokens"
 
-    def chat(self, model: str = "some-model", address: str = "") -> OpenAIChat:
+    def chat(self, model: str = "some-model", address: str = "") -> OpenAI:
         """The provider; without an address it finds this server by its environment variable."""
-        return OpenAIChat(model, address)
+        return OpenAI(model, address, CHAT)
 
     def event(self, data: object, name: str = "") -> bytes:
         return f"event: {name or 'message'}\ndata: {json.dumps(data)}\n\n".encode()

@@ -10,11 +10,12 @@ import pytest
 from werkzeug import Request, Response
 
 from engine.errors import SendFailed
+from engine.providers.anthropic import Anthropic
 from engine.providers.caches import CacheGone, NamedCaches
 from engine.providers.chat import ChatRequest
-from engine.providers.chat_anthropic import AnthropicChat
-from engine.providers.chat_gemini import GeminiChat
-from engine.providers.chat_local import LocalChat
+from engine.providers.gemini import Gemini
+from engine.providers.keys import CHAT
+from engine.providers.local import LocalChat
 from tests.providers.chat_service import REQUEST, ChatService, ask
 from tests.providers.conftest import KEY, json_response
 
@@ -53,8 +54,8 @@ class Seen:
         return self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
 
 
-def provider(chat: ChatService) -> GeminiChat:
-    return GeminiChat("some-model", chat.address)
+def provider(chat: ChatService) -> Gemini:
+    return Gemini("some-model", chat.address, CHAT)
 
 
 async def test_a_cache_is_named_in_the_place_of_its_prefix(chat: ChatService) -> None:
@@ -263,5 +264,5 @@ async def test_gemini_counts_a_prompt_with_its_instruction(chat: ChatService) ->
 
 def test_who_keeps_caches_under_names_can_be_told(chat: ChatService) -> None:
     assert isinstance(provider(chat), NamedCaches)
-    assert not isinstance(AnthropicChat("m", chat.address), NamedCaches)
+    assert not isinstance(Anthropic("m", chat.address, CHAT), NamedCaches)
     assert not isinstance(LocalChat(), NamedCaches)

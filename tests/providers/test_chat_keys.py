@@ -13,8 +13,8 @@ from werkzeug import Request, Response
 
 from engine.errors import SendFailed
 from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES, key_for
-from tests.providers.chat_service import CHATS, ChatService, ask
-from tests.providers.conftest import KEY, json_response
+from tests.providers.chat_service import ChatService, ask
+from tests.providers.conftest import KEY, PROVIDERS, json_response
 from tests.providers.responses_service import ResponsesService
 from tests.providers.test_keys import everything_told
 
@@ -82,14 +82,14 @@ async def test_a_wrong_key_is_named_by_its_variable(chat: ChatService) -> None:
     assert len(chat.bodies) == 1
 
 
-@pytest.mark.parametrize("name", list(CHATS))
+@pytest.mark.parametrize("name", list(PROVIDERS))
 async def test_a_missing_key_is_named_with_the_way_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    variable = CHATS[name].key_variable
+    variable = PROVIDERS[name].key_variable
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(
         SendFailed, match=f"{variable}: there is no key; set {variable}, or chat.provider: local to need none"
     ):
-        await ask(CHATS[name]())
+        await ask(PROVIDERS[name](purpose=CHAT))
 
 
 def test_a_server_of_ones_own_gets_the_key_for_chats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ async def test_a_redirect_does_not_carry_the_key_away(chat: ChatService) -> None
 
 
 def test_nothing_is_imported_or_read_before_the_first_chat(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in CHATS.values():
+    for kind in PROVIDERS.values():
         monkeypatch.delenv(kind.key_variable, raising=False)
     code = (
         "import sys\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.context.tokens import count
 from engine.providers.chat import ChatReply, ChatRequest
-from engine.providers.chat_local import LINES, LocalChat
+from engine.providers.local import LINES, LocalChat
 from tests.context.conftest import Space
 from tests.context.test_retrieved import result
 from tests.providers.chat_service import Heard, ask
@@ -128,7 +128,7 @@ async def test_a_compiled_prompt_is_read_as_it_is(tmp_path: Path) -> None:
 def test_it_needs_no_client() -> None:
     code = (
         "import sys\n"
-        "import engine.providers.chat_local\n"
+        "import engine.providers.local\n"
         "sys.exit(bool({'openai', 'anthropic', 'httpx2', 'apsw', 'engine.context'} & set(sys.modules)))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -115,7 +115,7 @@ async def test_what_the_listener_raises_is_not_taken_for_a_failure(
 async def test_a_reply_that_no_model_writes_is_given_up(
     chat: ChatService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.providers.chat_network.REPLY_LIMIT", 1000)
+    monkeypatch.setattr("engine.providers.transport.REPLY_LIMIT", 1000)
     chat.answers(chat.drips("x" * 600, "y" * 600))
     with pytest.raises(SendFailed, match="wrote more than 1,000 characters") as caught:
         await ask(chat.chat())

@@ -9,15 +9,16 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatRequest
-from engine.providers.chat_local import LocalChat
-from engine.providers.chat_network import lower_limit
-from engine.providers.chat_openai import OpenAIChat
 from engine.providers.claude_code import ClaudeCode
+from engine.providers.keys import CHAT
+from engine.providers.local import LocalChat
+from engine.providers.openai import OpenAI
 from engine.providers.pricing import CHAT_MODELS
 from engine.providers.select import chat_provider_for
+from engine.providers.transport import lower_limit
 from engine.settings.model import ChatSettings
-from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
-from tests.providers.conftest import KEY, json_response
+from tests.providers.chat_service import REQUEST, ChatService, ask
+from tests.providers.conftest import KEY, PROVIDERS, json_response
 
 BREAKPOINT = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
@@ -153,7 +154,7 @@ async def test_a_server_in_openais_place_with_chats_alone(chat: ChatService, sta
         "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens'.",
     ]
     chat.answers(*(json_response(chat.error(said), 400) for said in refused), chat.streams("tea"))
-    provider = OpenAIChat("gpt-6-sol")
+    provider = OpenAI("gpt-6-sol", purpose=CHAT)
     for _ in range(2):
         assert (await ask(provider, replace(REQUEST, cache_key="k"))).text == "tea"
     assert len(chat.bodies) == 6
@@ -244,7 +245,7 @@ async def test_openai_cannot_count(chat: ChatService) -> None:
 
 
 def test_the_settings_choose_the_service() -> None:
-    for name, kind in CHATS.items():
+    for name, kind in PROVIDERS.items():
         provider = chat_provider_for(ChatSettings(provider=name, base_url="http://localhost:1/v1"))  # type: ignore[arg-type]
         assert type(provider) is kind
         assert (provider.name, provider.model, provider.address) == (

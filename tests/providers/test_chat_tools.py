@@ -10,12 +10,12 @@ from werkzeug import Request, Response
 
 from engine.context.tools import ToolDefinition
 from engine.providers.chat import ChatReply, Round, ToolUse
-from engine.providers.chat_gemini import GeminiChat
-from engine.providers.chat_local import LocalChat
 from engine.providers.claude_code import ClaudeCode
+from engine.providers.gemini import Gemini
 from engine.providers.keys import CHAT
-from tests.providers.chat_service import CHATS, REQUEST, ChatService, ask
-from tests.providers.conftest import json_response
+from engine.providers.local import LocalChat
+from tests.providers.chat_service import REQUEST, ChatService, ask
+from tests.providers.conftest import PROVIDERS, json_response
 from tests.providers.responses_service import THOUGHT, ResponsesService
 
 SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
@@ -96,7 +96,7 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
     said = "Function calling is not enabled: the model does not support tools"
     chat.answers(json_response(chat.error(said), 400), chat.streams("tea"))
     at_home = isinstance(chat, ResponsesService) or chat.name != "openai"
-    provider = type(chat.chat())("some-model", "" if at_home else chat.address)
+    provider = type(chat.chat())("some-model", "" if at_home else chat.address, CHAT)
     for _ in range(2):
         assert (await ask(provider, OFFERING)).text == "tea"
     assert [len(chat.tools(body)) for body in chat.bodies] == [1, 0, 0]
@@ -104,8 +104,8 @@ async def test_a_model_that_takes_none_is_asked_without(chat: ChatService) -> No
 
 
 def test_only_the_services_own_servers_are_offered_tools() -> None:
-    for kind in CHATS.values():
-        assert kind("m").takes_tools and not kind("m", "http://localhost:1/v1").takes_tools
+    for kind in PROVIDERS.values():
+        assert kind("m", "", CHAT).takes_tools and not kind("m", "http://localhost:1/v1", CHAT).takes_tools
     assert not ClaudeCode(purpose=CHAT).takes_tools and not LocalChat().takes_tools
 
 
@@ -120,7 +120,7 @@ async def test_a_named_cache_holds_the_tools_and_the_request_does_not(chat: Chat
     chat.server.expect_request("/v1beta/cachedContents", method="POST").respond_with_handler(create)
     chat.answers(chat.streams("tea"))
     provider = chat.chat()
-    assert isinstance(provider, GeminiChat)
+    assert isinstance(provider, Gemini)
     await provider.create_cache(OFFERING, 600, timeout=20)
     await ask(provider, replace(OFFERING, cached_content="cachedContents/k1"))
     assert [tool["name"] for tool in chat.tools(made[0])] == ["look"]

@@ -14,11 +14,13 @@ from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
 from engine.activation.gate_question import GateQuestion
 from engine.errors import GateError
+from engine.providers import chat as chats
+from engine.providers.chat import Usage
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.settings.model import GateSettings
 from tests.providers.claude_command import HANGS, Install, says, until_gone, until_there
-from tests.providers.conftest import KEY, complete
+from tests.providers.conftest import KEY, complete, completed
 
 YES = json.dumps(
     {
@@ -35,10 +37,9 @@ YES = json.dumps(
 
 async def test_the_answer_its_tokens_and_its_price_come_back(claude: Install) -> None:
     claude(says(YES))
-    done = await ClaudeCode().complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
+    done = await completed(ClaudeCode())
     assert (done.text, done.model, done.cut) == ("YES", "haiku", False)
-    assert (done.input_tokens, done.output_tokens, done.cost_usd) == (23, 4, 0.0012)
-    assert (done.cached_tokens, done.cache_write_tokens) == (20, 0)
+    assert (done.usage, done.cost_usd) == (Usage(23, 20, output_tokens=4), 0.0012)
 
 
 async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
@@ -52,7 +53,7 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
         f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{says(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
-    await ClaudeCode("opus").complete("You judge.", prompt, max_tokens=1, temperature=0.0, timeout=20)
+    await chats.complete(ClaudeCode("opus"), "You judge.", prompt, max_tokens=1, timeout=20)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -173,7 +174,7 @@ async def test_much_on_standard_error_does_not_hold_up_the_answer(claude: Instal
 
 async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> None:
     claude(f"exec 0<&-\n{says(YES)}")
-    done = await ClaudeCode().complete("S", "P" * 2_000_000, max_tokens=1, temperature=0.0, timeout=20)
+    done = await chats.complete(ClaudeCode(), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
     assert done.text == "YES"
 
 

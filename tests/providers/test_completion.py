@@ -8,17 +8,16 @@ import sys
 import pytest
 
 from engine.providers.anthropic import Anthropic
+from engine.providers.chat import Usage
 from engine.providers.gemini import Gemini
 from engine.providers.openai import OpenAI
-from tests.providers.conftest import KEY, Service, complete, json_response
+from tests.providers.conftest import KEY, Service, complete, completed, json_response
 
 
 async def test_the_answer_and_its_tokens_come_back(service: Service) -> None:
     service.answers(json_response(service.reply("YES")))
-    provider = service.provider()
-    done = await provider.complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
-    await provider.aclose()
-    assert (done.text, done.input_tokens, done.output_tokens, done.cut) == ("YES", 200, 1, False)
+    done = await completed(service.provider(), max_tokens=1)
+    assert (done.text, done.usage, done.cut) == ("YES", Usage(200, output_tokens=1), False)
     assert done.model == "some-model"
     assert done.cost_usd is None, "a server of one's own has no known price"
 
@@ -39,9 +38,7 @@ async def test_the_request_is_the_short_one_that_was_asked_for(service: Service)
 
 async def test_an_answer_cut_at_the_limit_says_so(service: Service) -> None:
     service.answers(json_response(service.reply(None, cut=True)))
-    provider = service.provider()
-    done = await provider.complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
-    await provider.aclose()
+    done = await completed(service.provider(), max_tokens=1)
     assert (done.text, done.cut) == ("", True)
 
 
@@ -56,10 +53,8 @@ async def test_thoughts_are_no_part_of_the_answer_but_of_its_price(
     service.server.expect_request(
         "/v1beta/models/gemini-3.5-flash-lite:generateContent", method="POST"
     ).respond_with_json(reply)
-    provider = Gemini()
-    done = await provider.complete("S", "P", max_tokens=16, temperature=0.0, timeout=20)
-    await provider.aclose()
-    assert (done.text, done.output_tokens) == ("NO", 10)
+    done = await completed(Gemini(), max_tokens=16)
+    assert (done.text, done.usage.output_tokens) == ("NO", 10)
     assert done.cost_usd == pytest.approx((200 * 0.30 + 10 * 2.50) / 1e6)
 
 
@@ -79,9 +74,7 @@ async def test_an_address_may_name_the_version_of_the_interface(service: Service
 async def test_the_price_of_a_known_model_is_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", service.address)
     service.answers(json_response(service.reply("YES")))
-    provider = Anthropic("haiku")
-    done = await provider.complete("S", "P", max_tokens=1, temperature=0.0, timeout=20)
-    await provider.aclose()
+    done = await completed(Anthropic("haiku"), max_tokens=1)
     assert service.bodies[0]["model"] == "claude-haiku-5-5"
     assert done.cost_usd == pytest.approx((200 * 0.10 + 1 * 0.50) / 1e6)
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from engine.errors import GateError
-from engine.providers.base import Connections
+from engine.providers.transport import Connections
 
 
 class Client:

@@ -32,6 +32,11 @@ def of(path: Path, text: str) -> PriceTable:
     return PriceTable.load(path)
 
 
+def cost_of(model: str, sent: int, written: int, *, cached: int = 0, elsewhere: bool = False) -> float | None:
+    usage = Usage(sent, cached, output_tokens=written)
+    return pricing.current().cost(model, usage, elsewhere=elsewhere)
+
+
 def said(table: PriceTable) -> list[str]:
     return [str(problem) for problem in table.problems]
 
@@ -68,12 +73,12 @@ def test_the_shipped_prices_keep_the_rules_of_their_providers(table: PriceTable)
 
 
 def test_a_call_costs_its_tokens() -> None:
-    assert pricing.cost_of("claude-haiku-4-5", 1_000_000, 0) == pytest.approx(1.0)
-    assert pricing.cost_of("claude-haiku-4-5-20251001", 0, 1_000_000) == pytest.approx(5.0)
-    assert pricing.cost_of("gpt-4o-mini-2024-07-18", 1_000_000, 0) == pytest.approx(0.15)
-    assert pricing.cost_of("gpt-4o-mini", 1000, 0, cached_tokens=1000) == pytest.approx(0.000075)
-    assert pricing.cost_of("somebody-elses-model", 1, 1) is None
-    assert pricing.cost_of("claude-haiku-4-5", 1, 1, elsewhere=True) is None
+    assert cost_of("claude-haiku-4-5", 1_000_000, 0) == pytest.approx(1.0)
+    assert cost_of("claude-haiku-4-5-20251001", 0, 1_000_000) == pytest.approx(5.0)
+    assert cost_of("gpt-4o-mini-2024-07-18", 1_000_000, 0) == pytest.approx(0.15)
+    assert cost_of("gpt-4o-mini", 1000, 0, cached=1000) == pytest.approx(0.000075)
+    assert cost_of("somebody-elses-model", 1, 1) is None
+    assert cost_of("claude-haiku-4-5", 1, 1, elsewhere=True) is None
 
 
 def test_anthropic_by_hand(table: PriceTable) -> None:
@@ -225,12 +230,12 @@ def test_a_change_of_the_file_counts_at_once(tmp_path: Path, monkeypatch: pytest
     path = pricing.own_file()
     if os.name == "posix" and not str(path).startswith(str(tmp_path)):
         pytest.skip("this system keeps settings elsewhere")
-    assert pricing.cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.01)
+    assert cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.01)
     path.parent.mkdir()
     path.write_text("models:\n  gpt-6-luna: {input: 1}\n")
-    assert pricing.cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.1)
+    assert cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.1)
     path.unlink()
-    assert pricing.cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.01)
+    assert cost_of("gpt-6-luna", 100_000, 0) == pytest.approx(0.01)
 
 
 def test_neither_prices_nor_costs_are_heavy_to_import() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.providers import keys
+from engine.providers.chat import complete
 from engine.providers.keys import FLUSH, GATE, HARVEST, Purpose
 from engine.providers.select import ServiceSettings, completer_for
 from engine.settings.catalog import catalog
@@ -51,7 +52,7 @@ def test_a_missing_key_is_told_with_the_settings_of_the_one_who_asks(
     found = completer_for(settings, purpose)
     assert found is not None
     with pytest.raises(AutopoiesisError) as caught:
-        asyncio.run(found.complete("s", "p", max_tokens=1, temperature=0.0, timeout=30))
+        asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))
     assert without in caught.value.cure
 
 
@@ -60,6 +61,6 @@ def test_claude_code_names_the_settings_of_the_one_who_asks(monkeypatch: pytest.
     found = completer_for(HarvestSettings(provider="claude-code"), HARVEST)
     assert found is not None
     with pytest.raises(AutopoiesisError) as caught:
-        asyncio.run(found.complete("s", "p", max_tokens=1, temperature=0.0, timeout=30))
+        asyncio.run(complete(found, "s", "p", max_tokens=1, timeout=30))
     assert caught.value.where == "harvest.provider: claude-code"
     assert "harvest.provider: markers" in caught.value.cure

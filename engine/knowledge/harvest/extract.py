@@ -33,9 +33,9 @@ from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 
 if TYPE_CHECKING:
-    from engine.activation.asking import Limits, Question
-    from engine.activation.completion import Completed, Completer, Spending
     from engine.knowledge.harvest.reading import SourceText
+    from engine.providers.asking import Limits, Question
+    from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
@@ -95,10 +95,10 @@ class _Taken:
     output_tokens: int = 0
     cost_usd: float | None = 0.0
 
-    def add(self, completed: Completed) -> None:
+    def add(self, completed: ChatReply) -> None:
         self.model = completed.model or self.model
-        self.input_tokens += completed.input_tokens
-        self.output_tokens += completed.output_tokens
+        self.input_tokens += completed.usage.input_tokens
+        self.output_tokens += completed.usage.output_tokens
         known, cost = self.cost_usd, completed.cost_usd
         self.cost_usd = None if known is None or cost is None else known + cost
 
@@ -118,7 +118,7 @@ class Extractor:
     def __init__(
         self,
         settings: Limits,
-        completer: Completer | None = None,
+        completer: ChatProvider | None = None,
         spending: Spending | None = None,
         count: Callable[[str], int] = count_tokens,
         price: Callable[[int, int], float | None] = lambda _sent, _received: None,
@@ -200,7 +200,7 @@ class Extractor:
 
     def _asked(
         self,
-        completer: Completer,
+        completer: ChatProvider,
         source: SourceText,
         turns: Sequence[tuple[int, Turn]],
         blank: Extraction,
@@ -238,7 +238,7 @@ class Extractor:
 
     def _summarised(
         self,
-        completer: Completer,
+        completer: ChatProvider,
         source: SourceText,
         turns: Sequence[tuple[int, Turn]],
         taken: _Taken,
@@ -259,7 +259,7 @@ class Extractor:
         return record_of(summaries), covered(summaries)
 
     def _reply(
-        self, completer: Completer, source: SourceText, record: Sequence[str], wanted: str, taken: _Taken
+        self, completer: ChatProvider, source: SourceText, record: Sequence[str], wanted: str, taken: _Taken
     ) -> Reply:
         """The items about a record. What a reply holds that was cut off is kept, and only the rest is asked
         for, with room for a longer one.
@@ -301,19 +301,19 @@ class Extractor:
 
     def _answer(
         self,
-        completer: Completer,
+        completer: ChatProvider,
         source: SourceText,
         prompt: str,
         taken: _Taken,
         limit: int = 0,
-    ) -> Completed | str:
+    ) -> ChatReply | str:
         """The reply to a question, or why there is none.
 
         Raises:
             AutopoiesisError: The budget is spent.
             _Failed: It was stopped, or there will be no answer to any further question either.
         """
-        from engine.activation.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
 
         if self._spending is not None:
             self._spending.allow()

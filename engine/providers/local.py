@@ -64,7 +64,7 @@ class LocalChat:
         return ChatReply(text, usage, self.model)
 
     async def count(self, request: ChatRequest, *, timeout: float) -> int | None:
-        """As ``ChatProvider.count``."""
+        """Tokens of a prompt; ``None`` where nothing counts them."""
         return None if self._count is None else self._count("".join((*request.prefix, request.rest)))
 
     async def aclose(self) -> None:

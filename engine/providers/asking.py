@@ -1,0 +1,91 @@
+"""A model asked in the background: one question, one deadline, and an error that ends nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.errors import AutopoiesisError
+from engine.providers.chat import ChatProvider, ChatReply, complete
+from engine.providers.loop import LoopThread
+
+
+class Limits(Protocol):
+    """How long an answer may take and be; a group of settings is one."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest answer, in tokens."""
+        ...
+
+    @property
+    def deadline_s(self) -> float:
+        """Total time, seconds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of a question.
+
+    Attributes:
+        completed: The reply; ``None`` when there is none.
+        error: Why there is none, in one line.
+        lasting: Every further question would fail alike until a person changes something.
+    """
+
+    completed: ChatReply | None
+    error: str = ""
+    lasting: bool = False
+
+
+class Question:
+    """One question to a model, asked on an event loop in a thread of its own.
+
+    Args:
+        provider: The service.
+        system: What it is to the model.
+        prompt: What it answers.
+        limits: The deadline, and the longest answer.
+        group: The group of settings that names the provider.
+    """
+
+    def __init__(
+        self, provider: ChatProvider, system: str, prompt: str, limits: Limits, *, group: str
+    ) -> None:
+        self._provider = provider
+        self._system = system
+        self._prompt = prompt
+        self._limits = limits
+        self._group = group
+        self._loop = LoopThread()
+        self._given_up = False
+
+    def answer(self) -> Asked:
+        """Waits for the reply, a second longer than the deadline at most. Called once."""
+        limits = self._limits
+        within = limits.deadline_s
+        asking = complete(
+            self._provider, self._system, self._prompt, max_tokens=limits.max_tokens, timeout=within
+        )
+        try:
+            reply = self._loop.run(asking, timeout=within)
+        except AutopoiesisError as error:
+            return Asked(None, str(error), error.lasting)
+        except Exception as error:  # noqa: BLE001 — whatever a client's package raises
+            # It may quote what it was given, a key among it: only its name is told.
+            return Asked(None, f"unexpected {type(error).__name__}")
+        finally:
+            self._loop.close(self._provider.aclose)
+        if reply is not None:
+            return Asked(reply)
+        if self._given_up:
+            return Asked(None, "given up: the workspace was closed")
+        return Asked(
+            None, f"no answer within {within:g} s; raise {self._group}.deadline_s, or try again later"
+        )
+
+    def give_up(self) -> None:
+        """Ends the waiting, from another thread."""
+        self._given_up = True
+        self._loop.close(self._provider.aclose)
