@@ -202,7 +202,7 @@ class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
             stream_options={"include_usage": True} if form.with_usage else omit,
             **_limit(form, request),
         )
-        said, calls = "", dict[int, dict[str, Any]]()
+        said, calls = "", list[dict[str, Any]]()
         async with stream:
             async for chunk in stream:
                 usage = getattr(chunk, "usage", None)
@@ -313,25 +313,29 @@ def _item(item: dict[str, Any], told: Told) -> None:
         told.items.append(item)
 
 
-def _add(calls: dict[int, dict[str, Any]], piece: Any) -> None:
-    """Puts a piece of a call to those before it."""
-    call = calls.setdefault(piece.index or 0, {"id": "", "name": "", "arguments": ""})
+def _add(calls: list[dict[str, Any]], piece: Any) -> None:
+    """Puts a piece of a call to those before it; some servers number all calls alike and name each."""
+    place = piece.index or 0
+    call = next((each for each in reversed(calls) if each["place"] == place), None)
+    if call is None or (piece.id and call["id"] and piece.id != call["id"]):
+        call = {"place": place, "id": "", "name": "", "arguments": ""}
+        calls.append(call)
     call["id"] = piece.id or call["id"]
     if piece.function is not None:
         call["name"] = piece.function.name or call["name"]
         call["arguments"] += piece.function.arguments or ""
 
 
-def _called(said: str, calls: dict[int, dict[str, Any]], told: Told) -> None:
+def _called(said: str, calls: list[dict[str, Any]], told: Told) -> None:
     """Takes over the calls of a reply that has ended."""
-    told.calls = [tool_use(call["name"], call["arguments"], call["id"]) for call in calls.values()]
+    told.calls = [tool_use(call["name"], call["arguments"], call["id"]) for call in calls]
     functions = [
         {
             "type": "function",
             "id": call["id"],
             "function": {"name": call["name"], "arguments": call["arguments"]},
         }
-        for call in calls.values()
+        for call in calls
     ]
     told.items = [{"role": "assistant", "content": said or None, "tool_calls": functions}]
 

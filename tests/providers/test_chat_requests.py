@@ -92,6 +92,14 @@ async def test_a_server_that_knows_no_hour_and_then_no_caches_is_asked_without(c
     assert marks == [{"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}, None, None]
 
 
+@pytest.mark.parametrize("chat", ["anthropic"], indirect=True)
+async def test_a_refusal_that_speaks_of_no_cache_leaves_the_caches(chat: ChatService) -> None:
+    chat.answers(json_response(chat.error("the message says too little"), 400))
+    with pytest.raises(SendFailed, match="says too little"):
+        await ask(chat.chat(), replace(REQUEST, ttl="1h"))
+    assert len(chat.bodies) == 1
+
+
 @pytest.mark.parametrize("chat", ["responses"], indirect=True)
 @pytest.mark.parametrize("model", ["gpt-5.6-sol", "gpt-6-sol", "gpt-5.10", "gpt-10"])
 async def test_newer_models_get_breakpoints_and_nothing_else_is_kept(chat: ChatService, model: str) -> None:

@@ -86,6 +86,18 @@ async def test_arguments_that_cannot_be_read_are_none(
     assert use == ToolUse("look", read, "call_1")
 
 
+@pytest.mark.parametrize("chat", ["openai"], indirect=True)
+async def test_calls_that_a_server_numbers_alike_are_told_apart_by_their_ids(chat: ChatService) -> None:
+    one, two = chat.called("look", '{"at": "tea"}'), chat.called("look", '{"at": "milk"}')
+    others = [event.replace(b"call_1", b"call_2") for event in two[1:]]
+    chat.answers(chat.sends([*one[:3], *others]))
+    reply = await ask(chat.chat(), OFFERING)
+    assert reply.calls == (
+        ToolUse("look", {"at": "tea"}, "call_1"),
+        ToolUse("look", {"at": "milk"}, "call_2"),
+    )
+
+
 async def test_without_tools_none_are_offered(chat: ChatService) -> None:
     chat.answers(chat.streams("tea"))
     await ask(chat.chat())

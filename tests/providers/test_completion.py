@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from engine.providers import chat as chats
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import Usage
 from engine.providers.gemini import Gemini
@@ -40,6 +41,54 @@ async def test_an_answer_cut_at_the_limit_says_so(service: Service) -> None:
     service.answers(json_response(service.reply(None, cut=True)))
     done = await completed(service.provider(), max_tokens=1)
     assert (done.text, done.cut) == ("", True)
+
+
+@pytest.mark.parametrize("service", ["anthropic"], indirect=True)
+async def test_an_answer_cut_at_the_end_of_the_context_says_so(service: Service) -> None:
+    service.answers(json_response({**service.reply("Half"), "stop_reason": "model_context_window_exceeded"}))
+    done = await completed(service.provider())
+    assert (done.text, done.cut) == ("Half", True)
+
+
+async def test_a_server_that_names_no_model_answers_as_the_one_that_was_asked(service: Service) -> None:
+    reply = service.reply("YES")
+    reply.pop("modelVersion" if service.name == "gemini" else "model")
+    service.answers(json_response(reply))
+    assert (await completed(service.provider())).model == "some-model"
+
+
+@pytest.mark.parametrize(
+    ("sent", "cached", "usage"),
+    [
+        (10**400, 0, Usage(0, output_tokens=1)),
+        (-5, 0, Usage(0, output_tokens=1)),
+        ("seven", 0, Usage(0, output_tokens=1)),
+        (200, 300, Usage(200, 200, output_tokens=1)),
+    ],
+)
+async def test_tokens_that_cannot_be_counted_so_are_not(
+    service: Service, sent: object, cached: int, usage: Usage
+) -> None:
+    reply = service.reply("YES")
+    match service.name:
+        case "anthropic":
+            if cached:
+                pytest.skip("what caches had comes on top there")
+            reply["usage"]["input_tokens"] = sent
+        case "openai":
+            reply["usage"] |= {"prompt_tokens": sent, "prompt_tokens_details": {"cached_tokens": cached}}
+        case _:
+            reply["usageMetadata"] |= {"promptTokenCount": sent, "cachedContentTokenCount": cached}
+    service.answers(json_response(reply))
+    assert (await completed(service.provider())).usage == usage
+
+
+async def test_what_cannot_be_sent_is_replaced(service: Service) -> None:
+    service.answers(json_response(service.reply("YES")))
+    provider = service.provider()
+    await chats.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
+    await provider.aclose()
+    assert service.texts(service.bodies[0]) == ("a?b", "c?d")
 
 
 @pytest.mark.parametrize("service", ["gemini"], indirect=True)

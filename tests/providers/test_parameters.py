@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
+from werkzeug import Request, Response
 
 from engine.errors import GateError
+from engine.providers import chat as chats
 from engine.providers.anthropic import Anthropic
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import Service, complete, json_response
@@ -123,6 +128,47 @@ async def test_models_known_to_refuse_a_temperature_get_none(
     for model in ("claude-haiku-5-5", "claude-opus-4-8", "claude-haiku-4-5", "claude-3-haiku-20240307"):
         await complete(Anthropic(model, service.address))
     assert ["temperature" in body for body in service.bodies] == [False, False, True, True]
+
+
+async def test_an_answer_that_was_asked_for_earlier_does_not_undo_what_a_later_one_found_out(
+    service: Service,
+) -> None:
+    refused = json_response(service.error("`temperature` is deprecated for this model."), 400)
+    answered = json_response(service.reply("YES"))
+    found_out = threading.Event()
+
+    def slowly(_: Request) -> Response:
+        found_out.wait(30)
+        return answered
+
+    service.answers(slowly, refused, answered)
+    provider = service.provider()
+
+    async def asked() -> None:
+        await chats.complete(provider, "S", "P", max_tokens=1, timeout=20)
+
+    earlier = asyncio.ensure_future(asked())
+    while not service.bodies:
+        await asyncio.sleep(0.01)
+    await asked()
+    found_out.set()
+    await earlier
+    await asked()
+    await provider.aclose()
+    assert [service.temperature(body) for body in service.bodies] == [0, 0, None, None]
+
+
+async def test_a_longer_answer_than_the_model_writes_is_asked_for_shorter(service: Service) -> None:
+    said = {
+        "anthropic": "max_tokens: 65536 > 8192, which is the maximum allowed number of output tokens",
+        "openai": "max_tokens is too large: 65536. This model supports at most 8192 completion tokens",
+        "gemini": "max_output_tokens must be in the range from 1 (inclusive) to 8193 (exclusive).",
+    }[service.name]
+    service.answers(json_response(service.error(said), 400), json_response(service.reply("[]")))
+    provider = service.provider()
+    assert await complete(provider, max_tokens=65_536) == "[]"
+    assert await complete(provider, max_tokens=300) == "[]"
+    assert [service.limit(body) for body in service.bodies] == [65_536, 8192, 300]
 
 
 async def test_a_refusal_about_something_else_is_an_error(service: Service) -> None:

@@ -1,0 +1,148 @@
+"""The bridge from threads to the event loop on which models are asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import CancelledError
+from typing import Any
+
+import pytest
+
+from engine.discussions.call import Call
+from engine.errors import SendFailed
+from engine.providers.chat import ChatReply, ChatRequest
+from engine.providers.keys import CHAT
+from engine.providers.loop import LoopThread
+from engine.providers.openai import OpenAI
+from tests.discussions.scripted import Scripted
+
+
+async def gives(value: str) -> str:
+    await asyncio.sleep(0)
+    return value
+
+
+def test_the_thread_starts_with_the_first_work_and_ends_with_the_last() -> None:
+    loop, ended = LoopThread("some name"), []
+
+    async def last() -> None:
+        ended.append(threading.current_thread().name)
+
+    def named() -> int:
+        return sum(thread.name == "some name" for thread in threading.enumerate())
+
+    assert named() == 0
+    assert [loop.run(gives(text)) for text in "ab"] == ["a", "b"]
+    assert named() == 1
+    loop.close(last)
+    assert named() == 0 and ended == ["some name"]
+    assert loop.run(gives("c")) is None, "it is closed for good"
+    with pytest.raises(CancelledError):
+        loop.start(gives("d")).result(0)
+
+
+def test_what_work_raises_reaches_the_thread_that_waits() -> None:
+    async def fails() -> None:
+        raise ValueError("a bug")
+
+    loop = LoopThread()
+    with pytest.raises(ValueError, match="a bug"):
+        loop.run(fails())
+    loop.close()
+
+
+def test_work_that_takes_too_long_is_cancelled() -> None:
+    cancelled = threading.Event()
+
+    async def hangs() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            cancelled.set()
+
+    loop = LoopThread()
+    assert loop.run(hangs(), timeout=0.05) is None
+    assert cancelled.wait(30)
+    loop.close()
+
+
+def test_closing_gives_up_even_work_that_will_not_let_go() -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    async def stubborn() -> None:
+        begun.set()
+        while not release.is_set():
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                continue
+
+    loop, given = LoopThread(), list[object]()
+    waiting = threading.Thread(target=lambda: given.append(loop.run(stubborn())))
+    waiting.start()
+    assert begun.wait(30)
+    loop.close()
+    waiting.join(30)
+    assert given == [None]
+    release.set()
+
+
+def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looking, release = threading.Event(), threading.Event()
+
+    def lookup(*_: Any, **__: Any) -> list[Any]:
+        looking.set()
+        release.wait(60)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    monkeypatch.setenv("AUTOPOIESIS_CHAT_API_KEY", "some-key")
+    provider = OpenAI("m", "http://nowhere.example/v1", CHAT)
+    call = Call(provider, on_text=lambda _text: None)
+    request = ChatRequest((), "Hello?", 10)
+
+    def exchange(take: Any) -> ChatReply:
+        return call.ask(lambda on_text: provider.chat(request, timeout=600, on_text=on_text), take)
+
+    def stop() -> None:
+        assert looking.wait(60)
+        call.cancel()
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    with pytest.raises(SendFailed, match="openai: stopped"):
+        call.make(exchange)
+    assert not release.is_set()
+    release.set()
+    stopping.join()
+
+
+def test_a_reply_is_heard_on_the_thread_that_waits() -> None:
+    provider, heard = Scripted(["Good morning to all."]), list[tuple[str, int]]()
+    call = Call(provider, on_text=lambda text: heard.append((text, threading.get_ident())))
+    request = ChatRequest((), "Hello?", 10)
+    reply = call.make(
+        lambda take: call.ask(lambda on_text: provider.chat(request, timeout=9, on_text=on_text), take)
+    )
+    assert "".join(text for text, _ in heard) == reply.text == "Good morning to all."
+    assert {thread for _, thread in heard} == {threading.get_ident()}
+    assert provider.closed == 1
+
+
+def test_what_the_listener_raises_ends_the_call_and_keeps_what_was_said() -> None:
+    provider = Scripted(["Good morning."], hangs=True)
+
+    def closed(_text: str) -> None:
+        raise BrokenPipeError("the pager was closed")
+
+    call = Call(provider, on_text=closed)
+    request = ChatRequest((), "Hello?", 10)
+    with pytest.raises(SendFailed, match="unexpected BrokenPipeError") as caught:
+        call.make(
+            lambda take: call.ask(lambda on_text: provider.chat(request, timeout=9, on_text=on_text), take)
+        )
+    assert caught.value.partial == "Good mo" and provider.closed == 1
