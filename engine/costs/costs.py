@@ -138,15 +138,26 @@ class Account:
             return None
         return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
-    def spent(self, completed: ChatReply, topics: Sequence[str] = (), discussion: str = "") -> None:
+    def spent(
+        self,
+        completed: ChatReply,
+        topics: Sequence[str] = (),
+        discussion: str = "",
+        *,
+        estimated: bool = False,
+    ) -> float | None:
         """Puts a call down. Takes half a second at most and never raises.
 
         Args:
             completed: What came back.
             topics: The topics that it was about.
             discussion: The session it belongs to.
+            estimated: Its tokens were counted here, since the service did not come to say them.
+
+        Returns:
+            What it cost, US dollars; ``None`` where that is not known.
         """
-        self.costs.log.record(
+        record = self.costs.log.record(
             self.operation,
             self.provider,
             self.priced_name(completed.model),
@@ -156,7 +167,9 @@ class Account:
             address=self.address,
             topics=topics,
             discussion=discussion,
+            estimated=estimated,
         )
+        return None if record is None else record.cost_usd
 
     def priced_name(self, model: str) -> str:
         """The name that the service gives, or the one it was asked by where only that has a price."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.providers.chat import Usage
+
 if TYPE_CHECKING:
     from engine.costs.costs import Asked, Costs
-    from engine.providers.chat import Usage
+    from engine.providers.chat import ChatReply
 
 
 class Bills:
@@ -30,8 +32,6 @@ class Bills:
         Raises:
             CostLimit: The budget is spent, or the call could take more than is left of it.
         """
-        from engine.providers.chat import Usage  # noqa: PLC0415 — as below
-
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         self._costs.account("chat", service).allow(usage)
 
@@ -41,8 +41,6 @@ class Bills:
 
     def stored(self, service: Asked, discussion: str, tokens: int, seconds: float) -> float | None:
         """Records storage that was bought for a cache; gives what it cost, where that is known."""
-        from engine.providers.chat import Usage  # noqa: PLC0415 — hardly ever needed
-
         usage = Usage(cache_write_tokens=tokens)
         cost = None if service.address else self._costs.prices.storage(service.model, tokens, seconds)
         self._costs.log.record(
@@ -57,24 +55,10 @@ class Bills:
         return cost
 
     def spent(
-        self,
-        service: Asked,
-        model: str,
-        discussion: str,
-        usage: Usage,
-        told_usd: float | None,
-        *,
-        estimated: bool = False,
+        self, service: Asked, reply: ChatReply, discussion: str, *, estimated: bool = False
     ) -> float | None:
-        """Records a call; gives what it cost in US dollars, where that is known."""
-        record = self._costs.log.record(
-            "chat",
-            service.name,
-            self._costs.account("chat", service).priced_name(model),
-            usage,
-            cost_usd=told_usd,
-            address=service.address,
-            discussion=discussion,
-            estimated=estimated,
-        )
-        return None if record is None else record.cost_usd
+        """Records a call; gives what it cost in US dollars, where that is known.
+
+        ``estimated``: its tokens were counted here, since the service did not come to say them.
+        """
+        return self._costs.account("chat", service).spent(reply, (), discussion, estimated=estimated)

@@ -21,7 +21,7 @@ from engine.discussions.named import NamedCache
 from engine.discussions.noting import noted
 from engine.discussions.request import request_for, without_secrets
 from engine.discussions.rounds import Rounds, told
-from engine.discussions.turn import Money, Sender, Sent, Step
+from engine.discussions.turn import Sender, Sent, Step
 from engine.errors import CostLimit, SendFailed, TranscriptError
 from engine.providers.chat import ChatReply, Usage
 from engine.stability.places import located
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from engine.activation.trace import Correction
     from engine.context.compiled import Compiled
     from engine.context.tools import ToolDefinition
+    from engine.discussions.money import Bills
     from engine.discussions.state import DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatRequest, Round, Ttl
 
@@ -56,7 +57,7 @@ class Sending:
         self,
         engine: Sender,
         provider: Callable[[], ChatProvider],
-        money: Money,
+        money: Bills,
         count: Callable[[str], int],
     ) -> None:
         self._engine = engine
@@ -293,12 +294,8 @@ class Sending:
             if is_broken and reply.text and provider.name in _BILLED_BY_TOKENS:
                 usage = self._used_at_least(request, named, reply)
             if usage.input_tokens or usage.output_tokens:
-                estimated = usage != reply.usage
-                costs.append(
-                    self._money.spent(
-                        provider, reply.model, session, usage, reply.cost_usd, estimated=estimated
-                    )
-                )
+                used = replace(reply, usage=usage)
+                costs.append(self._money.spent(provider, used, session, estimated=usage != reply.usage))
         if named.stored_s:
             tokens = self._count("".join(exchange[0][0].prefix))
             costs.append(self._money.stored(provider, session, tokens, named.stored_s))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.discussions.state import DiscussionCacheState
     from engine.injections.injections import Injections
     from engine.knowledge.knowledge_entries import KnowledgeEntries
-    from engine.providers.chat import ChatProvider, ChatReply, Usage
+    from engine.providers.chat import ChatReply
     from engine.settings.model import Config
     from engine.stability.log import PrefixLog
     from engine.store.files import Files
@@ -101,35 +101,3 @@ class Sender(Protocol):
     def compile_of(self, key: str, *, tools: tuple[ToolDefinition, ...] | None = None) -> Compiled | None: ...
 
     def catch_up_index(self) -> None: ...
-
-
-class Money(Protocol):
-    """What sending needs to know of prices and budgets."""
-
-    def allow(self, service: ChatProvider, input_tokens: int = 0, output_tokens: int = 0) -> None:
-        """Raises ``CostLimit`` when nothing may be spent any more, or not as much as these tokens cost."""
-        ...
-
-    def least_cacheable(self, service: ChatProvider) -> int:
-        """Tokens below which the service's model caches nothing."""
-        ...
-
-    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
-        """Records storage that was bought for a cache; gives what it cost, where that is known."""
-        ...
-
-    def spent(
-        self,
-        service: ChatProvider,
-        model: str,
-        discussion: str,
-        usage: Usage,
-        told_usd: float | None,
-        *,
-        estimated: bool = False,
-    ) -> float | None:
-        """Records a call; gives what it cost, where that is known.
-
-        ``estimated``: its tokens were counted here, since the service did not come to say them.
-        """
-        ...

@@ -195,7 +195,7 @@ class Spending(Protocol):
         """
         ...
 
-    def spent(self, completed: ChatReply, topics: Sequence[str], discussion: str) -> None:
+    def spent(self, completed: ChatReply, topics: Sequence[str], discussion: str) -> object:
         """Puts a call down; never raises. Both may touch the disk."""
         ...
 

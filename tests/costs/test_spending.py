@@ -98,7 +98,7 @@ def test_a_message_is_priced_before_it_is_sent(till: Till) -> None:
     bills.allow(service, 8_000, 1_000)
     with pytest.raises(CostLimit, match=r"may cost \$0\.06, and of the \$0\.05 of the day \$0\.05 are left"):
         bills.allow(service, 8_000, 4_000)
-    bills.spent(service, service.model, "ses_1", Usage(100, output_tokens=1), None, estimated=True)
+    bills.spent(service, ChatReply("", Usage(100, output_tokens=1), service.model), "ses_1", estimated=True)
     assert [record.estimated for record in till.log.records()] == [True]
 
 
@@ -111,8 +111,8 @@ def test_a_reply_under_an_unknown_name_counts_in_the_budget_at_the_price_of_the_
     price = till.costs.prices.price("gemini-3.5-flash")
     assert price is not None
     till.limits = CostSettings(daily_usd=price.output)
-    usage = Usage(output_tokens=1_000_000)
-    assert bills.spent(service, "gemini-3.5-flash-001", "ses_1", usage, None) == pytest.approx(price.output)
+    reply = ChatReply("", Usage(output_tokens=1_000_000), "gemini-3.5-flash-001")
+    assert bills.spent(service, reply, "ses_1") == pytest.approx(price.output)
     with pytest.raises(CostLimit, match="the budget of the day is spent"):
         bills.allow(service)
 

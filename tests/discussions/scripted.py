@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from engine.costs.costs import Asked
+from engine.discussions.money import Bills
 from engine.errors import AutopoiesisError, CostLimit
-from engine.providers.chat import ChatProvider, ChatReply, ChatRequest, Usage
+from engine.providers.chat import ChatReply, ChatRequest, Usage
 
 Reply = str | ChatReply | BaseException
 
@@ -77,8 +79,8 @@ class Scripted:
 
 
 @dataclass
-class Purse:
-    """Money as ``sending.Money``: a dollar a million characters."""
+class Purse(Bills):
+    """Bills without a log: a dollar a million characters."""
 
     least: int = 10
     spent_up: bool = False
@@ -88,7 +90,7 @@ class Purse:
     calls: list[tuple[str, str, str, Usage]] = field(default_factory=list)
     storage: list[tuple[str, str, int, float]] = field(default_factory=list)
 
-    def allow(self, service: ChatProvider, input_tokens: int = 0, output_tokens: int = 0) -> None:
+    def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
         self.asked.append((input_tokens, output_tokens))
         cost = (input_tokens + output_tokens) / 1e6
         if self.left is not None and cost > self.left and service.name != "local":
@@ -98,26 +100,19 @@ class Purse:
                 "2.00 of 2.00 dollars of today are spent", where="costs.daily_usd", cure="raise it"
             )
 
-    def least_cacheable(self, service: ChatProvider) -> int:
+    def least_cacheable(self, service: Asked) -> int:
         return self.least
 
-    def stored(self, service: ChatProvider, discussion: str, tokens: int, seconds: float) -> float | None:
+    def stored(self, service: Asked, discussion: str, tokens: int, seconds: float) -> float | None:
         self.storage.append((service.name, discussion, tokens, seconds))
         return tokens * seconds / 1e9
 
     def spent(
-        self,
-        service: ChatProvider,
-        model: str,
-        discussion: str,
-        usage: Usage,
-        told_usd: float | None,
-        *,
-        estimated: bool = False,
+        self, service: Asked, reply: ChatReply, discussion: str, *, estimated: bool = False
     ) -> float | None:
         self.estimated.append(estimated)
-        self.calls.append((service.name, model, discussion, usage))
-        return told_usd if told_usd is not None else usage.input_tokens / 1e6
+        self.calls.append((service.name, reply.model, discussion, reply.usage))
+        return reply.cost_usd if reply.cost_usd is not None else reply.usage.input_tokens / 1e6
 
 
 def _fails(reply: Reply) -> bool:
