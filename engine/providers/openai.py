@@ -39,8 +39,13 @@ _MARKED = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
 """Models that take breakpoints."""
 _TOO_FEW_SAID = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 _KEPT_THOUGHTS: Any = ["reasoning.encrypted_content"]
-_STATUS = {"rate_limit_exceeded": 429, "invalid_prompt": 400}
-"""The statuses of errors by their codes; all others are the service's own."""
+_STATUS = {
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 402,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+}
+"""The statuses of errors within a reply by their codes; all others are the service's own."""
 
 Effort = Literal["none", "minimal", "low"]
 _NEXT_EFFORT: dict[Effort, Effort | None] = {"none": "minimal", "minimal": "low", "low": None}
@@ -92,7 +97,8 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
         if isinstance(error, openai.APIStatusError):
             return refusal(error.status_code, error.body, error.request.headers, error.response.headers)
         if type(error) is openai.APIError and isinstance(error.body, Mapping):  # told within a reply
-            return told_within(error.body, error.body.get("code"), error.request.headers)
+            code = error.body.get("code")
+            return told_within(error.body, _STATUS.get(str(code), code), error.request.headers)
         return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
 
 
@@ -342,8 +348,8 @@ def _called(said: str, calls: list[dict[str, Any]], told: Told) -> None:
 
 def _failed(error: object, sent: Mapping[str, str]) -> ServiceFailure:
     """An error that was told within a response."""
-    status = _STATUS.get(str(getattr(error, "code", "")))
-    return told_within({"message": getattr(error, "message", "")}, status, sent)
+    code = str(getattr(error, "code", ""))
+    return told_within({"message": getattr(error, "message", "") or code}, _STATUS.get(code), sent)
 
 
 def _usage(usage: object, sent: str, written: str) -> Usage:

@@ -215,6 +215,37 @@ async def test_a_prompt_that_is_too_long_names_what_makes_it_shorter(
     assert len(chat.bodies) == 1
 
 
+@pytest.mark.parametrize("chat", ["openai", "responses"], indirect=True)
+@pytest.mark.parametrize(
+    ("code", "message", "said"),
+    [
+        (
+            "context_length_exceeded",
+            "Your input exceeds the context window.",
+            "some-model does not take so much",
+        ),
+        ("insufficient_quota", "You exceeded your current quota.", r"the account cannot pay \(402\)"),
+    ],
+)
+async def test_an_error_within_a_reply_that_another_try_would_meet_too_ends_it(
+    chat: ChatService, code: str, message: str, said: str
+) -> None:
+    fault = chat.fault("", 500, message).replace(b"server_error", code.encode())
+    chat.answers(chat.sends([*chat.head(), fault.replace(b'"code": 500', f'"code": "{code}"'.encode())]))
+    with pytest.raises(SendFailed, match=said):
+        await ask(chat.chat())
+    assert len(chat.bodies) == 1
+
+
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
+async def test_an_error_without_words_is_told_by_its_code(chat: ChatService) -> None:
+    fault = chat.fault("", 500, "").replace(b"server_error", b"context_length_exceeded")
+    chat.answers(chat.sends([*chat.head(), fault]))
+    with pytest.raises(SendFailed, match="does not take so much") as caught:
+        await ask(chat.chat())
+    assert caught.value.cure == "lower context_compiler.token_budget or chat.max_tokens"
+
+
 async def test_a_model_that_declines_says_so(chat: ChatService) -> None:
     why = {"anthropic": "refusal", "openai": "content_filter"}.get(chat.name, "PROHIBITED_CONTENT")
     chat.answers(chat.streams("I ", why=why))
