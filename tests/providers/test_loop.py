@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import CancelledError
 from typing import Any
@@ -87,6 +89,21 @@ def test_closing_gives_up_even_work_that_will_not_let_go() -> None:
     waiting.join(30)
     assert given == [None]
     release.set()
+
+
+def test_a_forked_child_has_a_thread_of_its_own() -> None:
+    code = (
+        "import asyncio, os\n"
+        "from engine.providers.loop import LoopThread\n"
+        "loop = LoopThread()\n"
+        "assert loop.run(asyncio.sleep(0, 'parent')) == 'parent'\n"
+        "child = os.fork()\n"
+        "said = loop.run(asyncio.sleep(0, 'child'), timeout=30)\n"
+        "if not child:\n"
+        "    os._exit(said != 'child')\n"
+        "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_name_that_is_looked_up_for_ever_holds_up_no_call_that_was_ended(

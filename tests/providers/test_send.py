@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -139,3 +142,31 @@ def test_what_a_tool_answers_leaves_without_secrets_and_each_call_is_logged(
     assert "The key is [secret]." in answer and secret not in str(chat.bodies)
     records = [record for record in engine.costs.log.records() if record.discussion == sent.session_id]
     assert [(record.operation, record.usage.input_tokens) for record in records] == [("chat", 300)] * 2
+
+
+@pytest.mark.parametrize("chat", ["responses"], indirect=True)
+def test_ctrl_c_ends_the_reply_and_keeps_what_had_come(indexed_sample: Path, chat: ChatService) -> None:
+    chat.answers(chat.drips("Good morning to you."))
+    command = [sys.executable, "-m", "tui.cli", "-C", str(indexed_sample), "send", "Good morning."]
+    with subprocess.Popen(
+        [*command, "--provider", "openai", "--model", "some-model"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.read(12) == "Good morning"
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1 and "autopoiesis: openai: stopped" in error
+    assert not chat.release.is_set()
+    (transcript,) = (
+        path
+        for path in (indexed_sample / "raw/conversations").rglob("*.md")
+        if "[cut off: openai: stopped]" in path.read_text()
+    )
+    assert "Good morning to you.\n\n[cut off" in transcript.read_text()
