@@ -15,16 +15,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import AutopoiesisError, SendFailed
+from engine.providers.attempts import late
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.claude_process import (
     FLAGS,
     WHERE,
     WITHIN_VARIABLE,
-    CannotStart,
-    cannot_start,
+    Unusable,
     command_for,
     cost_told,
-    failure_text,
+    failed,
     run,
     setting_of,
 )
@@ -91,7 +91,7 @@ class ClaudeCode:
         command = command_for(purpose)
         prefix = "".join(request.prefix)
         system = ("--system-prompt-file", _PREFIX_FILE) if prefix else ("--system-prompt", _NO_PREFIX)
-        failed: AutopoiesisError
+        wrong: AutopoiesisError
         try:
             async with asyncio.timeout(timeout):
                 status, errors = await run(
@@ -104,30 +104,15 @@ class ClaudeCode:
                 )
             return output.reply(status, errors, model=self.model)
         except TimeoutError:
-            deadline = _GATE_DEADLINE if purpose is GATE else purpose.deadline
-            failed = purpose.error(
-                f"no answer within {timeout:.3g} s",
-                where=self.name,
-                cure=f"raise {deadline}, or try again later",
-            )
-        except CannotStart as error:
-            failed = cannot_start(command, str(error), purpose)
-        except _Unusable as error:
-            failed = purpose.error(error.what, where=WHERE, cure=error.cure)
-            failed = failed.until_changed() if "log in" in error.cure else failed
+            setting = _GATE_DEADLINE if purpose is GATE else purpose.deadline
+            wrong = late(self.name, timeout, setting, purpose)
+        except Unusable as error:
+            refused = purpose.error(error.what, where=error.where, cure=error.cure)
+            wrong = refused.until_changed() if error.lasting else refused
         # Outside of the handlers: a chained traceback would lead to frames that hold what was asked.
-        if isinstance(failed, SendFailed):
-            failed.partial = output.pieces.text
-        raise failed
-
-
-class _Unusable(Exception):
-    """The output is no reply, and cannot become one."""
-
-    def __init__(self, what: str, cure: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.cure = cure
+        if isinstance(wrong, SendFailed):
+            wrong.partial = output.pieces.text
+        raise wrong
 
 
 class _Output:
@@ -148,11 +133,11 @@ class _Output:
         """Reads on.
 
         Raises:
-            _Unusable: There is too much of it, or a part of the reply was begun anew.
+            Unusable: There is too much of it, or a part of the reply was begun anew.
         """
         self._bytes += len(more)
         if self._bytes > self._limit:
-            raise _Unusable(f"wrote more than {self._limit >> 20} MiB", "check what claude is")
+            raise Unusable(f"wrote more than {self._limit >> 20} MiB", "check what claude is")
         self._line += more
         if b"\n" in more:
             *lines, rest = bytes(self._line).split(b"\n")
@@ -164,7 +149,7 @@ class _Output:
         """The reply.
 
         Raises:
-            _Unusable: It says that it failed, or is none.
+            Unusable: It says that it failed, or is none.
         """
         self._read(bytes(self._line))
         self._line.clear()
@@ -174,10 +159,10 @@ class _Output:
         text = said if isinstance(said, str) else ""
         wrong = result.get("is_error", False) is not False or str(result.get("subtype")).startswith("error")
         if status != 0 or wrong:
-            raise _Unusable(*failure_text(status, text or errors.decode("utf-8", "replace")))
+            raise failed(status, text or errors.decode("utf-8", "replace"))
         if not isinstance(said, str):
             what = "the reply broke off" if self.pieces.text else "the reply could not be read"
-            raise _Unusable(what, "update it with claude update")
+            raise Unusable(what, "update it with claude update")
         if not self.pieces.text:
             self.pieces.add(text)
             self.pieces.end()
@@ -208,14 +193,14 @@ class _Output:
                     self._whole("".join(_text(block) for block in blocks))
             case {"type": "result"}:
                 if self._result is not None and self._at_once:
-                    raise _Unusable("the reply could not be read", "update it with claude update")
+                    raise Unusable("the reply could not be read", "update it with claude update")
                 self._result = event
 
     def _whole(self, text: str) -> None:
         """A block that may have come in pieces before: what is missing is added."""
         before, self._block = self._block, ""
         if text and not text.startswith(before):
-            raise _Unusable("the reply broke off and was begun anew", "try again")
+            raise Unusable("the reply broke off and was begun anew", "try again")
         if text:
             self.pieces.add(text[len(before) :])
         else:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from engine.errors import AutopoiesisError
 from engine.providers.attempts import quoted
 from engine.providers.keys import OWN_KEY_VARIABLES, PURPOSE_KEY_VARIABLES, Purpose
 from engine.providers.outgoing import sendable
@@ -59,8 +58,12 @@ _UNKNOWN_OPTION = re.compile(r"unknown option '?(--[\w-]+)")
 _LOGIN_SAID = re.compile(r"log ?in|api key|authenticat|oauth|unauthorized|credential", re.IGNORECASE)
 
 
-class CannotStart(Exception):
-    """The command cannot be started; the message says why."""
+class Unusable(Exception):
+    """There is no reply, and will be none; ``lasting`` where a person has to change something first."""
+
+    def __init__(self, what: str, cure: str, *, where: str = WHERE, lasting: bool = False) -> None:
+        super().__init__(what)
+        self.what, self.cure, self.where, self.lasting = what, cure, where, lasting
 
 
 def command_for(purpose: Purpose) -> str:
@@ -104,7 +107,7 @@ async def run(
         variables: What is set in its environment.
 
     Raises:
-        CannotStart: It cannot be started.
+        Unusable: It cannot be started.
     """
     environment = {name: value for name, value in programs.surroundings().items() if name not in _LEFT_OUT}
     environment |= {**_SET, **(variables or {})}
@@ -126,22 +129,17 @@ async def run(
             raise
 
 
-def failure_text(status: int, text: str) -> tuple[str, str]:
-    """What has happened and the cure, after a status and the command's own words."""
+def failed(status: int, text: str) -> Unusable:
+    """What has happened, after a status and the command's own words."""
     said = quoted(text, *(os.environ.get(variable, "").strip() for variable in _KEYS))
     unknown = _UNKNOWN_OPTION.search(said)
     if unknown:
-        return f"this version does not know {unknown[1]}", "update it with claude update"
+        return Unusable(f"this version does not know {unknown[1]}", "update it with claude update")
     what = f"failed with status {status}" if status else "failed"
     what = f"{what}: {said}" if said else what
-    login = _LOGIN_SAID.search(said) is not None
-    return what, "run claude once to log in" if login else "run claude -p hello to see what it says"
-
-
-def cannot_start(command: str, why: str, purpose: Purpose) -> AutopoiesisError:
-    """The error that says so."""
-    error = purpose.error(f"cannot be started: {why}", where=command, cure="check the installation")
-    return error.until_changed()
+    if _LOGIN_SAID.search(said):
+        return Unusable(what, "run claude once to log in", lasting=True)
+    return Unusable(what, "run claude -p hello to see what it says")
 
 
 def cost_told(value: object) -> float | None:
@@ -176,7 +174,7 @@ async def _started(
         why = error.strerror or type(error).__name__
     except ValueError:
         why = f"{model_setting} cannot be given to a command"
-    raise CannotStart(why)
+    raise Unusable(f"cannot be started: {why}", "check the installation", where=argv[0], lasting=True)
 
 
 async def _end(process: Process, errors: asyncio.Future[bytes]) -> None:
