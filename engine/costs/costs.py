@@ -146,16 +146,10 @@ class Account:
         *,
         estimated: bool = False,
     ) -> float | None:
-        """Puts a call down. Takes half a second at most and never raises.
+        """Records a call; gives what it cost in US dollars, where that is known.
 
-        Args:
-            completed: What came back.
-            topics: The topics that it was about.
-            discussion: The session it belongs to.
-            estimated: Its tokens were counted here, since the service did not come to say them.
-
-        Returns:
-            What it cost, US dollars; ``None`` where that is not known.
+        Takes half a second at most and never raises. ``estimated``: its tokens were counted here, since the
+        service did not come to say them.
         """
         record = self.costs.log.record(
             self.operation,

@@ -34,13 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "bool": (bo
 class DiscussionCaches:
     """Reads and changes the states. Safe to use from several processes.
 
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when the file cannot be read; its states are then unknown, and found out anew.
-
-    Attributes:
-        shared: The caches that a service keeps under names, whichever discussions use them.
+    ``on_problem`` is told when the file cannot be read; its states are then unknown, and found out anew.
     """
 
     def __init__(
@@ -52,7 +46,7 @@ class DiscussionCaches:
         self._files = files
         self._clock = clock
         self._on_problem = on_problem
-        self.shared = SharedCaches(files, clock, on_problem)
+        self.shared = SharedCaches(files, clock, on_problem)  # whichever discussions use them
 
     def all(self) -> tuple[DiscussionCacheState, ...]:
         """Every known state, the one used last first."""
@@ -82,13 +76,9 @@ class DiscussionCaches:
         """Takes over what a call has shown.
 
         Args:
-            discussion_id: The discussion.
-            provider: Who answered.
-            model: Which model.
-            usage: What the call read and wrote.
             prefix: sha256 of the prefix that was sent.
             sources: The files that it is made of.
-            ttl_s: Seconds that the cache stays from now on; ``None`` where nobody says.
+            ttl_s: Seconds that the cache stays from now on; ``None`` where nothing says so.
             cached_content: The name of the cache that was used, where it has one.
             why: Why nothing was read, where that is known.
         """
@@ -114,13 +104,7 @@ class DiscussionCaches:
         return self._change(discussion_id, noted)
 
     def invalidate(self, discussion_id: str, why: str, *, by_hand: bool = False) -> DiscussionCacheState:
-        """Gives a discussion's cache up.
-
-        Args:
-            discussion_id: The discussion.
-            why: One clause.
-            by_hand: A person wants another cache, even for the same bytes.
-        """
+        """Gives a cache up; ``by_hand``: a person wants another one, even for the same bytes."""
         return self._change(discussion_id, lambda state: _given_up(state, why, self._clock(), by_hand))
 
     def set_enabled(self, discussion_id: str, enabled: bool) -> DiscussionCacheState:

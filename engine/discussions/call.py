@@ -19,11 +19,9 @@ Take = Callable[[str], None]
 
 
 class Call:
-    """A call that is made once.
+    """A call that is made once; the provider's connections are closed afterwards.
 
-    Args:
-        provider: Who is asked; its connections are closed afterwards.
-        on_text: Gets the reply piece by piece, on the thread that waits.
+    ``on_text`` gets the reply piece by piece, on the thread that waits.
     """
 
     def __init__(self, provider: ChatProvider, *, on_text: Take) -> None:

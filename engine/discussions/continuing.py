@@ -18,10 +18,6 @@ def session_to_continue(workspace: Workspace, key: str) -> str:
     """The session of a turn, if it was begun by sending a message and has not ended; else empty.
 
     Other agents' sessions are theirs: nothing is written into them from here.
-
-    Args:
-        workspace: Where.
-        key: The turn; anything else has no session.
     """
     name = TurnKey.of(key)
     if name is None:

@@ -33,11 +33,7 @@ class Discussing(Sender, Protocol):
 
 
 class Discussions:
-    """The discussions of a workspace. Safe to use from several threads.
-
-    Args:
-        engine: Captures, traces, compiles.
-    """
+    """The discussions of a workspace. Safe to use from several threads."""
 
     def __init__(self, engine: Discussing) -> None:
         self._engine = engine
@@ -45,12 +41,7 @@ class Discussions:
         self._chats: dict[ChatSettings, ChatProvider] = {}
 
     def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
-        """What puts messages to a model.
-
-        Args:
-            provider: Who answers; as the settings say when left out.
-            model: The provider's model; likewise.
-        """
+        """What puts messages to a model: the provider and model of the settings where they are left out."""
         from engine.context import tokens  # noqa: PLC0415 — as below
         from engine.discussions.money import Bills  # noqa: PLC0415 — as below
         from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
@@ -84,11 +75,7 @@ class Discussions:
         return Ending(self._engine.caches, provider)
 
     def overview(self, days: int = DAYS) -> CacheOverview:
-        """What the caches of all discussions come to.
-
-        Args:
-            days: How many days the sums are of, today among them; at least 1.
-        """
+        """What the caches of all discussions come to in so many days, today among them; at least 1."""
         from engine.discussions.overview import overview  # noqa: PLC0415 — only where it is shown
 
         engine = self._engine

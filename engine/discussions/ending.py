@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ending:
-    """Ends caches by hand.
-
-    Args:
-        caches: The states.
-        provider: Makes the provider that holds a cache, by its name and model.
-    """
+    """Ends caches by hand. ``provider`` makes the one that holds a cache, by its name and model."""
 
     def __init__(self, caches: DiscussionCaches, provider: Callable[[str, str], ChatProvider]) -> None:
         self._caches = caches

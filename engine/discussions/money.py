@@ -12,22 +12,13 @@ if TYPE_CHECKING:
 
 
 class Bills:
-    """The costs of a workspace, as sending needs them.
-
-    Args:
-        costs: Log, budgets and prices.
-    """
+    """The costs of a workspace, as sending needs them."""
 
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
 
     def allow(self, service: Asked, input_tokens: int = 0, output_tokens: int = 0) -> None:
-        """Does nothing while a call may be paid for.
-
-        Args:
-            service: Who is asked.
-            input_tokens: The most that is sent.
-            output_tokens: The longest reply.
+        """Does nothing while a call of at most so many tokens may be paid for.
 
         Raises:
             CostLimit: The budget is spent, or the call could take more than is left of it.

@@ -27,29 +27,16 @@ _LEAST_LEFT_S = 60.0
 
 @dataclass
 class NamedCache:
-    """The cache of one discussion at one service, through one message.
-
-    Args:
-        provider: The service.
-        caches: What is known of all caches.
-        state: What is known of the discussion's cache.
-        ttl_s: Seconds that a cache is asked to stay; 0 to ask for none.
-        now: The time, UTC.
-
-    Attributes:
-        held: The cache that the reply was made with; ``None`` without one.
-        stored_s: Seconds for which storage was bought for this message.
-        trouble: Why there is none, or why an old one may still be there; empty when all is well.
-    """
+    """The cache of one discussion at one service, through one message."""
 
     provider: ChatProvider
     caches: DiscussionCaches
     state: DiscussionCacheState
-    ttl_s: int
-    now: datetime
-    held: StoredCache | None = None
-    stored_s: float = 0.0
-    trouble: str = ""
+    ttl_s: int  # seconds that a cache is asked to stay; 0 to ask for none
+    now: datetime  # UTC
+    held: StoredCache | None = None  # the cache that the reply was made with
+    stored_s: float = 0.0  # seconds for which storage was bought for this message
+    trouble: str = ""  # why there is no cache, or an old one may still be there; empty when all is well
 
     async def chat(self, request: ChatRequest, timeout: float, on_text: Callable[[str], None]) -> ChatReply:
         """A reply, with the prefix taken from the cache where that can be.

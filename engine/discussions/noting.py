@@ -29,14 +29,8 @@ def noted(
 ) -> DiscussionCacheState:
     """The state of a discussion's cache after a message.
 
-    Args:
-        caches: The states.
-        session: The discussion.
-        exchange: The requests with their replies.
-        compiled: The prompt.
-        named: The cache that was asked for by name.
-        broken: Where the prefix is another than before; empty for nowhere.
-        least: Tokens below which the model caches nothing.
+    ``broken`` is where the prefix is another than before, empty for nowhere; ``least`` are the tokens below
+    which the model caches nothing.
     """
     state, now, held = caches.get(session), named.now, named.held
     for request, reply in exchange:

@@ -29,20 +29,13 @@ _ASKING = frozenset({"chat", "cache"})
 
 @dataclass(frozen=True, slots=True)
 class ProviderCaches:
-    """What calls of discussions have sent to one provider, and what its caches served.
+    """What calls of discussions have sent to one provider, and what its caches served."""
 
-    Attributes:
-        provider: As the settings call it.
-        totals: Sums of the calls. Storage of named caches is in the cost, its tokens are not: they were sent
-            by no call.
-        expires_at: When the last of its caches goes, UTC; ``None`` where there is none, or nobody says.
-        cached: Discussions that have one now.
-    """
-
-    provider: str
+    provider: str  # as the settings call it
     totals: Totals
-    expires_at: datetime | None
-    cached: int
+    """Storage of named caches is in the cost, its tokens are not: they were sent by no call."""
+    expires_at: datetime | None  # when the last of its caches goes, UTC; ``None`` where that is not known
+    cached: int  # discussions that have one now
 
     @property
     def hit_rate(self) -> float | None:
@@ -58,40 +51,23 @@ class ProviderCaches:
 
 @dataclass(frozen=True, slots=True)
 class DiscussionCache:
-    """A discussion and its cache.
-
-    Attributes:
-        state: What is known of the cache.
-        title: The discussion's; empty where its transcript is gone or names none.
-        path: Its transcript, workspace-relative; empty where it is gone.
-    """
+    """A discussion and its cache."""
 
     state: DiscussionCacheState
-    title: str
-    path: str
+    title: str  # empty where the transcript is gone or names none
+    path: str  # the transcript's, workspace-relative; empty where it is gone
 
 
 @dataclass(frozen=True, slots=True)
 class CacheOverview:
-    """The caches of a workspace.
+    """The caches of a workspace."""
 
-    Attributes:
-        at: When this was looked up, UTC.
-        since: The first day of the sums, UTC.
-        providers: ``PROVIDERS`` in their order, then others that were asked.
-        discussions: The one used last first.
-        misses: What broken prefixes have cost.
-        provider: Whom chats ask, by the settings.
-        model: Its model.
-        settings: What is asked of caches.
-    """
-
-    at: datetime
-    since: date
-    providers: tuple[ProviderCaches, ...]
-    discussions: tuple[DiscussionCache, ...]
-    misses: Misses
-    provider: str
+    at: datetime  # when this was looked up, UTC
+    since: date  # the first day of the sums, UTC
+    providers: tuple[ProviderCaches, ...]  # ``PROVIDERS`` in their order, then others that were asked
+    discussions: tuple[DiscussionCache, ...]  # the one used last first
+    misses: Misses  # what broken prefixes have cost
+    provider: str  # that of chats, by the settings; likewise its model
     model: str
     settings: CacheSettings
 
@@ -156,17 +132,8 @@ def overview(
     settings: CacheSettings,
     workspace: Workspace,
 ) -> CacheOverview:
-    """The caches of a workspace.
-
-    Args:
-        at: Now, UTC.
-        days: How many days the sums are of, today among them.
-        records: The calls since a day.
-        states: Every state.
-        misses: What was lost.
-        provider, model: Whom chats ask.
-        settings: What is asked of caches.
-        workspace: Where the transcripts are.
+    """The caches of a workspace, summed up over ``days``, today among them; ``records`` gives the calls since
+    a day.
     """
     since = at.date() - timedelta(days=days - 1)
     return CacheOverview(

@@ -33,13 +33,9 @@ def request_for(
     """What is sent of a prompt.
 
     Args:
-        compiled: The prompt.
-        least: Tokens below which the model caches nothing.
+        least: Tokens below which the model caches nothing: for a shorter prefix no cache is asked.
         count: Counts tokens.
-        max_tokens: Longest reply.
-        ttl: How long a cache is asked to stay; none is asked for where the whole prefix is too short.
         generation: What changes the key that requests with the same prefix share; ``None`` for no key.
-        tools: As in ``ChatRequest``.
     """
     prefix = compiled.text[: compiled.stable_prefix_length]
     pieces = _pieces(prefix, compiled.boundaries, least, count)

@@ -25,16 +25,8 @@ Ask = Callable[["ChatRequest", float, Callable[[str], None]], "ChatReply"]
 class Rounds:
     """One message's calls of a model.
 
-    Args:
-        request: What is sent first.
-        ask: Asks the model.
-        answer: Answers a call of a tool.
-        on_round: Told of a reply that waits for tools with what each was answered, before the model is asked
-            again with the request given; what it raises ends the exchange.
-
-    Attributes:
-        done: The requests that were answered, with their replies.
-        asked: The request that was sent last, or is to be sent.
+    ``answer`` answers a call of a tool. ``on_round`` is told of a reply that waits for tools with what each
+    was answered, before the model is asked again with the request given; what it raises ends the exchange.
     """
 
     def __init__(
@@ -44,7 +36,7 @@ class Rounds:
         answer: Callable[[ToolUse], str],
         on_round: Callable[[ChatReply, Round, ChatRequest], None],
     ) -> None:
-        self.asked = request
+        self.asked = request  # what was sent last, or is to be sent
         self._ask = ask
         self._answer = answer
         self._on_round = on_round

@@ -44,14 +44,7 @@ _BILLED_BY_TOKENS = frozenset({"anthropic", "openai", "gemini"})
 
 
 class Sending:
-    """Sends messages, one at a time for each object.
-
-    Args:
-        engine: Captures, traces, compiles.
-        provider: Makes the provider that is asked.
-        money: Prices, budgets, the log of costs.
-        count: Counts tokens.
-    """
+    """Sends messages, one at a time for each object. ``provider`` makes the one that is asked."""
 
     def __init__(
         self,
@@ -78,7 +71,6 @@ class Sending:
         """Says a message in a session and has it answered.
 
         Args:
-            text: The message.
             session_id: The session it belongs to; a new one when left out.
             on_text: Gets the reply piece by piece, on this thread.
             on_step: Told what has been done.

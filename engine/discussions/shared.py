@@ -30,17 +30,11 @@ _UNREADABLE = (OSError, AutopoiesisError, LookupError, ValueError, TypeError, At
 
 
 class Taken(NamedTuple):
-    """What there is for a prefix.
-
-    Attributes:
-        held: The cache; ``None`` without one.
-        make: None is there and one pays: the caller is to make it, and nobody else does meanwhile.
-        look: One may be at the service already, since the answer to an earlier attempt never came.
-    """
+    """What there is for a prefix."""
 
     held: StoredCache | None = None
-    make: bool = False
-    look: bool = False
+    make: bool = False  # none is there and one pays: the caller is to make it, and no other process does
+    look: bool = False  # one may be at the service, since the answer to an earlier attempt never came
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +52,7 @@ class _Row:
 class SharedCaches:
     """Reads and changes what is known of the caches. Safe to use from several processes.
 
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when the file cannot be read; caches are then made anew.
+    ``on_problem`` is told when the file cannot be read; caches are then made anew.
     """
 
     def __init__(
@@ -72,12 +63,7 @@ class SharedCaches:
         self._on_problem = on_problem
 
     def take(self, key: str, ttl_s: int) -> Taken:
-        """The cache for a prefix that is about to be sent.
-
-        Args:
-            key: What stands for service, model and prefix.
-            ttl_s: Seconds that a cache of it would stay.
-        """
+        """The cache for a prefix that is about to be sent; the key stands for service, model and prefix."""
         now = self._clock()
         with self._rows() as rows:
             before = rows.get(key)

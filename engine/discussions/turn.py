@@ -29,37 +29,21 @@ Step = Literal["said", "traced", "compiled", "asked", "answered", "watched"]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message and what became of it.
-
-    Attributes:
-        session_id: The session.
-        path: Its transcript.
-        key: The turn of the message.
-        reply_key: The turn of the reply; empty where nothing came, or only quotes of memory.
-        trace: What activation did with the message.
-        compiled: The prompt.
-        provider: Who was asked.
-        reply: The reply; where ``problem`` is not empty, as much of it as came.
-        cost_usd: What the call cost; ``None`` where no price is known.
-        cache: What is known of the discussion's cache now.
-        corrections: What the watchers of replies will say to the next prompt.
-        problem: Why the reply is not whole, or not there; empty when all is well.
-        redacted: Places from which something that looks like a key or password was taken before it was sent.
-    """
+    """A message and what became of it."""
 
     session_id: str
-    path: str
-    key: str
-    reply_key: str
+    path: str  # the transcript's
+    key: str  # the turn of the message
+    reply_key: str  # the turn of the reply; empty where nothing came, or only quotes of memory
     trace: Trace
     compiled: Compiled
     provider: str
-    reply: ChatReply
-    cost_usd: float | None
+    reply: ChatReply  # where ``problem`` is not empty, as much of it as came
+    cost_usd: float | None  # ``None`` where no price is known
     cache: DiscussionCacheState
-    corrections: tuple[Correction, ...]
-    problem: str = ""
-    redacted: int = 0
+    corrections: tuple[Correction, ...]  # what the watchers of replies will say to the next prompt
+    problem: str = ""  # why the reply is not whole, or not there; empty when all is well
+    redacted: int = 0  # places from which what looks like a key or password was taken before it was sent
 
 
 class Sender(Protocol):

@@ -14,40 +14,25 @@ class Limits(Protocol):
     """How long an answer may take and be; a group of settings is one."""
 
     @property
-    def max_tokens(self) -> int:
-        """Longest answer, in tokens."""
-        ...
+    def max_tokens(self) -> int: ...
 
     @property
-    def deadline_s(self) -> float:
-        """Total time, seconds."""
-        ...
+    def deadline_s(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of a question.
-
-    Attributes:
-        completed: The reply; ``None`` when there is none.
-        error: Why there is none, in one line.
-        lasting: Every further question would fail alike until a person changes something.
-    """
+    """What came of a question."""
 
     completed: ChatReply | None
-    error: str = ""
-    lasting: bool = False
+    error: str = ""  # why there is no reply, in one line
+    lasting: bool = False  # every further question would fail alike until a person changes something
 
 
 class Question:
     """One question to a model, asked on an event loop in a thread of its own.
 
-    Args:
-        provider: The service.
-        system: What it is to the model.
-        prompt: What it answers.
-        limits: The deadline, and the longest answer.
-        group: The group of settings that names the provider.
+    ``group`` is the group of settings that names the provider.
     """
 
     def __init__(

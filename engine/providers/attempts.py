@@ -41,12 +41,9 @@ _TOO_LONG_SAID = re.compile(
 class ServiceFailure(Exception):
     """One attempt failed.
 
-    Attributes:
-        status: HTTP status; 0 when there was no response, -1 when it could not be read, -2 when it broke
-            off before its end.
-        said: The service's own words, one printable line without the key; may be empty.
-        retry_after: Seconds the service asks to wait; ``None`` when it does not say.
-        is_final: Another attempt would do harm: part of the answer has been passed on.
+    ``status`` is the HTTP status; 0 when there was no response, -1 when it could not be read, -2 when it
+    broke off before its end. ``said`` is one printable line without the key, ``retry_after`` seconds. After
+    one that ``is_final``, another attempt would do harm: part of the answer has been passed on.
     """
 
     def __init__(
@@ -78,9 +75,6 @@ async def persist(
         attempt: One attempt with the request in a given form; raises ``ServiceFailure``.
         form: The form to begin with.
         adapt: Another form after a refusal, or ``None`` when the refusal is not about the form.
-        service: Who is asked, for the words of errors.
-        timeout: Seconds.
-        purpose: What the service is asked for, likewise.
 
     Returns:
         The answer, and the form that got it.
@@ -178,14 +172,7 @@ def named(service: Service[Any, Any]) -> str:
 def refusal(
     status: int, body: object, sent: Mapping[str, str], received: Mapping[str, str]
 ) -> ServiceFailure:
-    """A response that is an error.
-
-    Args:
-        status: HTTP status.
-        body: The response's JSON.
-        sent: The request's headers: what quotes the key in them is not passed on.
-        received: The response's headers.
-    """
+    """A response that is an error, by its JSON; what quotes the key of the headers is not passed on."""
     return ServiceFailure(status, said_by(body, key_sent(sent)), seconds_to_wait(received))
 
 

@@ -14,17 +14,11 @@ class CacheGone(SendFailed):
 
 
 class StoredCache(NamedTuple):
-    """A cache as the service tells of it.
+    """A cache as the service tells of it."""
 
-    Attributes:
-        name: What requests call it, ``ChatRequest.cached_content``.
-        expires_at: When it goes, UTC.
-        tokens: What it holds; 0 where the service does not say.
-    """
-
-    name: str
-    expires_at: datetime
-    tokens: int
+    name: str  # what requests call it, ``ChatRequest.cached_content``
+    expires_at: datetime  # UTC
+    tokens: int  # what it holds; 0 where the service does not say
 
 
 @runtime_checkable
@@ -36,12 +30,8 @@ class NamedCaches(ChatProvider, Protocol):
     ) -> StoredCache:
         """Stores the prefix and the tools of a request for ``ttl_s`` seconds.
 
-        Args:
-            request: The request.
-            ttl_s: How long it stays.
-            timeout: Seconds for everything together.
-            display_name: What ``find_cache`` finds it by, should the answer be lost; no content, no name of a
-                person, at most 128 characters. One that an attempt before has left there is taken.
+        The ``display_name`` is what ``find_cache`` finds it by, should the answer be lost; no content, no
+        name of a person, at most 128 characters. One that an attempt before has left there is taken.
 
         Raises:
             SendFailed: It was not stored, as far as is known.

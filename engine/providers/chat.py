@@ -18,13 +18,7 @@ TTL_SECONDS: dict[Ttl, int] = {"5m": 300, "1h": 3600}
 
 
 class Tool(Protocol):
-    """A function that a model may call.
-
-    Attributes:
-        name: What it is called by.
-        description: What it does and when it is of use.
-        input_schema: JSON schema of its arguments.
-    """
+    """A function that a model may call."""
 
     @property
     def name(self) -> str: ...
@@ -33,131 +27,95 @@ class Tool(Protocol):
     def description(self) -> str: ...
 
     @property
-    def input_schema(self) -> Mapping[str, Any]: ...
+    def input_schema(self) -> Mapping[str, Any]:
+        """JSON schema of its arguments."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a tool by a model.
-
-    Attributes:
-        name: The tool.
-        arguments: What the model gave, read from JSON; ``None`` where that cannot be read.
-        id: What the service tells calls apart by; empty where it does not.
-    """
+    """A call of a tool by a model."""
 
     name: str
-    arguments: Any
-    id: str = ""
+    arguments: Any  # read from JSON; ``None`` where that cannot be read
+    id: str = ""  # what the service tells calls apart by; empty where it does not
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a model wrote before it waited for tools, and what they answered.
+    """What a model wrote before it waited for tools, and what they answered."""
 
-    Attributes:
-        items: The reply in the service's own form, to be sent back as it came.
-        answers: Each call with its answer.
-    """
-
-    items: tuple[Mapping[str, Any], ...]
+    items: tuple[Mapping[str, Any], ...]  # the reply in the service's own form, to be sent back as it came
     answers: tuple[tuple[ToolUse, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is sent.
-
-    Attributes:
-        prefix: The stable prefix in pieces; a cache may end after each. At most three, none of them empty.
-        rest: What follows it, the message included; not empty. Prefix and rest joined are the prompt.
-        max_tokens: Longest reply.
-        ttl: How long a cache is asked to stay; ``None`` to ask for none.
-        cache_key: What requests with the same prefix have in common, for services that route by it; no
-            content, no name of a person. Empty for none.
-        cached_content: The name of a cache that the service holds for exactly this prefix and these tools;
-            empty for none.
-        tools: What the model may call, where the service ``takes_tools``.
-        rounds: What it has called since the message, oldest first.
-        at_once: The reply is wanted whole and soon: not in pieces, at temperature 0 and without thinking
-            first, wherever a model can be told so. Such a request has neither tools nor caches.
-    """
+    """What is sent: prefix and rest joined are the prompt."""
 
     prefix: tuple[str, ...]
-    rest: str
-    max_tokens: int
-    ttl: Ttl | None = None
+    """The stable prefix in pieces; a cache may end after each. At most three, none of them empty."""
+    rest: str  # what follows it, the message included; not empty
+    max_tokens: int  # of the reply
+    ttl: Ttl | None = None  # how long a cache is asked to stay; ``None`` to ask for none
     cache_key: str = ""
+    """What requests with the same prefix have in common, for services that route by it; no content, no name
+    of a person. Empty for none."""
     cached_content: str = ""
-    tools: tuple[Tool, ...] = ()
-    rounds: tuple[Round, ...] = ()
+    """The name of a cache that the service holds for exactly this prefix and these tools; empty for none."""
+    tools: tuple[Tool, ...] = ()  # what the model may call, where the service ``takes_tools``
+    rounds: tuple[Round, ...] = ()  # what it has called since the message, oldest first
     at_once: bool = False
+    """The reply is wanted whole and soon: not in pieces, at temperature 0 and without thinking first,
+    wherever a model can be told so. Such a request has neither tools nor caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call, the same for all services (``cache-friendly-context.md`` 3.1).
+    """Tokens of one call, the same for all services (``cache-friendly-context.md`` 3.1)."""
 
-    Attributes:
-        input_tokens: All tokens sent, those of the cache included.
-        cached_tokens: Of these, read from a cache.
-        cache_write_tokens: Of these, written to a cache, for however long.
-        cache_write_1h_tokens: Of those written, the ones that stay an hour.
-        output_tokens: Tokens of the reply, thinking included.
-    """
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_write_1h_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int = 0  # all that were sent, those of the cache included
+    cached_tokens: int = 0  # of these, read from a cache
+    cache_write_tokens: int = 0  # of these, written to a cache, for however long
+    cache_write_1h_tokens: int = 0  # of those written, the ones that stay an hour
+    output_tokens: int = 0  # thinking included
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a model answered.
-
-    Attributes:
-        text: The whole reply.
-        usage: What was used; zeros where the service does not say.
-        model: The model that answered, as the service names it.
-        cut: The reply ended at the token limit.
-        cost_usd: What the service itself says that the call cost, of a completion what it costs by the table
-            of prices otherwise; ``None`` where neither is known.
-        calls: The tools that the model waits for.
-        items: The reply as ``Round.items``, where it has calls.
-    """
+    """What a model answered."""
 
     text: str
-    usage: Usage
-    model: str
-    cut: bool = False
+    usage: Usage  # zeros where the service does not say
+    model: str  # as the service names it
+    cut: bool = False  # it ended at the token limit
     cost_usd: float | None = None
-    calls: tuple[ToolUse, ...] = ()
-    items: tuple[Mapping[str, Any], ...] = ()
+    """What the service itself says that the call cost, of a completion what it costs by the table of prices
+    otherwise; ``None`` where neither is known."""
+    calls: tuple[ToolUse, ...] = ()  # the tools that the model waits for
+    items: tuple[Mapping[str, Any], ...] = ()  # the reply as ``Round.items``, where it has calls
 
 
 class ChatProvider(Protocol):
-    """A service that answers prompts.
-
-    Attributes:
-        name: As the settings call it.
-        model: The model asked.
-        address: The server asked; empty for the provider's own.
-        takes_tools: Whether its models can be offered tools, as far as is known.
-    """
+    """A service that answers prompts."""
 
     @property
-    def takes_tools(self) -> bool: ...
-
-    @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As the settings call it."""
+        ...
 
     @property
     def model(self) -> str: ...
 
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """The server asked; empty for the provider's own."""
+        ...
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether its models can be offered tools, as far as is known."""
+        ...
 
     async def chat(
         self, request: ChatRequest, *, timeout: float, on_text: Callable[[str], None] = lambda _text: None
@@ -168,7 +126,6 @@ class ChatProvider(Protocol):
         come. Where a reply is asked for at once, a model that declines to answer has answered nothing.
 
         Args:
-            request: What is sent.
             timeout: Seconds for everything together, retries and their pauses included.
             on_text: Gets each piece of the reply as it comes; joined they are its text.
 
@@ -185,7 +142,7 @@ class ChatProvider(Protocol):
 
 
 class Spending(Protocol):
-    """Who is asked whether a call may cost something, and is told what it took."""
+    """The account that calls are charged to."""
 
     def allow(self) -> None:
         """Does nothing while it may.
@@ -196,7 +153,7 @@ class Spending(Protocol):
         ...
 
     def spent(self, completed: ChatReply, topics: Sequence[str], discussion: str) -> object:
-        """Puts a call down; never raises. Both may touch the disk."""
+        """Records a call; never raises. Both may touch the disk."""
         ...
 
 
@@ -205,12 +162,7 @@ async def complete(
 ) -> ChatReply:
     """A completion: the reply, all at once, to one message, with what it cost where a price is known.
 
-    Args:
-        provider: Who is asked.
-        system: Instructions to the model.
-        prompt: What it answers.
-        max_tokens: Longest reply; raised where the model refuses so few.
-        timeout: Seconds for everything together.
+    ``system`` may be empty; ``max_tokens`` is raised where the model refuses so few.
 
     Raises:
         AutopoiesisError: As ``ChatProvider.chat``.

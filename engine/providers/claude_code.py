@@ -49,11 +49,8 @@ class ClaudeCode:
     """Asks a Claude model through Claude Code, as ``ChatProvider``.
 
     Longest reply and temperature cannot be set there and are ignored. Claude Code repeats what fails for a
-    while by itself, so nothing is tried twice.
-
-    Args:
-        model: A model or alias that ``claude --model`` knows; empty for the default of the purpose.
-        purpose: What it is asked for.
+    while by itself, so nothing is tried twice. The model is one or an alias that ``claude --model`` knows;
+    empty for the default of the purpose.
     """
 
     name = WHERE

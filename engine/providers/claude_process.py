@@ -99,12 +99,10 @@ async def run(
     """Exit status and errors.
 
     Args:
-        argv: The command and its arguments.
         prompt: What it reads.
         take: Gets its output in pieces; the process is ended when this raises.
         model_setting: The setting that is to blame when an argument cannot be given.
         files: What stands in the folder in which it runs, by name.
-        variables: What is set in its environment.
 
     Raises:
         Unusable: It cannot be started.

@@ -95,17 +95,8 @@ class OpenAIEmbedder(OpenAIServer[Form]):
     """Asks a model of OpenAI, or of a compatible server, for vectors.
 
     Nothing is connected and no key is read before the first text; see ``keys`` for which key goes where. What
-    looks like a secret is taken out of the texts. May be called from several threads.
-
-    Args:
-        model: The model.
-        dimensions: Numbers in a vector.
-        address: Another server with the same interface (``search.embedding_base_url``); empty for OpenAI's
-            own, or the one that ``OPENAI_BASE_URL`` names.
-        deadline_s: Seconds for a query's vector.
-
-    Attributes:
-        spending: Who keeps the accounts; ``None`` for nobody.
+    looks like a secret is taken out of the texts. May be called from several threads. The deadline is for the
+    vector of a query.
     """
 
     spending: Spending | None = None

@@ -25,27 +25,16 @@ NO_KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a service is asked for: the settings that its errors name, and the key for a server of one's own.
+    """What a service is asked for: the settings that its errors name, the key for a server of one's own."""
 
-    Attributes:
-        error: What is raised.
-        key_variable: Environment variable with the key for the server that ``address`` names.
-        address: The setting with the address of another server.
-        model: The setting with the model.
-        deadline: The setting with the deadline; empty where there is none.
-        less: What sends fewer requests at once, as an instruction; empty where nothing does.
-        without: The setting that needs no key, with its value.
-        shorter: What makes a request shorter, as an instruction; empty where nothing does.
-    """
-
-    error: type[AutopoiesisError]
-    key_variable: str
-    address: str
+    error: type[AutopoiesisError]  # what is raised
+    key_variable: str  # environment variable with the key for the server that ``address`` names
+    address: str  # the setting with the address of another server; likewise those that follow
     model: str
-    deadline: str
-    less: str
-    without: str
-    shorter: str = ""
+    deadline: str  # empty where there is none
+    less: str  # what sends fewer requests at once, as an instruction; empty where nothing does
+    without: str  # the setting that needs no key, with its value
+    shorter: str = ""  # what makes a request shorter, as an instruction; empty where nothing does
 
 
 GATE = Purpose(
@@ -101,13 +90,6 @@ def key_for(key_variable: str, address: str, address_variable: str, purpose: Pur
     therefore goes to the provider and to the server that the environment itself names; another server, one of
     this machine too, gets what the variable for the purpose holds (``AUTOPOIESIS_GATE_API_KEY``,
     ``AUTOPOIESIS_SEARCH_API_KEY``, ``AUTOPOIESIS_CHAT_API_KEY``), or none.
-
-    Args:
-        key_variable: Where the provider's own key is, e.g. ``OPENAI_API_KEY``.
-        address: The server; empty for the provider's own.
-        address_variable: Environment variable that moves the provider's own address, e.g.
-            ``OPENAI_BASE_URL``.
-        purpose: What the server is asked for.
 
     Raises:
         AutopoiesisError: ``purpose.error``: the provider's own server is meant and there is no key, the key

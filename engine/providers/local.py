@@ -35,11 +35,7 @@ class _Line:
 
 
 class LocalChat:
-    """Answers from the prompt alone, as ``ChatProvider``.
-
-    Args:
-        count: Counts tokens; without it all counts are 0.
-    """
+    """Answers from the prompt alone, as ``ChatProvider``. Without a ``count`` of tokens all counts are 0."""
 
     name = "local"
     model = "local"

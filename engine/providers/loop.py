@@ -20,11 +20,7 @@ Answer = TypeVar("Answer")
 
 
 class LoopThread:
-    """An event loop in a daemon thread, which starts with the first work. Safe to use from several threads.
-
-    Args:
-        name: The thread's name.
-    """
+    """An event loop in a daemon thread that starts with the first work. Safe to use from several threads."""
 
     def __init__(self, name: str = "model calls") -> None:
         self._name = name
@@ -68,8 +64,7 @@ class LoopThread:
     def close(self, last: Callable[[], Awaitable[object]] | None = None) -> None:
         """Gives up what is under way, then ends the thread. Takes a second at most.
 
-        Args:
-            last: What is still done on the loop, such as closing connections.
+        ``last`` is still done on the loop, such as closing connections.
         """
         with self._guard:
             self._closed = True

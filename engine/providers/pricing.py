@@ -55,12 +55,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars per million tokens; the fields of ``data/prices.yaml``.
-
-    Attributes:
-        source: Where the price stands: ``prices of 2026-11``, or the person's own file.
-        own: Whether it is the person's own.
-    """
+    """What a model costs, in US dollars per million tokens; the fields of ``data/prices.yaml``."""
 
     input: float
     output: float
@@ -74,8 +69,8 @@ class Price:
     long_from: int = 0
     long_input: float = 1.0
     long_output: float = 1.0
-    source: str = ""
-    own: bool = False
+    source: str = ""  # ``prices of 2026-11``, or the person's own file
+    own: bool = False  # it is the person's own
 
     def cost(self, usage: Usage) -> float:
         """US dollars for a call."""
@@ -109,11 +104,8 @@ _FIELDS = frozenset(field.name for field in fields(Price)) - {"source", "own"}
 class PriceTable:
     """Prices by model.
 
-    Use ``PriceTable.load``, or ``current`` for the table with the person's own file.
-
-    Attributes:
-        as_of: When the shipped prices were read from the providers' price pages, year and month.
-        problems: What in the person's own file could not be used. The shipped prices stand in its place.
+    Use ``PriceTable.load``, or ``current`` for the table with the person's own file. ``as_of`` is the year
+    and month of the providers' price pages; ``problems`` say what in the person's own file cannot be used.
     """
 
     def __init__(self, as_of: str, prices: Mapping[str, Price], problems: tuple[Problem, ...] = ()) -> None:
@@ -123,11 +115,7 @@ class PriceTable:
 
     @classmethod
     def load(cls, override: Path | None = None) -> PriceTable:
-        """The shipped prices, and over them those of a file of the same form.
-
-        Args:
-            override: The file; need not exist.
-        """
+        """The shipped prices, and over them those of a file of the same form, which need not exist."""
         as_of, shipped = _shipped()
         if override is None:
             return cls(as_of, shipped)
@@ -145,12 +133,9 @@ class PriceTable:
         return tuple(self._prices)
 
     def price(self, model: str, *, elsewhere: bool = False) -> Price | None:
-        """The price of a model; ``None`` where it is not known. Dated snapshots cost the same.
+        """The price of a model, or of a short name; ``None`` where it is not known. Snapshots cost the same.
 
-        Args:
-            model: Its name, or a short one.
-            elsewhere: It is asked of another server than its provider's, so that only a price of the
-                person's own counts.
+        Asked ``elsewhere``, of another server than its provider's, only a price of the person's own counts.
         """
         name = ALIASES.get(model, model).removeprefix("models/")
         price = self._prices.get(name) or self._prices.get(_SNAPSHOT.sub("", name))

@@ -12,25 +12,14 @@ from engine.providers.chat import ToolUse, Usage
 
 @dataclass(slots=True)
 class Told:
-    """What a service has told of a reply beside the text.
-
-    Attributes:
-        usage: Tokens, as far as they are known.
-        model: The model that answers; empty where nobody says.
-        has_begun: Anything came at all that belongs to a reply.
-        has_ended: The mark of its end came.
-        cut: It ended at the token limit.
-        declined: Why the model or the service would not answer, in one word or some; empty otherwise.
-        calls: The tools that the model waits for.
-        items: The reply in the service's own form, to be sent back with their answers.
-    """
+    """What a service has told of a reply beside the text; the rest as ``ChatReply``."""
 
     usage: Usage = field(default_factory=Usage)
-    model: str = ""
-    has_begun: bool = False
-    has_ended: bool = False
+    model: str = ""  # empty where the service does not say
+    has_begun: bool = False  # anything came at all that belongs to a reply
+    has_ended: bool = False  # the mark of its end came
     cut: bool = False
-    declined: str = ""
+    declined: str = ""  # why the model or the service would not answer, in one word or some; else empty
     calls: list[ToolUse] = field(default_factory=list)
     items: list[Mapping[str, Any]] = field(default_factory=list)
 
@@ -41,12 +30,7 @@ class Pieces:
     A character beyond the first 65,536 may arrive as two halves in two pieces: they are joined. A half that
     stays alone becomes U+FFFD. All else passes through unchanged.
 
-    Args:
-        on_text: Gets each piece.
-
-    Attributes:
-        told: What the last attempt has told beside the text.
-        characters: How many have been passed on.
+    ``told`` is what the last attempt has told beside the text, ``characters`` how many were passed on.
     """
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
@@ -90,14 +74,10 @@ def count_of(value: object) -> int:
 
 
 def usage_of(sent: object, written: object, cached: object, stored: object = 0, hour: object = 0) -> Usage:
-    """Tokens as a service tells them, none of the parts larger than the whole.
+    """Tokens as a service tells them, no part larger than its whole.
 
-    Args:
-        sent: All that was sent, what caches had included.
-        written: Of the reply.
-        cached: Of those sent, read from a cache.
-        stored: Of them, written to one.
-        hour: Of those written to one, the ones that stay an hour.
+    Of those ``sent``, the ``cached`` ones were read from a cache and the ``stored`` ones written to one, of
+    which some stay an ``hour``; the reply is what was ``written``.
     """
     whole = count_of(sent)
     read = min(count_of(cached), whole)

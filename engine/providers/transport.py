@@ -49,9 +49,6 @@ class Connections(Generic[Client]):
 
     A client's connections belong to the loop they were opened on. Making one imports its package and reads
     the system's certificates, which takes up to two seconds: that happens in a thread.
-
-    Args:
-        connect: Makes a client.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
@@ -85,23 +82,14 @@ Form = TypeVar("Form")
 class Service(ABC, Generic[Client, Form]):
     """A server that is asked with a client of its own.
 
-    Nothing is connected and no key is read before the first question.
-
-    Args:
-        model: The model.
-        address: Another server with the same interface (``gate.base_url``, ``chat.base_url``); empty for the
-            provider's own, or the one that ``address_variable`` names.
-        purpose: What it is asked for, whose settings its errors name.
-
-    Attributes:
-        name: As the settings call it.
-        key_variable: Environment variable with the provider's own key.
-        address_variable: Environment variable that moves the provider's own address.
+    Nothing is connected and no key is read before the first question. ``address`` is another server with the
+    same interface (``gate.base_url``, ``chat.base_url``); empty for the provider's own, or the one that the
+    ``address_variable`` of the environment names. The errors name the settings of the ``purpose``.
     """
 
-    name = ""
-    key_variable = ""
-    address_variable = ""
+    name = ""  # as the settings call it
+    key_variable = ""  # environment variable with the provider's own key
+    address_variable = ""  # environment variable that moves the provider's own address
 
     def __init__(self, model: str, address: str, purpose: Purpose) -> None:
         self.model = model
@@ -195,19 +183,12 @@ class Service(ABC, Generic[Client, Form]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatForm:
-    """What models and servers differ in, whichever service it is.
+    """What models and servers differ in, whichever service it is."""
 
-    Attributes:
-        temperature: One may be given.
-        tools: Functions may be offered.
-        least_tokens: The shortest reply that may be asked for.
-        most_tokens: The longest; ``None`` where nothing is known of one.
-    """
-
-    temperature: bool = True
-    tools: bool = True
-    least_tokens: int = 1
-    most_tokens: int | None = None
+    temperature: bool = True  # one may be given
+    tools: bool = True  # functions may be offered
+    least_tokens: int = 1  # the shortest reply that may be asked for
+    most_tokens: int | None = None  # the longest; ``None`` where nothing is known of one
 
     def tokens(self, request: ChatRequest) -> int:
         """The longest reply to a request."""
@@ -224,8 +205,7 @@ F = TypeVar("F", bound=ChatForm)
 class ChatService(Service[Client, F]):
     """A ``ChatProvider`` that asks a server.
 
-    Args:
-        model: The model, an alias, or empty for the provider's default, which is its cheapest but for chats.
+    ``model`` may be an alias; empty for the provider's default for chats, and its cheapest for all else.
     """
 
     def __init__(self, model: str = "", address: str = "", purpose: Purpose = GATE) -> None:
@@ -337,12 +317,7 @@ class ChatService(Service[Client, F]):
 
 
 def lower_limit(said: str, asked: int) -> int | None:
-    """The longest reply that a refusal of a longer one allows; ``None`` where it names none.
-
-    Args:
-        said: The service's words.
-        asked: The tokens that were too many.
-    """
+    """The longest reply that a refusal of ``asked`` tokens allows; ``None`` where it names none."""
     if "context" in said:  # prompt and reply together: nothing is known of the reply alone
         return None
     numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
