@@ -51,13 +51,8 @@ _GLANCE_S = 0.05
 class Backlog:
     """The chunks of one workspace that wait for the vectors of a slow model.
 
-    Every method may be called from any thread, but not by one that holds the index's lock.
-
-    Args:
-        workspace: Where the database is.
-        embedder: The model.
-        exclusive: Takes the index's lock.
-        resident: The copy in memory, whose image is brought up to date in the end.
+    Every method may be called from any thread, but not by one that holds the index's lock. ``exclusive``
+    takes that lock.
     """
 
     def __init__(
@@ -101,8 +96,7 @@ class Backlog:
     def finish(self, progress: Progress | None) -> str:
         """Goes on until all vectors are made, or making them fails.
 
-        Args:
-            progress: Told how far the work is, from this thread.
+        ``progress`` is called from this thread.
 
         Returns:
             Why it failed, in one clause; empty when it did not.

@@ -46,31 +46,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is to be written.
-
-    Attributes:
-        source: The file.
-        known: What the index has of it; ``None`` when it is new.
-        sha256: Of its bytes; ``""`` to read it again next time.
-        read_ns: When it was read.
-        contents: What it holds; ``None`` when that has not changed, or the file is skipped.
-        skipped: Why it has no chunks.
-        rows: All its chunks.
-        new: Those that are not in the index.
-        moved: Those that are, at another place: their id, and where they belong now.
-        gone: Ids of those that are no longer in the file.
-    """
+    """A file as it is to be written."""
 
     source: Source
-    known: Known | None
-    sha256: str
+    known: Known | None  # ``None`` when it is new
+    sha256: str  # of its bytes; ``""`` to read it again next time
     read_ns: int
-    contents: chunks.Contents | None = None
-    skipped: str = ""
+    contents: chunks.Contents | None = None  # ``None`` when that has not changed, or the file is skipped
+    skipped: str = ""  # why it has no chunks
     rows: tuple[ChunkRow, ...] = ()
-    new: tuple[ChunkRow, ...] = ()
-    moved: tuple[tuple[int, _Place], ...] = ()
-    gone: tuple[int, ...] = ()
+    new: tuple[ChunkRow, ...] = ()  # those of ``rows`` that are not in the index
+    moved: tuple[tuple[int, _Place], ...] = ()  # row id, and where the chunk belongs now
+    gone: tuple[int, ...] = ()  # row ids
 
     @property
     def is_none(self) -> bool:

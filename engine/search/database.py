@@ -55,12 +55,7 @@ Identity = tuple[int, int]
 
 
 class Unavailable(Exception):
-    """The index cannot answer now; the files themselves can.
-
-    Args:
-        state: How the index stands.
-        why: One clause.
-    """
+    """The index cannot answer now; the files themselves can."""
 
     def __init__(self, state: State, why: str) -> None:
         super().__init__(why)
@@ -292,9 +287,6 @@ class Readers:
     """Connections for reading: each lent to one thread at a time, opened on demand, kept for the next.
 
     A connection to a file that no longer stands under its name is never lent.
-
-    Args:
-        path: The database.
     """
 
     def __init__(self, path: Path) -> None:
@@ -305,9 +297,6 @@ class Readers:
     @contextlib.contextmanager
     def borrow(self, *, vectors: bool = False) -> Iterator[tuple[apsw.Connection, str]]:
         """A connection, within one consistent view of the database.
-
-        Args:
-            vectors: Whether sqlite-vec is needed.
 
         Yields:
             The connection, and why it lacks sqlite-vec (``""`` when it has it, or need not).

@@ -62,9 +62,7 @@ class Days:
 def days_in(query: str, today: date) -> tuple[Days, ...]:
     """The days that a query speaks of, each once, in the order in which they stand there.
 
-    Args:
-        query: Any text; of a long one the beginning counts.
-        today: What ``yesterday`` is counted from.
+    Of a long query the beginning counts; ``yesterday`` is counted from ``today``.
     """
     found: list[tuple[int, Days]] = []
     # Not the patterns ignore case: they would take letters for one another that no name is written with.

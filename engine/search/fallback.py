@@ -81,12 +81,6 @@ def search(
     """The chunks that hold most of the words, best first.
 
     Args:
-        workspace: Where.
-        reader: What reads the files.
-        terms: The literal words.
-        limit: Results wanted.
-        category: Only files of this category.
-        exclude: Paths of files left out.
         because: Why the index was not asked, for each result's ``why``.
         time_limit_s: Seconds after which what was found so far is the answer.
     """

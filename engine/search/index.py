@@ -50,10 +50,7 @@ class SearchIndex:
     Reading opens nothing before the first search, and loads no embedding model for a search by words.
 
     Args:
-        workspace: Where the files and the database are.
-        reader: What reads the files: ``store.files.Files``.
-        settings: The weights.
-        embedder: Gives vectors; ``None`` for search by words alone.
+        embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
         references: Gives useful references by path, which ranking counts.
         read_only: Never write: neither index nor repair.
@@ -119,14 +116,13 @@ class SearchIndex:
         background.
 
         Args:
-            query: Text in any language.
-            limit: Results wanted; at most 500.
-            category: Only files of this category.
-            exclude: Workspace-relative paths of files left out.
+            limit: At most 500.
+            exclude: Paths of files left out.
             use_vectors: ``False`` searches by words alone, and loads no model.
-            today: What ``last week`` is counted from, and age; the present day unless given.
+            today: What ``last week`` and age are counted from; the present day unless given.
             in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
-            context: What it is asked in. Its rarest words count a little, and more the less the query says.
+            context: What precedes the query. Its rarest words count a little, and more the less the query
+                says.
             room: For a prompt: of so many results, those that may find room there, in the order in which they
                 are worth it.
 
@@ -209,9 +205,7 @@ class SearchIndex:
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
         """Compare all that the index holds with itself, and make it anew if anything is wrong.
 
-        Args:
-            progress: As for ``refresh``.
-            repair: ``False`` only reports.
+        ``repair=False`` only reports.
 
         Raises:
             IndexFailed, ReadOnly: As ``refresh``.
@@ -236,9 +230,6 @@ class SearchIndex:
 
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
-
-        Args:
-            progress: As for ``refresh``.
 
         Returns:
             Why they are not all made, in one clause; ``""`` when they are.
@@ -359,7 +350,6 @@ class SearchIndex:
 
         Args:
             damaged: The file that was found damaged; one that has taken its place since is kept.
-            why: What was wrong with it.
         """
         with self._repairs:
             if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):

@@ -35,12 +35,7 @@ class Maintenance:
     """Writes the index of one workspace. Every method may be called from any thread.
 
     Args:
-        workspace: Where the files and the database are.
-        reader: What reads the files.
-        embedder: Gives vectors; ``None`` for search by words alone.
-        without_vectors: Why there is no embedder.
-        resident: The copy in memory, whose image is brought up to date as well.
-        read_only: Refuse everything.
+        embedder: ``None`` for search by words alone.
         lock_timeout_s: Seconds to wait for another process.
         stopping: Asked between steps whether to end early.
     """
@@ -80,9 +75,8 @@ class Maintenance:
         """Bring the index up to date; the vectors of a slow model follow in the background.
 
         Args:
-            progress: Told how far the work is.
             paths: What to look at; ``None`` for everything.
-            rebuild: Why to delete it first; ``""`` to keep it.
+            rebuild: Why to delete the index first; ``""`` to keep it.
 
         Raises:
             IndexFailed, ReadOnly: As ``SearchIndex.refresh``.

@@ -29,14 +29,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that can be searched.
-
-    Attributes:
-        path: Workspace-relative path.
-        category: Its category.
-        size: Bytes.
-        mtime_ns: Modification time, nanoseconds.
-    """
+    """A file that can be searched."""
 
     path: str
     category: str
@@ -53,9 +46,7 @@ def all_sources(workspace: Workspace) -> Iterator[Source]:
 def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
     """What is searchable under one path now.
 
-    Args:
-        workspace: Where.
-        path: Workspace-relative path of a file or folder; it need not exist.
+    The path is of a file or folder, and need not exist.
 
     Returns:
         The path in its plain form, and the file itself or all files below the folder. What lies outside the

@@ -157,12 +157,7 @@ def nearest(
 ) -> list[tuple[int, float, str, int]]:
     """The chunks nearest to a packed vector: row id, cosine, path and first line, nearest first.
 
-    Args:
-        connection: With sqlite-vec.
-        query: A packed vector.
-        count: How many.
-        category: Only chunks of files of this category.
-        exclude: Paths of files left out.
+    The connection needs sqlite-vec.
     """
     among = ""
     if category is not None or exclude:

@@ -52,11 +52,7 @@ class Writer:
 
     Args:
         connection: A writer's connection to a database of the newest schema.
-        workspace: Where the files are.
-        reader: What reads them.
         embedder: Gives vectors while files are written; ``None`` when none does, or a slow one does later.
-        without_vectors: Why there is no embedder.
-        progress: Told how far the work is.
         stopping: Asked between steps whether to end early.
     """
 

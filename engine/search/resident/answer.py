@@ -31,37 +31,21 @@ _LEAST_SHARE = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
-
-    Attributes:
-        query: As it was written.
-        terms: Its literal words, at least one.
-        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
-        limit: Results wanted.
-        room: What they are to fill; ``None`` where all are wanted, best first.
-        category: Only files of this category; ``None`` for all.
-        exclude: Paths of files left out.
-        weights: Of words and of meaning.
-        today: The day on which it is asked.
-        half_life_days: As in ``config.SearchSettings``.
-        references: Useful references by path.
-        in_full: As in ``described.Wording``.
-        context: The words of what it is asked in.
-    """
+    """What is asked."""
 
     query: str
     terms: tuple[str, ...]
-    vector: Floats | None
+    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
     limit: int
-    room: Room | None
+    room: Room | None  # ``None`` where all are wanted, best first
     category: Category | None
     exclude: Collection[str]
-    weights: tuple[float, float]
+    weights: tuple[float, float]  # of words and of meaning
     today: date
-    half_life_days: float
-    references: Mapping[str, int]
-    in_full: bool
-    context: tuple[str, ...] = ()
+    half_life_days: float  # as in ``config.SearchSettings``
+    references: Mapping[str, int]  # useful references by path
+    in_full: bool  # as in ``described.Wording``
+    context: tuple[str, ...] = ()  # the words of what precedes the query
 
 
 def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
@@ -105,15 +89,10 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
 
 
 class _Files(NamedTuple):
-    """The files of what was found.
+    """The files of what was found."""
 
-    Attributes:
-        paths: Ascending.
-        numbers: int ``[N]``: the place of each one's path.
-    """
-
-    paths: list[str]
-    numbers: NDArray[Any]
+    paths: list[str]  # ascending
+    numbers: NDArray[Any]  # int ``[N]``: the place of each one's path
 
 
 def _files(found: Found, view: View) -> _Files:

@@ -27,10 +27,7 @@ def scores_of(
 ) -> list[Floats]:
     """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
 
-    Args:
-        parts: Together they are the collection.
-        terms: The numbers of the query's words, each once.
-        context: Those of its context, with their weights.
+    Terms are numbers, each once; ``context`` gives those of the context their weights.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
@@ -65,9 +62,7 @@ def scores_of(
 def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
     """BM25 of every file as one text, as a share of the best, float32 ``[F]`` for each part.
 
-    Args:
-        parts: Together they are the collection.
-        terms: The numbers of the query's words, each once.
+    Terms are numbers, each once.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 

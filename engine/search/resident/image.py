@@ -34,18 +34,11 @@ _ALIGNED = 16
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A segment, and the state of the index that it shows.
-
-    Attributes:
-        index: Names the index.
-        embedder: Names the model of the vectors; empty without any.
-        stamp: The last change of the index that is in the segment.
-        segment: The segment.
-    """
+    """A segment, and the state of the index that it shows."""
 
     index: str
-    embedder: str
-    stamp: int
+    embedder: str  # names the model of the vectors; empty without any
+    stamp: int  # the last change of the index that is in the segment
     segment: Segment
 
 

@@ -20,7 +20,7 @@ class Meaning:
 
     Args:
         vector: The query's, float32 ``[D]``, of length 1.
-        weight: Of a likeness of 1.
+        weight: Of a similarity of 1.
         sample: float32 ``[S, D]``, not empty: vectors of length 1 that stand for those of all chunks.
     """
 

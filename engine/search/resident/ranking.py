@@ -58,59 +58,38 @@ DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query.
+    """A query."""
 
-    Attributes:
-        terms: The numbers of its words, each once.
-        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
-        limit: Results wanted.
-        words: Weight of the words.
-        meaning: Weight of the meaning.
-        days: The ordinals of the days that it speaks of: first and last, both included.
-        today: The ordinal of the day on which it is asked.
-        half_life: Days after which text that fades has lost half of ``RECENCY``; 0: never.
-        places: Whether to say at which place words and meaning alone would have put each chunk.
-        context: The numbers of the words of its context, with their weights.
-        asks: The numbers of the words that say what is asked for, with their weights, the context's among
-            them.
-    """
-
-    terms: Sequence[int]
-    vector: Floats | None
+    terms: Sequence[int]  # the numbers of the words, each once
+    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
     limit: int
     words: float
     meaning: float
-    days: Sequence[tuple[int, int]] = ()
-    today: int = 0
-    half_life: float = 0.0
-    places: bool = False
+    days: Sequence[tuple[int, int]] = ()  # ordinals of the days that it speaks of: first and last, inclusive
+    today: int = 0  # ordinal
+    half_life: float = 0.0  # days after which text that fades has lost half of ``RECENCY``; 0: never
+    places: bool = False  # whether to say where words and meaning alone would have put each chunk
     context: Mapping[int, float] = field(default_factory=dict)
+    """Numbers of the words before the query, with their weights."""
     asks: Mapping[int, float] = field(default_factory=dict)
+    """Numbers of the words that say what is asked for, with their weights, the context's among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``N`` chunks that may answer, best first; columns, for hundreds are found and few are wanted.
+    """``N`` chunks that may answer, best first; columns, for hundreds are found and few are wanted."""
 
-    Attributes:
-        parts: int ``[N]``: the place of each one's part.
-        places: int ``[N]``: its place in the segment.
-        scores: float ``[N]``: the sum of its shares, rounded: equals have equal scores.
-        shares: float ``[8, N]``: what each score is made of, in the order of ``SHARES``.
-        lexical_ranks: 1-based place by words; ``None`` without any, or where nobody asked for places.
-        vector_ranks: 1-based place by meaning, among the chunks whose meaning was looked at exactly.
-        cosines: float ``[N]``: likeness to the query; ``None`` where the search was by words alone.
-        relevance: float ``[N]``, 0 to 1: as in ``SearchResult``.
-    """
-
-    parts: NDArray[Any]
-    places: NDArray[Any]
-    scores: NDArray[Any]
-    shares: NDArray[Any]
+    parts: NDArray[Any]  # int ``[N]``: the place of each one's part
+    places: NDArray[Any]  # int ``[N]``: its place in the segment
+    scores: NDArray[Any]  # float ``[N]``: the sum of its shares, rounded: equals have equal scores
+    shares: NDArray[Any]  # float ``[8, N]``: what each score is made of, in the order of ``SHARES``
     lexical_ranks: Sequence[int | None]
+    """1-based place by words; ``None`` without any, or where no places were asked for."""
     vector_ranks: Sequence[int | None]
+    """1-based place by meaning, among the chunks whose meaning was looked at exactly."""
     cosines: NDArray[Any] | None
-    relevance: NDArray[Any]
+    """float ``[N]``: similarity to the query; ``None`` where the search was by words alone."""
+    relevance: NDArray[Any]  # float ``[N]``, 0 to 1: as in ``SearchResult``
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -134,9 +113,7 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
     """The chunks that may answer, best first, equals by part and place; ``None`` where there are none.
 
     Args:
-        parts: What is searched.
         sample: float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
-        asked: The query.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 

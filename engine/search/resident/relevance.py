@@ -32,11 +32,7 @@ SAID_ENOUGH = 2.0
 
 
 class Rarity:
-    """How much a word says, by how few chunks hold it.
-
-    Args:
-        parts: What is searched.
-    """
+    """How much a word says, by how few chunks hold it."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
@@ -57,10 +53,7 @@ class Rarity:
 def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
     """The words of a query's context that count, with their weights; those of the query itself have 1.
 
-    Args:
-        parts: What is searched.
-        terms: The numbers of the words that say what is asked for.
-        context: The numbers of those of the context, each once.
+    Words are numbers, each once.
     """
     rarity = Rarity(parts)
     own = frozenset(terms)
@@ -74,10 +67,7 @@ def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int])
 def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[Any]) -> list[Floats]:
     """Which share of a query's words, weighed by their rarity, some chunks hold; float32, for each part.
 
-    Args:
-        parts: What is searched.
-        terms: The numbers of the words that say what is asked for, with their weights.
-        places: For each part the places of the chunks, ascending.
+    For each part, ``places`` are those of the chunks, ascending; ``terms`` gives the words their weights.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
