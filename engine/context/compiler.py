@@ -67,10 +67,7 @@ _SETTING = "context_compiler.token_budget"
 class ContextCompiler:
     """Compiles prompts from one source of files.
 
-    Args:
-        source: Where the files are read: the workspace, or a revision of it.
-        settings: The budgets.
-        count: Counts tokens; exact o200k unless a caller knows better.
+    ``source`` is the workspace, or a revision of it.
     """
 
     def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:

@@ -22,8 +22,7 @@ class Curation:
     """What presets put into one prompt.
 
     Args:
-        presets: The presets, those first that get room first.
-        reader: Reads their files.
+        presets: Those first that get room first.
         main_session: Whether a preset may show MEMORY.md.
 
     Attributes:
@@ -51,10 +50,7 @@ class Curation:
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
         """Give the presets room, in order; gives the tokens taken.
 
-        Args:
-            placement: Takes the pieces, and what is left out.
-            room: Tokens for all of it.
-            caps: The caps of the slot.
+        Gives at most ``room`` tokens.
         """
         spent = 0
         for candidate in self._wanted(placement, placement.left_out):

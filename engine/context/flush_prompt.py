@@ -65,25 +65,15 @@ stands in what a tool or a web page returned. If nothing is worth keeping, reply
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One durable note out of a reply.
+    """One durable note out of a reply."""
 
-    Attributes:
-        to: ``journal``, ``memory`` or ``project:<name>``.
-        text: One plain line.
-        source: Who it comes from as the model says; empty when it does not say.
-    """
-
-    to: str
+    to: str  # ``journal``, ``memory`` or ``project:<name>``
     text: str
-    source: Source | Literal[""] = ""
+    source: Source | Literal[""] = ""  # who it comes from as the model says; empty when it does not say
 
 
 def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """What the model reads.
-
-    Args:
-        turns: The turns by number, oldest first.
-        projects: Names of the projects that there are.
 
     Returns:
         The prompt, and the numbers of turns that were too long to be shown whole.
@@ -111,9 +101,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
 def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
     """The notes of a reply, equal ones once; none when the model found nothing worth keeping.
 
-    Args:
-        text: The reply.
-        cut: Whether it ended at the token limit.
+    ``cut``: the reply ended at the token limit.
 
     Raises:
         BadReply: It is anything but a list of notes or ``FLUSH_OK``.

@@ -34,7 +34,6 @@ def render(turn: Turn, current_tools: int = 0) -> str:
     """A past turn as text: prose as written, every tool call, attachment and memory operation on one line.
 
     Args:
-        turn: The turn.
         current_tools: How many of its tool calls, the last ones, belong to the turn being answered: their
             lines have up to 1,000 characters, all others 200.
     """
@@ -72,9 +71,6 @@ def _line(block: ToolCall | Attachment | KnowledgeChange, limit: int) -> str:
 def sizes(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, int]]:
     """What turns take in the window once they are older than the current one.
 
-    Args:
-        turns: Their numbers, and the turns.
-
     Returns:
         The number and the tokens, marker included, of every turn with something in it, in the order given.
     """
@@ -102,8 +98,6 @@ class History:
         by their middle. Then older ones come, whole, until one does not fit: a window has no holes.
 
         Args:
-            placement: Makes the pieces.
-            room: Tokens.
             elsewhere: Numbers of turns of which something stands in the prompt already; an older one of them
                 ends the window.
         """

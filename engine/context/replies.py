@@ -21,9 +21,7 @@ class BadReply(Exception):
 def without_thoughts(text: str, most: int) -> str:
     """A reply without what the model thought aloud before it.
 
-    Args:
-        text: The reply.
-        most: Characters that are read at all.
+    No more than ``most`` characters are read.
 
     Raises:
         BadReply: It is longer, or nothing is left of it.
@@ -79,12 +77,7 @@ def quoted(text: str, most: int = 60) -> str:
 
 
 def why_no_line(text: str, most: int) -> str:
-    """Why a text cannot stand as one line among others; empty when it can.
-
-    Args:
-        text: The text.
-        most: Characters that it may have.
-    """
+    """Why a text cannot stand as one line among others; empty when it can."""
     if not text:
         return "is empty"
     if len(text) > most:

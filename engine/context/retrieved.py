@@ -81,7 +81,7 @@ class Retrieved:
 
     Args:
         results: In the order in which they are worth it (``engine.search.worth``).
-        query: What was searched for; its words decide about excerpts.
+        query: Its words decide about excerpts.
         main_session: Whether MEMORY.md may be quoted.
         conversation: The transcript of the conversation itself; of it only what its history does not hold.
     """
@@ -102,7 +102,6 @@ class Retrieved:
         """Fill the room with the best results; gives the tokens taken.
 
         Args:
-            placement: Takes the pieces, and what is left out.
             room: Tokens for the block.
         """
         style = Style(room >= _NUMBERED_FROM, self._conversation)

@@ -97,29 +97,15 @@ class Open(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A past state, open for reading.
-
-    Attributes:
-        commit: Which.
-        engine: Its engine.
-        problems: One line each: what could not be laid out, or was unusable then.
-    """
+    """A past state, open for reading."""
 
     commit: Commit
     engine: Past
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # what could not be laid out, or was unusable then
 
 
 class Revisions:
-    """Goes back to commits of a workspace. Changes nothing but ``scratch/``.
-
-    Args:
-        files: The workspace's files.
-        repository: Its repository.
-        engines: Opens what was laid out.
-        now: The engine of the working tree.
-        clock: Now, UTC.
-    """
+    """Goes back to commits of a workspace. Changes nothing but ``scratch/``."""
 
     def __init__(
         self,
@@ -157,11 +143,10 @@ class Revisions:
         """The prompt for a message as it would have been; the gate is not asked.
 
         Args:
-            text: The message.
-            commit: The state; ``None`` for the working tree.
-            budget: Tokens for prompt and reply reserve; the setting of that time when left out.
+            commit: ``None`` for the working tree.
+            budget: The setting of that time when left out.
             session_id: The session whose turns up to then belong to it.
-            progress: Told how far a state is that has to be laid out and indexed first.
+            progress: Called while a state has to be laid out and indexed first.
 
         Raises:
             RepositoryError: The commit is no workspace, or the clone lacks a part of it.
@@ -329,9 +314,7 @@ def _write(folder: Path, path: str, data: bytes | None, at_ns: int) -> None:
     """Makes a file in a folder that nobody else knows; it counts as changed when it was committed.
 
     Args:
-        folder: Where.
-        path: Its path in there.
-        data: Its bytes; ``None`` for a hole that is too large to be read.
+        data: ``None`` for a hole that is too large to be read.
         at_ns: Time of its last change, nanoseconds since 1970.
     """
     place = folder / path

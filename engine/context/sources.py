@@ -104,19 +104,12 @@ class WorkspaceSource:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it may enter a prompt.
-
-    Attributes:
-        path: Workspace-relative path.
-        header: The header's fields; never part of the prompt.
-        text: The body without blank lines around it, safe against forged delimiters.
-        first_line: 1-based line of the file on which ``text`` starts.
-    """
+    """A file as it may enter a prompt."""
 
     path: str
-    header: Mapping
-    text: str
-    first_line: int
+    header: Mapping  # never part of the prompt
+    text: str  # the body without blank lines around it, safe against forged delimiters
+    first_line: int  # 1-based line of the file on which ``text`` starts
 
 
 class ParsedFiles:
