@@ -79,8 +79,6 @@ class ConversationCapture:
       key are always written: agents do run the same command twice.
 
     Args:
-        files: The workspace's write path.
-        clock: Gives the time in UTC.
         folder: Where transcripts go, workspace-relative.
         redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
             that has ended then says in how many places.
@@ -113,10 +111,9 @@ class ConversationCapture:
 
         Args:
             session_id: Letters, digits, ``.``, ``_`` and ``-``.
-            model: The language model.
             channel: Where the session takes place, such as ``cli``.
             title: What it is about; gives the file's slug, which never changes.
-            started: When it began; now by default.
+            started: Now by default.
 
         Returns:
             The transcript's workspace-relative path.
@@ -168,12 +165,10 @@ class ConversationCapture:
         What an agent says after tool calls that opened a turn is part of that turn.
 
         Args:
-            session_id: A session that was started and has not ended.
-            role: Who speaks.
             content: Markdown.
-            kind: A short word for the brackets in the heading; empty for dialogue. What a person says to
-                correct an agent that has spoken is then given the kind ``correction``.
-            at: When; now by default.
+            kind: A short word for the brackets in the heading; empty for dialogue. A message that corrects an
+                agent that has spoken is then given the kind ``correction``.
+            at: Now by default.
             key: Identifies the call, see the class.
             attachments: Paths of binary content the message refers to.
 
@@ -215,11 +210,9 @@ class ConversationCapture:
         """Append a tool call to the agent's turn; opens one if somebody else spoke last.
 
         Args:
-            session_id: A session that was started and has not ended.
-            tool: The tool's name.
             args_summary: What it was asked; made one line of at most 200 characters.
             result_summary: What came of it; the same.
-            at: When; now by default.
+            at: Now by default.
             key: Identifies the call, see the class.
 
         Returns:
@@ -251,11 +244,10 @@ class ConversationCapture:
         """Append a memory operation, in a turn ``agent [memory]``.
 
         Args:
-            session_id: A session that was started and has not ended.
             action: What was done, such as ``updated``.
-            path: The file, workspace-relative.
+            path: Workspace-relative.
             summary: What changed; made one line of at most 200 characters.
-            at: When; now by default.
+            at: Now by default.
             key: Identifies the call, see the class.
 
         Returns:
@@ -287,12 +279,11 @@ class ConversationCapture:
         """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
 
         Args:
-            session_id: A session that was started.
             tokens_in: All tokens sent in the session.
             tokens_out: All tokens received.
-            tags: What to file it under; left as they are when there are none.
-            knowledge_changes: The files changed; by default what the transcript's memory turns say.
-            at: When it ended; now by default.
+            tags: Left as they are when there are none.
+            knowledge_changes: By default what the transcript's memory turns say.
+            at: Now by default.
 
         Returns:
             The transcript's workspace-relative path.

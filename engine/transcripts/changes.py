@@ -15,7 +15,6 @@ def changes_field(changes: Iterable[KnowledgeChange | Mapping[str, str]], data: 
     """The header fields: as many changes as a header takes; the rest is counted, and stands in the turns.
 
     Args:
-        changes: The changes.
         data: The transcript, whose memory turns are listed when there are no ``changes``.
     """
     listed = [_fields(change) for change in changes]

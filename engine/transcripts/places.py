@@ -26,10 +26,8 @@ def session_path(session_id: str, started: datetime, title: str, folder: str = F
     """The path of a new transcript, workspace-relative.
 
     Args:
-        session_id: A valid session id.
-        started: When the session began; dated in UTC.
+        started: Dated in UTC.
         title: What the slug is made from; ``session`` when empty.
-        folder: The folder of transcripts.
     """
     at = started.astimezone(UTC)
     slug = slugify(title or "session", 2 * _SLUG_LIMIT)

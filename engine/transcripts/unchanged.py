@@ -15,9 +15,7 @@ from engine.transcripts.importers.text import Measured
 def fault_of(before: bytes, after: bytes | None) -> str:
     """What was done to a transcript that must not be, in one clause; empty where nothing was.
 
-    Args:
-        before: Its bytes as they were committed.
-        after: Its bytes now; ``None``: it is gone.
+    ``before`` is what was committed; ``after`` is ``None`` where the file is gone.
     """
     if before == after or not _field(before, "ended"):
         return ""

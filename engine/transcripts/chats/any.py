@@ -16,9 +16,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
 def read_text(data: bytes, name: str) -> Transcript:
     """A text as turns: a transcript of ours, a chat of another program, or one turn of nobody's.
 
-    Args:
-        data: The bytes of the file, or a beginning of them.
-        name: Its name or path.
+    ``data`` may be a beginning of the file, ``name`` its path.
     """
     transcript = parse(data, name)
     if any(turn.line for turn in transcript.turns):

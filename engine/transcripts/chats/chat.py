@@ -22,29 +22,18 @@ _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u20
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One conversation of a file.
+    """One conversation of a file."""
 
-    Attributes:
-        format: The program or layout it was written by, one word.
-        turns: In order; the line is that of the file on which each begins.
-        session_id: As the file says; empty where it does not.
-        started: When the first turn was; ``None`` where the file has no dates.
-        ended: When the last one was.
-        title: What the file calls it.
-        cwd: The folder it is about, where the file says so.
-        model: The first model named.
-        left_out: What was not taken, counted by reason, as those of ``SessionReader.left_out``.
-    """
-
-    format: str
-    turns: tuple[Turn, ...]
-    session_id: str = ""
-    started: datetime | None = None
-    ended: datetime | None = None
-    title: str = ""
-    cwd: str = ""
-    model: str = ""
+    format: str  # the program or layout it was written by, one word
+    turns: tuple[Turn, ...]  # in order; the line is that of the file on which each begins
+    session_id: str = ""  # empty where the file does not say
+    started: datetime | None = None  # of the first turn; ``None`` where the file has no dates
+    ended: datetime | None = None  # of the last turn
+    title: str = ""  # what the file calls it
+    cwd: str = ""  # the folder it is about, where the file says so
+    model: str = ""  # the first one named
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """What was not taken, counted by reason, as in ``SessionReader.left_out``."""
 
     @property
     def opening(self) -> str:
@@ -56,9 +45,7 @@ class Chat:
 class ChatBuilder:
     """Puts a conversation together. Whatever the agent does in a row is one turn.
 
-    Attributes:
-        session_id, title, cwd, model: As those of ``Chat``; set them as they are learned.
-        left_out: What was not taken, counted.
+    The fields of ``Chat`` may be set as they are learned.
     """
 
     def __init__(self) -> None:
@@ -75,10 +62,8 @@ class ChatBuilder:
         """Add what somebody said; nothing where it is empty once what was injected is taken out of it.
 
         Args:
-            role: Who.
-            text: What, with ``\\n`` line ends.
-            at: When; a text is a time of day as the file gives it.
-            kind: The kind of the turn.
+            text: With ``\\n`` line ends.
+            at: A text is a time of day as the file gives it.
             line: The line of the file on which it begins.
         """
         said = clean(text)

@@ -87,8 +87,7 @@ class _Mark:
 def read(text: str) -> Chat | None:
     """The conversation in a text; ``None`` where not both a person and an agent are named in one layout.
 
-    Args:
-        text: The file, with ``\\n`` line ends.
+    The text has ``\\n`` line ends.
     """
     layouts = [marks for find in (_headings, _bolds, _labels, _stamped) if _both(marks := find(text))]
     if not layouts:

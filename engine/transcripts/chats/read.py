@@ -30,11 +30,8 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     """A conversation in whichever form it was kept, as a transcript.
 
     Transcripts of ours, session logs, exports and histories of other programs, and chats whose lines say who
-    speaks (``read_chats`` says which). Several conversations in one file follow each other.
-
-    Args:
-        data: The bytes of the file.
-        name: Its name or path, which becomes the transcript's.
+    speaks (``read_chats`` says which). Several conversations in one file follow each other. ``name`` is the
+    file's name or path, which becomes the transcript's.
 
     Returns:
         ``None`` where **nobody can be told apart**: nothing in the file says who speaks. It is not
@@ -66,10 +63,6 @@ def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT and
     Claude.ai, JSON or JSON lines that name a role, and texts with headings, bold names, labels or times
     before names.
-
-    Args:
-        data: The bytes of the file.
-        name: Its name or path.
     """
     if b"\0" in data[:4096]:
         return ()

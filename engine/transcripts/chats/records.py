@@ -35,8 +35,7 @@ _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date",
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     """The conversations in records; a record with a list of messages is one, all others together are one.
 
-    Args:
-        records: Objects, each with the line on which it stands.
+    The number is the line on which a record stands.
     """
     loose = ChatBuilder()
     for record, line in records:

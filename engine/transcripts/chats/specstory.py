@@ -65,8 +65,7 @@ def looks_like(text: str) -> bool:
 def read(text: str) -> Chat:
     """The conversation in a history; a sub-agent's turns are left out.
 
-    Args:
-        text: The file, with ``\\n`` line ends.
+    The text has ``\\n`` line ends.
     """
     chat = ChatBuilder()
     session, title = _SESSION.search(text), _TITLE.search(text)

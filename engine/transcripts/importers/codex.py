@@ -74,7 +74,6 @@ class CodexReader(SessionReader):
 
     Args:
         finished: Called with each turn that can no longer change.
-        since: Where the reading starts.
         by_events: Whether the dialogue is taken from events; from response items otherwise.
     """
 

@@ -22,14 +22,8 @@ class Changed(ImportFailed):
 class Earlier:
     """A transcript as it was when it was first looked at; whoever reads on is told when it no longer is.
 
-    Args:
-        files: The workspace's write path.
-        path: The transcript, workspace-relative.
-
     Attributes:
-        path: The same.
         head: The header with its fences; empty when there is none that can be read.
-        header: The header's fields.
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -24,19 +24,12 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a source.
+    """One line of a source."""
 
-    Attributes:
-        start: Byte offset of its first byte.
-        end: Byte offset after its line end.
-        records: The JSON objects on it: one, or more where two writers collided.
-        odd: Whether something on it could not be read.
-    """
-
-    start: int
-    end: int
-    records: tuple[Record, ...]
-    odd: bool
+    start: int  # byte offset of its first byte
+    end: int  # byte offset after its line end
+    records: tuple[Record, ...]  # the JSON objects on it: one, or more where two writers collided
+    odd: bool  # whether something on it could not be read
 
 
 @contextlib.contextmanager
