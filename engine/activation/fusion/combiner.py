@@ -152,21 +152,14 @@ def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> l
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """A network with two hidden layers over ``FEATURES``.
+    """A network with two hidden layers over ``FEATURES``."""
 
-    Attributes:
-        version: Which weights these are.
-        mean: float32 ``[F]``, subtracted from the features.
-        scale: float32 ``[F]``, multiplied with them afterwards.
-        layers: Weights ``[inputs, outputs]`` and biases ``[outputs]`` of each layer.
-        typical: float32 ``[F]``: the features of a topic that has nothing to do with the message.
-    """
-
-    version: str
-    mean: Floats
-    scale: Floats
+    version: str  # names the weights
+    mean: Floats  # float32 ``[F]``, subtracted from the features
+    scale: Floats  # float32 ``[F]``, multiplied with them afterwards
     layers: tuple[tuple[Floats, Floats], ...]
-    typical: Floats
+    """Weights ``[inputs, outputs]`` and biases ``[outputs]`` of each layer."""
+    typical: Floats  # float32 ``[F]``: the features of a topic that has nothing to do with the message
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Combiner:
@@ -223,10 +216,7 @@ class Combiner:
 
         On the straight way from that topic's features to these, each signal gets what the log-odds change by
         it (integrated gradients). Together with what is not shown, such as how many topics there are, the
-        parts add up to the difference.
-
-        Args:
-            rows: float32 ``[n, F]``.
+        parts add up to the difference. ``rows`` is float32 ``[n, F]``.
 
         Returns:
             For each topic, the names in ``GROUPS`` with their parts.

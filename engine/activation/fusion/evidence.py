@@ -45,8 +45,9 @@ def held_against(likeness: Floats, examples: Floats) -> Floats:
     """The log-odds that counter-examples take from each topic, float32 ``[n]``, none above 0.
 
     Args:
-        likeness: The message's likeness to the nearest counter-example of each topic; 0 where there is none.
-        examples: Its likeness to the nearest example.
+        likeness: Similarity of the message to the nearest counter-example of each topic; 0 where there is
+            none.
+        examples: Its similarity to the nearest example.
     """
     import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
 
@@ -61,7 +62,6 @@ def with_hits(logit: float, topic: Topic, hits: Sequence[TriggerHit], message_wo
 
     Args:
         logit: The log-odds from the message's text.
-        topic: The topic.
         hits: Its tier-1 hits; without one the log-odds stay as they are.
         message_words: ``content_words`` of the message.
     """

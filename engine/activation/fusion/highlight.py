@@ -21,10 +21,7 @@ LEAST = 0.2
 def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
     """The content words that topics' texts share, whole or in part, with their part in the likeness.
 
-    Args:
-        text: The message.
-        fitted: The topics.
-        topics: Which of them, by their indices.
+    ``topics`` are indices.
 
     Returns:
         For each of ``topics`` the words, in order and not overlapping.

@@ -73,20 +73,16 @@ class Classifiers:
     """A classifier per topic, and what it makes of the entries it has not seen.
 
     ``N`` entries, ``T`` topics. Everything has no elements when there are too many entries or too few topics.
-
-    Attributes:
-        weights: float32 ``[N + T, T]``: what the likeness to each entry, and to each title, adds to each
-            topic's classifier.
-        own: float32 ``[T]``: what the classifier gives the topic's own entries, each left out of its
-            training; mixed with the mean of all topics where they are few. 0 where no topic has examples.
-        rivals: float32 ``[T]``: the same of those entries of other topics that it gives most.
-        spread: float32 ``[1]``: standard deviation of what entries left out get from their own topics.
     """
 
     weights: Floats
+    """float32 ``[N + T, T]``: what the similarity to each entry, and to each title, adds to each topic's
+    classifier."""
     own: Floats
-    rivals: Floats
-    spread: Floats
+    """float32 ``[T]``: what the classifier gives the topic's own entries, each left out of its training;
+    mixed with the mean of all topics where they are few. 0 where no topic has examples."""
+    rivals: Floats  # float32 ``[T]``: the same of those entries of other topics that it gives most
+    spread: Floats  # float32 ``[1]``: standard deviation of what entries left out get from their own topics
 
 
 def likeness_of(cosines: Floats) -> Floats:
@@ -106,7 +102,6 @@ def train_classifiers(
     entry that it has not seen follows from the same matrix without training again.
 
     Args:
-        starts, index, vectors: As in ``own_likeness``.
         labels: float32 ``[T, D]``: the titles' vectors. A title counts as one more entry, without n-grams.
         has_examples: bool ``[T]``: where not, the topic's only entry is its title.
     """

@@ -42,32 +42,20 @@ RAW = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The signals of one message.
+    """The signals of one message."""
 
-    Attributes:
-        topics: int ``[n]``: indices of the topics measured.
-        values: float32 ``[n, len(RAW)]``.
-        background: Mean likeness to the centroids of all topics.
-        coverage: Part of the message's words, by weight, that any topic's text knows, 0 to 1.
-        length: Words of the message.
-        classified: Whether there are classifiers.
-    """
-
-    topics: Any
-    values: Floats
-    background: float
-    coverage: float
-    length: int
-    classified: bool
+    topics: Any  # int ``[n]``: indices of the topics measured
+    values: Floats  # float32 ``[n, len(RAW)]``
+    background: float  # mean similarity to the centroids of all topics
+    coverage: float  # part of the message's words, by weight, that any topic's text knows, 0 to 1
+    length: int  # words of the message
+    classified: bool  # whether there are classifiers
 
 
 def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     """Measures a message; ``None`` when it has no words or there are no topics.
 
-    Args:
-        text: The message.
-        fitted: The topics.
-        vectors: The embedding they were fitted with.
+    ``vectors`` are those that the topics were fitted with.
     """
     import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
 

@@ -52,8 +52,7 @@ def codes_in(word: str) -> Codes:
 def count_grams(documents: Sequence[Sequence[str]]) -> tuple[Integers, Codes, Floats]:
     """How often each n-gram occurs: ``codes_in`` the words of texts, and pairs of neighbouring words.
 
-    Args:
-        documents: The words of each text.
+    A document is the words of a text.
 
     Returns:
         The number of the text, int32, ascending; the n-gram's code; and how often it occurs there, float32.
@@ -89,7 +88,6 @@ def gathered(offsets: Integers, places: Integers, *columns: Any) -> tuple[Intege
 
     Args:
         offsets: Where the postings of each term begin.
-        places: The terms.
         columns: What stands at each posting.
 
     Returns:

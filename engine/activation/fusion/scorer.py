@@ -83,8 +83,8 @@ class CalibratedScorer:
     Safe to use from several threads.
 
     Args:
-        vectors: The embedding; the shipped one when left out.
-        combiner: The weights; the shipped ones when left out.
+        vectors: The shipped ones when left out.
+        combiner: The shipped ones when left out.
         store: Where a fit is kept between processes; ``None`` keeps none.
         labelled: Gives the messages that people labelled, by topic; they count as examples.
         headings: Gives the headings of what topics subscribe to, by topic.
@@ -128,10 +128,7 @@ class CalibratedScorer:
         The new fit is made while messages are scored by what was known before. Where topics have changed by
         the time it is made, it is dropped, and what is known of the new topics is looked at instead. Of two
         calls the later one begins when the earlier one has ended: it knows every label given before it, and
-        fits nothing that has been fitted.
-
-        Args:
-            guard: Held while the new fit replaces the old one.
+        fits nothing that has been fitted. ``guard`` is held while the new fit replaces the old one.
         """
         with self._relearning:
             before = known = self._known

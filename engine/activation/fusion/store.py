@@ -39,12 +39,7 @@ _POINTING = (
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
-    """Names a fit: sha256 over everything it is made from.
-
-    Args:
-        topics: The topics, in order.
-        vectors: The version of the embedding.
-    """
+    """Names a fit: sha256 over everything it is made from."""
     whole = hashlib.sha256(f"{_FORM} {sys.byteorder} {vectors}".encode())
     for topic in topics:
         whole.update(b"\n%d %d" % (len(topic.examples), len(topic.against)))
@@ -55,11 +50,7 @@ def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
 
 
 class FitStore:
-    """Keeps the last fit of a workspace.
-
-    Args:
-        files: The workspace's write path.
-    """
+    """Keeps the last fit of a workspace."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -67,9 +58,7 @@ class FitStore:
     def load(self, name: str, dimensions: int) -> Fitted | None:
         """The kept fit, if it is the one of this fingerprint; ``None`` also when the file is damaged.
 
-        Args:
-            name: The fingerprint.
-            dimensions: Length of the embedding's vectors.
+        ``dimensions`` is the length of the embedding's vectors.
         """
         try:
             data = self._files.read(FIT_PATH, limit=_LIMIT)

@@ -49,23 +49,14 @@ _NEAR = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pair of cuts does to some labelled decisions, as expected counts.
-
-    Attributes:
-        useful: Useful ones.
-        noise: Noise.
-        useful_active: Useful ones that are active.
-        noise_active: Noise that is active.
-        calls: Questions put to the gate.
-        unanswered: Of these, those it never answered before.
-    """
+    """What one pair of cuts does to some labelled decisions, as expected counts."""
 
     useful: float = 0.0
     noise: float = 0.0
     useful_active: float = 0.0
     noise_active: float = 0.0
-    calls: float = 0.0
-    unanswered: float = 0.0
+    calls: float = 0.0  # questions put to the gate
+    unanswered: float = 0.0  # of these, those it never answered before
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(

@@ -19,23 +19,14 @@ Kind = Literal["both", "noise", "useful"]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Labelled decisions of one topic, by match and score.
+    """Labelled decisions of one topic, by match and score."""
 
-    Attributes:
-        scores: The deciding score; −∞ for what no cut activates, ∞ for what none holds back.
-        useful: Whether it was; noise otherwise.
-        yes: The probability that the gate says yes, 0 to 1.
-        answered: Whether it did say something.
-        matched: Whether a trigger had fired.
-        messages: sha256 of the message.
-    """
-
-    scores: Numbers
-    useful: Truths
-    yes: Numbers
-    answered: Truths
-    matched: Truths
-    messages: tuple[str, ...]
+    scores: Numbers  # the deciding score; −∞ for what no cut activates, ∞ for what none holds back
+    useful: Truths  # noise otherwise
+    yes: Numbers  # the probability that the gate says yes, 0 to 1
+    answered: Truths  # whether the gate did say something
+    matched: Truths  # whether a trigger had fired
+    messages: tuple[str, ...]  # sha256
 
     @classmethod
     def of(cls, table: DecisionTable, topic: str) -> Samples:

@@ -40,17 +40,11 @@ _LEAST_SCORE = 5e-324
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Decisions of one topic that the same two cuts are about, in the table's sorted columns.
-
-    Attributes:
-        start: The first of them.
-        end: Behind the last.
-        matched: Whether a trigger had fired for them.
-    """
+    """Decisions of one topic that the same two cuts are about, in the table's sorted columns."""
 
     start: int
-    end: int
-    matched: bool
+    end: int  # behind the last
+    matched: bool  # whether a trigger had fired for them
 
 
 class DecisionTable:
@@ -62,13 +56,12 @@ class DecisionTable:
 
     Attributes:
         topics: Sorted names of today's topics, then those of topics that only the log knows.
-        size: Decisions.
         days: From the first decision to the last one, at least 1.
         left_out: Decisions that cannot be replayed.
-        gate: Who was asked last, e.g. ``local``; empty when nobody ever was.
+        gate: The gate that was asked last, e.g. ``local``; empty when none was.
         cost_per_call: What an answer of that gate cost on average, US dollars; a remembered one cost 0.
-        labels: Per row: 1 useful, 0 noise, -1 nobody has said.
-        labellers: Per row: who has, as an index of ``LABELLERS``.
+        labels: Per row: 1 useful, 0 noise, -1 not labelled.
+        labellers: Per row: who labelled it, as an index of ``LABELLERS``.
         answers: Per row: what the gate said, 1 yes, 0 no, -1 nothing.
         scores: Per row: the deciding score, 0 to 1.
         order: Row numbers sorted by topic, match and ``sorted_scores``.
@@ -129,7 +122,6 @@ class DecisionTable:
         Args:
             decisions: The log, oldest first; rows are numbered in this order.
             topics: Today's topics: they say which cuts hold, and what no cut moves.
-            settings: Today's policy table and preset.
             provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
                 calculated, what another one would have said is expected as reliable as what it did say.
             proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
@@ -207,7 +199,6 @@ class DecisionTable:
         """Takes over a new label, so that the log need not be read again.
 
         Args:
-            index: The row.
             useful: The label; ``None`` takes a label back.
             by: Who says so; a label of higher rank stays.
         """
@@ -228,7 +219,6 @@ class DecisionTable:
         """The scores from which the policy asks about and activates some decisions of a topic; ∞ is never.
 
         Args:
-            topic: The topic.
             cuts: The pair that its file would stand for; ``None``: as it is.
             matched: Whether one of its triggers had fired.
         """
