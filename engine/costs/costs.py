@@ -41,14 +41,7 @@ class Costs:
     """Log, budgets and prices of a workspace. Safe to use from several threads.
 
     Args:
-        files: The workspace's write path.
-        settings: Today's limits.
-        clock: Now, UTC.
-        on_problem: Told what stops nothing.
-
-    Attributes:
-        log: What calls have cost.
-        guard: Whether more may be spent.
+        on_problem: Called with what stops nothing.
     """
 
     def __init__(
@@ -71,10 +64,7 @@ class Costs:
     ) -> Account:
         """Where calls of a service for one purpose are put down to.
 
-        Args:
-            operation: The purpose.
-            service: Who is asked.
-            error: What is raised when the budget is spent.
+        ``error`` is raised when the budget is spent.
         """
         return Account(self, operation, service.name, service.model, service.address, error)
 
@@ -85,31 +75,20 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What calls for one purpose are put down to.
-
-    Attributes:
-        costs: Where.
-        operation: The purpose.
-        provider: Who is asked, as the settings call it.
-        model: The model asked.
-        address: The server asked; empty for the provider's own.
-        error: What ``allow`` raises.
-    """
+    """What calls for one purpose are put down to."""
 
     costs: Costs
     operation: Operation
-    provider: str
+    provider: str  # as the settings call it
     model: str
-    address: str = ""
-    error: type[AutopoiesisError] = CostLimit
+    address: str = ""  # the server asked; empty for the provider's own
+    error: type[AutopoiesisError] = CostLimit  # what ``allow`` raises
 
     def allow(self, usage: Usage | None = None) -> None:
         """Does nothing while a call may be paid for.
 
         A server of one's own whose price nobody named costs nothing as far as is known, and is not refused.
-
-        Args:
-            usage: The most tokens that the call can take; left out, it is refused only once all is spent.
+        Without a ``usage``, the most tokens that the call can take, it is refused only once all is spent.
 
         Raises:
             AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
@@ -140,13 +119,7 @@ class Account:
         return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
     def spent(self, completed: Completed, topics: Sequence[str] = (), discussion: str = "") -> None:
-        """Puts a call down. Takes half a second at most and never raises.
-
-        Args:
-            completed: What came back.
-            topics: The topics that it was about.
-            discussion: The session it belongs to.
-        """
+        """Puts a call down. Takes half a second at most and never raises."""
         usage = Usage(
             input_tokens=completed.input_tokens,
             cached_tokens=completed.cached_tokens,

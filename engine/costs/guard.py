@@ -24,22 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is spent, and what may be.
-
-    Attributes:
-        today_usd, month_usd: Spent on this day and in this month, UTC, US dollars.
-        daily_usd, monthly_usd: The limits; 0 for none.
-        today_unpriced, month_unpriced: Calls whose price is not known, which count as nothing.
-        warning: What is to be said; empty while nothing is.
-    """
+    """What is spent on this day and in this month, UTC, and what may be."""
 
     today_usd: float
     month_usd: float
-    daily_usd: float
-    monthly_usd: float
-    today_unpriced: int
+    daily_usd: float  # the limit; 0 for none
+    monthly_usd: float  # the limit; 0 for none
+    today_unpriced: int  # calls whose price is not known, which count as nothing
     month_unpriced: int
-    warning: str
+    warning: str  # empty while there is nothing to say
 
 
 @dataclass(slots=True)
@@ -62,14 +55,7 @@ class _Month:
 
 
 class CostGuard:
-    """Says whether a call may still be paid for. Safe to use from several threads and processes.
-
-    Args:
-        settings: Today's limits.
-        log: The cost log.
-        files: The workspace's files.
-        clock: Now, UTC.
-    """
+    """Says whether a call may still be paid for. Safe to use from several threads and processes."""
 
     def __init__(
         self,

@@ -38,11 +38,8 @@ class CostLog:
     """Writes and reads the cost log of a workspace. Safe to use from several threads and processes.
 
     Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when a call could not be written down, and when the person's own prices cannot be
+        on_problem: Called when a call could not be written down, and when the person's own prices cannot be
             used.
-        prices: Today's prices.
     """
 
     def __init__(
@@ -77,15 +74,10 @@ class CostLog:
         """Writes a call down. Takes half a second at most and never raises.
 
         Args:
-            operation: What it was for.
-            provider: Who was asked, as the settings call it.
-            model: Who answered, as the service names it.
-            usage: Tokens.
             cost_usd: What it cost, where the service itself or the caller knows better than the table.
             address: The server that was asked; empty for the provider's own. Elsewhere only the person's own
                 prices count.
             topics: The topics that it was about.
-            discussion: The session it belongs to.
             estimated: The tokens were counted here.
 
         Returns:
@@ -130,8 +122,7 @@ class CostLog:
     def records(self, since: date | None = None) -> Iterator[CostRecord]:
         """Every call in the log, oldest month first; lines that cannot be read are passed over.
 
-        Args:
-            since: The first day, UTC.
+        ``since`` is the first day, UTC.
         """
         first = "" if since is None else since.isoformat()
         return (record for record in records_in(self.months.records()) if record.day >= first)

@@ -30,7 +30,6 @@ class Guard:
     """Lets requests through that may be answered.
 
     Args:
-        app: What answers them.
         token: What ``Authorization: Bearer`` has to name.
         hosts: The names, with port, under which the server may be asked.
     """

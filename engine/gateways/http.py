@@ -57,10 +57,7 @@ class Served(Protocol):
 def application(engine: Served, *, token: str, port: int) -> Starlette:
     """The API as an ASGI application.
 
-    Args:
-        engine: Whose caches.
-        token: What requests have to carry.
-        port: The port under which it is asked, which belongs to its name.
+    ``port`` belongs to the name under which it is asked.
     """
     api = _CacheApi(engine)
     routes = [
@@ -147,10 +144,8 @@ class HookServer:
     """Serves the API until it is stopped.
 
     Args:
-        engine: Whose caches.
-        token: What requests have to carry.
-        host: Where to listen; only this machine's own names.
-        port: Likewise; 0 for any that is free.
+        host: Only this machine's own names.
+        port: 0 for any that is free.
 
     Raises:
         GatewayFailed: The port is taken, or the host is not this machine.

@@ -38,7 +38,6 @@ class FollowedLogs:
     was written while nothing ran. That is the past: only what is written from then on is news.
 
     Args:
-        engine: Where the transcripts go.
         soon: Runs a job later, in the thread in which everything here is called, after what waits there.
         past: Called with the path of a transcript whose turns are no news.
     """

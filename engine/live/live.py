@@ -115,9 +115,7 @@ class Worked(Protocol):
 class Live:
     """The background work of an open engine.
 
-    Args:
-        engine: What to ask for traces and prompts.
-        publish: Where events go; called from the worker threads.
+    ``publish`` is called from the worker threads.
     """
 
     def __init__(self, engine: Worked, publish: Callable[[EngineEvent], None]) -> None:

@@ -37,20 +37,12 @@ class Spoken(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpokenMessage:
-    """A person's message that stands in a conversation.
+    """A person's message that stands in a conversation."""
 
-    Attributes:
-        key: What ``Engine.compile_of`` and ``Engine.compile_before`` take.
-        path: The conversation, workspace-relative.
-        session_id: Its session; may be empty.
-        turn: The number of the turn in it, from 1.
-        text: What was said.
-    """
-
-    key: str
+    key: str  # what ``Engine.compile_of`` and ``Engine.compile_before`` take
     path: str
-    session_id: str
-    turn: int
+    session_id: str  # may be empty
+    turn: int  # number in it, from 1
     text: str
 
 
@@ -58,10 +50,9 @@ def find_message(engine: Spoken, name: str, session: str = "") -> SpokenMessage:
     """The message that a name means.
 
     Args:
-        engine: Reads the conversations.
         name: ``last``, or ``last:2`` for the one before it, of all conversations in the order of the feed; a
-            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7;
-            or the key of a turn. For an agent's turn it is the message that it answered.
+            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7; or
+            the key of a turn. For an agent's turn it is the message that it answered.
         session: The session or conversation that ``last`` is meant of.
 
     Raises:

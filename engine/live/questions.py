@@ -23,7 +23,6 @@ class Questions:
     Args:
         publish: Where ``GateAsked`` and ``GateClosed`` go.
         anybody: Whether a face is there that could answer.
-        clock: Now, UTC.
     """
 
     def __init__(

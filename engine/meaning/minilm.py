@@ -57,9 +57,7 @@ class Transformer:
     def encode(self, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> Floats:
         """float32 ``[len(texts), 384]``, rows of length 1.
 
-        Args:
-            texts: Any texts.
-            stopping: Asked between groups whether to give up.
+        ``stopping`` is asked between groups whether to give up.
 
         Raises:
             EmbeddingFailed: ``stopping`` said so.

@@ -13,10 +13,7 @@ INNER = b"##"
 class Pieces:
     """Word pieces by the number of their line.
 
-    Safe to use from several threads.
-
-    Args:
-        data: The pieces in UTF-8, one a line.
+    Safe to use from several threads. ``data`` is the pieces in UTF-8, one a line.
 
     Raises:
         UnicodeDecodeError: That is no UTF-8.

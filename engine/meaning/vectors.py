@@ -123,10 +123,8 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
     """The rows of a text's pieces and of its pairs of neighbouring words.
 
     Args:
-        tokens: Its tokens.
         split: Cuts a token into pieces.
         first_pair: The first row for pairs.
-        pairs: How many rows there are for them.
     """
     rows = [row for token in tokens for row in split(token)]
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]

@@ -55,13 +55,8 @@ def assemble_pipeline(
     """The pipeline as memory-config.yaml describes it.
 
     Args:
-        library: The topics.
-        files: The workspace's write path.
-        config: The settings.
-        decisions: Where decisions are logged.
-        asker: Puts gate questions to a person.
-        on_problem: Told when the gate's memory cannot be read or written.
-        costs: What the gate's calls are put down to.
+        on_problem: Called when the gate's memory cannot be read or written.
+        costs: What the gate's calls are charged to.
 
     Raises:
         GateError: The provider cannot be used at all: its key is missing.
@@ -85,10 +80,7 @@ def assemble_pipeline(
 def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
     """Tier 2 of a preset.
 
-    Args:
-        settings: Which preset, and with which embedding.
-        files: The workspace's write path.
-        decisions: The log, whose labels count as examples.
+    Labels of the log count as examples.
 
     Raises:
         AutopoiesisError: The embedding is not installed.
@@ -209,12 +201,9 @@ def assemble_index(
     """The search index with the embedding model that the settings name; by words alone where that is missing.
 
     Args:
-        workspace: Where.
-        files: The workspace's write path.
-        settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
         zone: The time zone whose days count.
-        costs: What calls of a service are put down to.
+        costs: What calls of a service are charged to.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
@@ -238,9 +227,7 @@ def assemble_index(
 def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
     """The embedding model of search. Nothing is loaded, connected or asked yet.
 
-    Args:
-        settings: Which.
-        costs: What calls of a service are put down to.
+    ``costs`` are what calls of a service are charged to.
 
     Raises:
         EmbeddingFailed: It is not installed.

@@ -37,15 +37,10 @@ Run = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a prompt holds of an expectation.
+    """What a prompt holds of an expectation."""
 
-    Attributes:
-        section: The section that holds it, or most of it; ``None`` when none holds any.
-        share: Part of the wording that is there, 0 to 1.
-    """
-
-    section: Section | None
-    share: float
+    section: Section | None  # that holds it, or most of it; ``None`` when none holds any
+    share: float  # part of the wording that is there, 0 to 1
 
     @property
     def is_enough(self) -> bool:

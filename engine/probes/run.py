@@ -46,9 +46,7 @@ def run(
     """Runs probes against a workspace, which stays as it is but for its search index.
 
     Args:
-        engine: The workspace.
-        probes: The probes.
-        budget: Tokens for every prompt, in place of the probes' own budgets.
+        budget: Tokens for every prompt, in place of the probes' own.
         progress: Called with probes done and probes in all.
 
     Returns:

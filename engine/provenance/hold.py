@@ -62,15 +62,10 @@ REPEATED = frozenset({TOOL, SAYS_TOOL, NOBODYS, UNNAMED})
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a text waits for a person.
+    """Why a text waits for a person."""
 
-    Attributes:
-        why: One clause.
-        read: What had been read from outside, where that is why.
-    """
-
-    why: str
-    read: tuple[str, ...] = ()
+    why: str  # one clause
+    read: tuple[str, ...] = ()  # what had been read from outside, where that is why
 
 
 def doubt_of(
@@ -85,11 +80,8 @@ def doubt_of(
     """Why a text waits for a person; ``None`` when it may be written.
 
     Args:
-        text: What was taken out of a conversation.
-        said: What was said in it.
         path: The file that it is a note of.
-        is_tool: Whether it is known to be from a tool.
-        needs_ground: Whether somebody must have used its words.
+        needs_ground: Whether it must use words that were said.
         may_order: Whether it may tell a model what to do, as a rule does that a person has set.
     """
     why = _risk(text, path, said, may_order=may_order) or _unheard(

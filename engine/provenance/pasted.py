@@ -20,14 +20,9 @@ source that may as well be the person's own; ``outside`` is somebody else's for 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a message that belong together.
+    """Lines of a message that belong together."""
 
-    Attributes:
-        kind: Whose they are.
-        text: They.
-    """
-
-    kind: Kind
+    kind: Kind  # whose they are
     text: str
 
 

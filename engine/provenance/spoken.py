@@ -44,7 +44,6 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
     what is encoded in any of these. What the agent's own commands showed besides sentences is neither's.
 
     Args:
-        turns: The turns.
         outside: What tools brought from outside, as far as it does not stand in the turns.
         local: What the agent's own commands gave back, likewise.
     """
@@ -69,27 +68,21 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
 
 @dataclass(slots=True)
 class _Heard:
-    """What was heard up to some turn; the fields are those of ``Voices``, and besides
-
-    Attributes:
-        others: ``Voices.tool``.
-        known: What the person, the agent's sound sentences and its own commands have named.
-        fresh: What its own commands have named since it last read from outside.
-        passages: ``told``, to look a sentence up in.
-        is_open: Whether what was pasted last may go on in the person's next turn.
-    """
+    """What was heard up to some turn; the first fields are those of ``Voices``."""
 
     person: list[str] = field(default_factory=list)
     agent: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # ``Voices.tool``
     told: list[str] = field(default_factory=list)
     sound: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
+    """What the person, the agent's sound sentences and its own commands have named."""
     fresh: set[str] = field(default_factory=set)
-    passages: Passages = field(default_factory=Passages)
-    is_open: bool = False
+    """What its own commands have named since it last read from outside."""
+    passages: Passages = field(default_factory=Passages)  # ``told``, to look a sentence up in
+    is_open: bool = False  # whether what was pasted last may go on in the person's next turn
 
     def take(self, turn: Turn, after: Turn | None) -> None:
         if turn.kind == TOOL:

@@ -21,10 +21,7 @@ def secrets_of(data: bytes) -> tuple[Secret, ...]:
 def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iterator[tuple[int, str]]:
     """Why a file is not to be committed, without the secrets themselves; nothing when it may be.
 
-    Args:
-        path: The file.
-        data: Its bytes.
-        before: Gives its bytes in the newest commit; ``None`` where that has no such file.
+    ``before`` gives the bytes in the newest commit; ``None`` where that has no such file.
 
     Yields:
         A line, from 1, or 0 for the file's name; and what is wrong with it, as a clause.

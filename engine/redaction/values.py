@@ -118,7 +118,6 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
 
     Args:
         value: Without quotes.
-        quoted: It stood in quotes.
         assigned: It stands behind ``NAME=``, as in the environment or on a command line.
         ends: Nothing more of a sentence follows it.
     """

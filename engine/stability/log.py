@@ -39,9 +39,7 @@ class PrefixLog:
     """Writes and reads the log of prefixes. Safe to use from several threads and processes.
 
     Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when a prefix could not be recorded.
+        on_problem: Called when a prefix could not be recorded.
     """
 
     def __init__(
@@ -62,10 +60,7 @@ class PrefixLog:
     def note(self, compiled: Compiled, discussion: str = "", at: datetime | None = None) -> Prefix | None:
         """Records the prefix of a prompt that is being used.
 
-        Args:
-            compiled: The prompt.
-            discussion: Its session; empty where there is none.
-            at: When it is used, UTC; now when left out.
+        ``discussion`` may be empty; ``at`` is UTC, now when left out.
 
         Returns:
             The prefix; ``None`` when it could not be recorded, which is told but keeps nobody from the

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 def check_topics(workspace: Workspace, files: Files) -> tuple[Problem, ...]:
     """Reads all topics and tries all patterns.
 
-    Args:
-        workspace: Where the topics are.
-        files: How they are read.
-
     Returns:
         Problems by file and line: headers, values, triggers, subscriptions, names; patterns that do not
         compile, can take exponential time, are slow or match nearly everything; schedules that are no cron

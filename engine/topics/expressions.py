@@ -36,7 +36,7 @@ class ExpressionError(AutopoiesisError):
     """A pattern that cannot be used.
 
     Attributes:
-        position: 0-based offset of the trouble in the pattern as it was written; -1 when it is all of it.
+        position: 0-based offset of the error in the pattern as it was written; -1 when it is all of it.
     """
 
     def __init__(self, what: str, *, position: int = -1, cure: str = "") -> None:

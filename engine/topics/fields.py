@@ -42,8 +42,6 @@ class Fields:
     """One mapping of a file's header, read field by field.
 
     Args:
-        mapping: The fields.
-        path: The file, for problems.
         problems: Where problems are added.
     """
 
@@ -132,8 +130,6 @@ class Fields:
         """One of a few words, the default when absent or wrong.
 
         Args:
-            key: The field.
-            allowed: The words.
             default: What counts meanwhile.
             meant: Words that people write instead, with the one they mean.
         """
@@ -158,7 +154,6 @@ class Fields:
         """Warn of keys that mean nothing here.
 
         Args:
-            known: The keys that do.
             meant: Keys that people write instead, with the one they mean.
             only_near: Leave keys alone that resemble no known one: they are the writer's own.
         """

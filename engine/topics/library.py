@@ -34,18 +34,13 @@ _STAYS = "until then the version read before stays in use"
 
 @dataclass(frozen=True, slots=True)
 class TopicsDelta:
-    """What a refresh found.
-
-    Attributes:
-        changed: Names of topics that are new or differ from before, sorted. Being switched on or off by hand
-            is a difference, and so is the end of a file's problems.
-        removed: Names of topics that are gone, and of broken files that are, sorted.
-        problems: What is wrong with the files that were read.
-    """
+    """What a refresh found."""
 
     changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    """Names of topics that are new or differ from before, sorted. Being switched on or off by hand is a
+    difference, and so is the end of a file's problems."""
+    removed: tuple[str, ...] = ()  # names of topics that are gone, and of broken files that are, sorted
+    problems: tuple[Problem, ...] = ()  # what is wrong with the files that were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +57,6 @@ class TopicLibrary:
     Safe to use from several threads: a reader sees the topics before a refresh or after it.
 
     Args:
-        workspace: Where.
-        files: How its files are read and written.
         check_patterns: Whether patterns and schedules are looked into as topics are read. A process that
             answers one message and ends can do without.
     """

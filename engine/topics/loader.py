@@ -82,11 +82,8 @@ def load_topic(
 ) -> tuple[Topic | None, tuple[Problem, ...]]:
     """The topic a document holds.
 
-    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``.
-
-    Args:
-        document: The file. Its stem is the topic's name.
-        workspace: Where subscriptions are looked up; without it only their form is checked.
+    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``. Without a workspace
+    only the form of subscriptions is checked.
 
     Returns:
         The topic and the problems found. ``None`` in place of the topic when the header is missing or
