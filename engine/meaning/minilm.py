@@ -62,7 +62,7 @@ class Transformer:
         Raises:
             EmbeddingFailed: ``stopping`` said so.
         """
-        import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+        import numpy  # noqa: PLC0415 — not before a text is encoded
 
         found = numpy.zeros((len(texts), DIMENSIONS), dtype=numpy.float32)
         for start in range(0, len(texts), _AT_ONCE):
@@ -93,7 +93,7 @@ def joined(transformer: Floats, shipped: Floats) -> Floats:
     Returns:
         float32 ``[N, 384 + D]``, each row of length 1 where both know the text.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — not before a text is encoded
 
     return numpy.hstack([transformer * SHARE**0.5, shipped * (1 - SHARE) ** 0.5]).astype(numpy.float32)
 

@@ -25,10 +25,7 @@ from engine.topics.library import TopicLibrary
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.activation.fusion.combiner import Combiner
-    from engine.activation.fusion.fitted import Embedding
     from engine.activation.gate_ask import Asker
-    from engine.activation.labelled import Labelled
     from engine.context.flush_record import FlushRecord
     from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from engine.search.index import SearchIndex
     from engine.settings.model import FlushSettings
     from engine.store.change import ChangeCommit
-    from engine.topics.model import Topic
 
 
 def assemble_pipeline(
@@ -87,79 +83,9 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
     """
     if settings.preset == "spec":
         return TfidfScorer()
-    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — not for the other preset
-    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
-    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+    from engine.pipeline.calibrated import calibrated_scorer  # noqa: PLC0415 — brings numpy
 
-    vectors, combiner = _meaning(settings)
-    return CalibratedScorer(
-        vectors=vectors,
-        combiner=combiner,
-        store=FitStore(files),
-        labelled=LabelledMessages(decisions, files),
-        headings=Headings(files),
-    )
-
-
-def _meaning(settings: WatcherSettings) -> tuple[Embedding | None, Combiner | None]:
-    """The vectors and weights of tier 2 where they are not those that ship."""
-    if settings.embedding != "minilm":
-        return None, None
-    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — an extra
-    from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — likewise
-
-    return JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
-
-
-def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settings: WatcherSettings) -> bool:
-    """Finds out what labels prove of topics' scores, where labels or topics are not those tried last.
-
-    Takes some fits of tier 2 where a topic has enough labels.
-
-    Returns:
-        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
-        nothing is: no message can be scored either, and that is said there.
-
-    Raises:
-        WriteFailed: What was found did not reach the disk.
-    """
-    if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
-        return False
-    from engine.activation.fusion.combiner import Combiner  # noqa: PLC0415 — not for the other preset
-    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.proving import prove  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.store import fingerprint  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.texts import texts_of  # noqa: PLC0415 — likewise
-    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
-    from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — likewise
-
-    proofs = Proofs(files, settings.embedding)
-    labelled = LabelledMessages(log, files)()
-    if not labelled and proofs.stamp() is None:
-        return False
-    try:
-        given_vectors, given_combiner = _meaning(settings)
-    except EmbeddingFailed:
-        return False
-    vectors, combiner = given_vectors or TokenVectors(), given_combiner or Combiner.load()
-    read = Headings(files)
-    headings = read(topics)
-    texts = [texts_of(topic, labelled.get(topic.name), headings.get(topic.name, ())) for topic in topics]
-    matched = sorted((name, *of.matched) for name, of in labelled.items())
-    made_from = fingerprint(texts, f"{vectors.version} {combiner.version} {matched}")
-    if made_from == proofs.made_from():
-        return False
-
-    def fitted(some: Mapping[str, Labelled]) -> Scorer:
-        scorer = CalibratedScorer(vectors=vectors, combiner=combiner, labelled=lambda: some, headings=read)
-        scorer.update(topics)
-        return scorer
-
-    before, after = proofs(topics), prove(topics, labelled, fitted)
-    proofs.save(made_from, topics, after)
-    return before != after
+    return calibrated_scorer(settings, files, decisions)
 
 
 def gate_provider(

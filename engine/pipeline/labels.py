@@ -99,7 +99,8 @@ class Labels:
         Returns:
             Whether anything is judged differently from now on.
         """
-        from engine.pipeline.assembly import prove_topics, refit_local_gate  # noqa: PLC0415 — fitting is rare
+        from engine.pipeline.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
+        from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — brings numpy
 
         config, pipeline = self._config(), self._pipeline()
         relearned = pipeline is not None and pipeline.relearn()

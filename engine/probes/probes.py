@@ -162,7 +162,7 @@ class Probes:
             DocumentError: The file cannot be read or edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
-        from engine.probes.editing import without_entry  # noqa: PLC0415 — as above
+        from engine.probes.editing import without_entry  # noqa: PLC0415 — ruamel.yaml takes 60 ms
 
         with self._files.lock():
             probe = self.find(name)

@@ -143,7 +143,7 @@ class MiniLMEmbedder:
     @property
     def id(self) -> str:
         """See ``Embedder.id``."""
-        from engine.meaning.minilm import SHARE  # noqa: PLC0415 — as above
+        from engine.meaning.minilm import SHARE  # noqa: PLC0415 — an extra
 
         return f"minilm-{self.TOKENS}-{SHARE}+{self._shipped.id}"
 
@@ -155,7 +155,7 @@ class MiniLMEmbedder:
         """
         import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
 
-        from engine.meaning.minilm import joined  # noqa: PLC0415 — as above
+        from engine.meaning.minilm import joined  # noqa: PLC0415 — an extra
 
         shipped = self._shipped.embed(texts)
         found = joined(self._transformer.encode(texts, self._closed.is_set), shipped)

@@ -102,7 +102,7 @@ def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
 
     ``every`` gives all of them, not only those that may find room.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     if not len(offers.files):
         return []
@@ -126,7 +126,7 @@ def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
 
 def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
     """What each offer is worth per token."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     scores = numpy.where(offers.files == offers.own, scores * OWN, scores)
     lengths = numpy.maximum(offers.tokens, LENGTH_FLOOR) ** LENGTH_POWER
@@ -137,7 +137,7 @@ def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
 
 def _repeats(offers: Offers, room: Room) -> NDArray[Any]:
     """By file, which part of what the file gave its results counts for the first of them alone."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     best = numpy.zeros(int(offers.files.max()) + 1)
     if len(best) < _MANY_FILES:
@@ -153,6 +153,6 @@ def _repeats(offers: Offers, room: Room) -> NDArray[Any]:
 
 def _between(values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     """Where values lie between two others, 0 to 1."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     return numpy.clip((values - low) / (high - low or 1.0), 0.0, 1.0)

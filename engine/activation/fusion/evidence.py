@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy
+
 from engine.activation.signals import content_words, kind_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.activation.trace import TriggerHit
@@ -49,8 +50,6 @@ def held_against(likeness: Floats, examples: Floats) -> Floats:
             none.
         examples: Its similarity to the nearest example.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     nearer = likeness > examples
     share = numpy.clip((likeness - ALIKE) / (1 - ALIKE), 0, 1) * nearer
     taken: Floats = (-REFUSED * share).astype(numpy.float32)

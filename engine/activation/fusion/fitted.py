@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+import numpy
+
 from engine.activation.fusion.likeness import own_likeness, train_classifiers
 from engine.activation.fusion.postings import index_grams, index_words
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -98,8 +99,6 @@ class Fitted:
 
 def mood_of(vectors: Floats, axis: Floats) -> Floats:
     """How happy texts sound, −1 to 1, one number per row of ``vectors``."""
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     moods: Floats = numpy.clip(3 * (vectors @ axis), -1, 1)
     return moods
 
@@ -112,8 +111,6 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
     Returns:
         The arrays. Equal topics give equal arrays, in every process.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     entries = [topic.examples or (topic.label,) for topic in topics]
     starts = numpy.cumsum([0, *map(len, entries)]).astype(numpy.int32)
     texts = [text for of_topic in entries for text in of_topic]
@@ -166,8 +163,6 @@ def _documents(
 
 
 def _centroids(vectors: Floats, starts: Integers) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     if len(starts) < 2:
         return numpy.zeros((0, vectors.shape[1]), dtype=numpy.float32)
     sums = numpy.add.reduceat(vectors, starts[:-1], axis=0)
@@ -177,8 +172,6 @@ def _centroids(vectors: Floats, starts: Integers) -> Floats:
 
 
 def _means(values: Floats, starts: Integers) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     if len(starts) < 2:
         return numpy.zeros(0, dtype=numpy.float32)
     means: Floats = (numpy.add.reduceat(values, starts[:-1]) / numpy.diff(starts)).astype(numpy.float32)

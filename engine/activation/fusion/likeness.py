@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -48,8 +49,6 @@ def own_likeness(starts: Integers, index: Mapping[str, Any], vectors: Floats) ->
     Returns:
         ``own_vectors`` and ``own_grams`` of ``Fitted``.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     total, count = int(starts[-1]), len(starts) - 1
     own_vectors = numpy.full(count, -1.0, dtype=numpy.float32)
     own_grams = numpy.full(count, -1.0, dtype=numpy.float32)
@@ -87,8 +86,6 @@ class Classifiers:
 
 def likeness_of(cosines: Floats) -> Floats:
     """The part of likeness that vectors make, 0 to 1, from their cosines; any shape."""
-    import numpy  # noqa: PLC0415 — as above
-
     found: Floats = numpy.exp(SHARPNESS * (cosines - 1))
     return found
 
@@ -105,8 +102,6 @@ def train_classifiers(
         labels: float32 ``[T, D]``: the titles' vectors. A title counts as one more entry, without n-grams.
         has_examples: bool ``[T]``: where not, the topic's only entry is its title.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     total, count = int(starts[-1]), len(starts) - 1
     titled = numpy.flatnonzero(has_examples)
     size = total + len(titled)
@@ -135,8 +130,6 @@ def _inverse_of_triangle(lower: Floats) -> Floats:
 
     With a Cholesky decomposition a third of the time that inverting the whole takes.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     size = len(lower)
     if size <= _SMALL_TRIANGLE:
         small: Floats = numpy.tril(numpy.linalg.inv(lower))
@@ -151,8 +144,6 @@ def _inverse_of_triangle(lower: Floats) -> Floats:
 
 def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, Floats, Floats]:
     """``own``, ``rivals`` and ``spread`` of ``Classifiers``, from what entries left out get: ``[N, T]``."""
-    import numpy  # noqa: PLC0415 — as above
-
     count = values.shape[1]
     places = numpy.arange(len(values))
     given = values[places, owners]
@@ -170,8 +161,6 @@ def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, 
 
 def _add_grams(likeness: Floats, index: Mapping[str, Any], total: int) -> None:
     """Adds the cosines of the entries' n-grams to a matrix, of which they are the first rows and columns."""
-    import numpy  # noqa: PLC0415 — as above
-
     mine = index["rows"] < total
     rows = index["rows"][mine].astype(numpy.int64)
     weights = index["weights"][mine] * numpy.float32(GRAM_SHARE**0.5)
@@ -196,15 +185,11 @@ def _add_grams(likeness: Floats, index: Mapping[str, Any], total: int) -> None:
 
 def _owners(starts: Integers) -> Integers:
     """For each element of parts that begin at ``starts``, the number of its part."""
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.repeat(numpy.arange(len(starts) - 1), numpy.diff(starts))
 
 
 def _matrix(columns: Integers, rows: Integers, values: Floats, height: int) -> Floats:
     """Values at rows and columns as a matrix without empty columns."""
-    import numpy  # noqa: PLC0415 — as above
-
     used, place = numpy.unique(columns, return_inverse=True)
     matrix = numpy.zeros((height, len(used)), dtype=numpy.float32)
     matrix[rows, place] = values
@@ -213,8 +198,6 @@ def _matrix(columns: Integers, rows: Integers, values: Floats, height: int) -> F
 
 def _mean_of_nearest(likeness: Floats) -> float:
     """The mean over rows of the mean of the three largest entries beside the diagonal."""
-    import numpy  # noqa: PLC0415 — as above
-
     others = likeness.copy()
     numpy.fill_diagonal(others, -1.0)
     nearest = min(3, len(others) - 1)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.activation.fusion.fitted import Embedding, Fitted, mood_of
 from engine.activation.fusion.likeness import GRAM_SHARE, likeness_of
 from engine.activation.fusion.postings import BM25_K1, codes_of, count_grams, gathered, places_in
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -57,8 +58,6 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
 
     ``vectors`` are those that the topics were fitted with.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     words = words_of(text)
     count = len(fitted.names)
     if not words or not count:
@@ -108,8 +107,6 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
 
 def _gram_likeness(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
     """The cosine of the message with every entry and every topic's own text."""
-    import numpy  # noqa: PLC0415 — as above
-
     _, codes, counts = count_grams([words])
     places, is_known = places_in(fitted.grams, codes)
     weights = (1 + numpy.log(counts[is_known])) * fitted.idf[places]
@@ -123,8 +120,6 @@ def _word_likeness(
     words: Sequence[str], fitted: Fitted, total: int, count: int
 ) -> tuple[Floats, float, Any, int]:
     """BM25 of every topic in parts of what it could be; coverage; shared words per entry; different words."""
-    import numpy  # noqa: PLC0415 — as above
-
     different = dict.fromkeys(words)
     places, _ = places_in(fitted.words, codes_of(different, len(different)))
     rare = float(numpy.log(1 + (count + 0.5) / 0.5))
@@ -143,16 +138,12 @@ def _products(matrix: Floats, vector: Floats) -> Floats:
 
     BLAS would use threads, and on a busy machine waiting for them takes longer than the whole message.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     found: Floats = numpy.einsum("ij,j->i", matrix, vector)
     return found
 
 
 def _shortlist(quick: Floats) -> Any:
     """The topics in front, in order."""
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.sort(numpy.argpartition(-quick, SHORTLIST)[:SHORTLIST])
 
 
@@ -162,8 +153,6 @@ def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
     Returns:
         The entries, int ``[m]``, and places in that, int ``[len(topics), most]``; −1 where a topic has fewer.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     sizes = starts[topics + 1] - starts[topics]
     firsts = numpy.cumsum(sizes) - sizes
     entries = numpy.arange(int(sizes.sum())) + numpy.repeat(starts[topics] - firsts, sizes)
@@ -173,24 +162,18 @@ def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
 
 def _table(values: Any, layout: Any) -> Floats:
     """The entries' values by topic, −2 where there is none."""
-    import numpy  # noqa: PLC0415 — as above
-
     found: Floats = numpy.where(layout >= 0, values.astype(numpy.float32)[layout], numpy.float32(-2.0))
     return found
 
 
 def _top(values: Floats) -> Floats:
     """The mean of the three largest of each row, or of all where there are fewer."""
-    import numpy  # noqa: PLC0415 — as above
-
     if values.shape[1] > 3:
         values = -numpy.partition(-values, 2, axis=1)[:, :3]
     return _mean(values)
 
 
 def _mean(values: Floats) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     there = values > -1.5
     means: Floats = numpy.where(there, values, 0).sum(axis=1) / numpy.maximum(there.sum(axis=1), 1)
     return means.astype(numpy.float32)

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
 from engine.activation.fusion.evidence import held_against, with_hits
 from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
@@ -22,7 +24,6 @@ from engine.activation.trace import Contribution, Score, Span
 from engine.meaning.vectors import TokenVectors
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.activation.labelled import Labelled

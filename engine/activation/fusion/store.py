@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.activation.fusion.fitted import Fitted, TopicTexts
 from engine.activation.fusion.words import SIGNATURE_LENGTH
 from engine.errors import AutopoiesisError
@@ -95,8 +97,6 @@ class FitStore:
 
 
 def _fit_in(data: bytes, dimensions: int) -> Fitted | None:
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     offset = data.find(b"\n", _SUM) + 1
     try:
         head = json.loads(data[_SUM:offset])

@@ -23,13 +23,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.activation.policy import Cuts
 from engine.activation.tuning.sums import running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.tuning.samples import Samples
@@ -104,8 +105,6 @@ class Outcome:
 
 def outcome(table: DecisionTable, topic: str, samples: Samples, cuts: Cuts) -> Outcome:
     """What one pair of cuts does to some labelled decisions of a topic."""
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     found = Outcome()
     for matched in (False, True):
         part = samples.where(samples.matched == matched)
@@ -129,8 +128,6 @@ def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
 
     Of pairs that are worth the same, the one nearest to today's; today's where cuts decide about none.
     """
-    import numpy as np  # noqa: PLC0415 — as above
-
     today = table.today(topic)
     if not samples.moved.any():
         return today
@@ -145,8 +142,6 @@ def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
 
 def _candidates(samples: Samples, today: Cuts) -> tuple[list[float | None], list[float | None]]:
     """Lower and upper cuts worth considering, today's first, then by distance from them."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     order = np.argsort(samples.scores[samples.moved], kind="stable")
     scores = samples.scores[samples.moved][order]
     useful = samples.useful[samples.moved][order]
@@ -187,8 +182,6 @@ def _worth(
     actives: Sequence[float | None],
 ) -> Numbers:
     """What every pair is worth, lower cuts by upper cuts; −∞ for pairs the wrong way round."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     today = table.today(topic)
     zero = np.zeros((len(gates), len(actives)))
     useful_active, noise_active, calls = zero.copy(), zero.copy(), zero.copy()
@@ -266,8 +259,6 @@ def _place(cut: float | None) -> float:
 
 def _distances(cuts: Sequence[float | None]) -> Numbers:
     """How far each cut is from the first, which is today's."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     places = np.array([_place(cut) for cut in cuts])
     distances: Numbers = np.abs(places - places[0])
     return distances

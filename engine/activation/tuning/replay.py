@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.policy import Cuts
@@ -180,8 +181,6 @@ def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit:
     Raises:
         KeyError: The table does not know the topic.
     """
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     places: list[NDArray[np.intp]] = []
     olds: list[NDArray[np.int8]] = []
     news: list[NDArray[np.int8]] = []
@@ -230,8 +229,6 @@ def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
     Args:
         bins: A score of 1 is in the last.
     """
-    import numpy as np  # noqa: PLC0415 — as above
-
     counts = {1: np.zeros(bins, dtype=np.intp), 0: np.zeros(bins, dtype=np.intp)}
     fixed = 0
     for part in table.segments(topic):
@@ -247,16 +244,12 @@ def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
 
 def _places(table: DecisionTable, part: Segment, limits: tuple[float, float]) -> tuple[int, int]:
     """Where in the sorted columns a segment's asked and active decisions begin."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     scores = table.sorted_scores[part.start : part.end]
     asked, active = np.searchsorted(scores, limits, side="left").tolist()
     return part.start + asked, part.start + active
 
 
 def _is_active(outcomes: NDArray[np.int8], gate_says: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    import numpy as np  # noqa: PLC0415 — as above
-
     return np.where(outcomes == 1, gate_says, outcomes == 2)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.tuning.table import DecisionTable
@@ -31,8 +32,6 @@ class Samples:
     @classmethod
     def of(cls, table: DecisionTable, topic: str) -> Samples:
         """The labelled decisions of a topic."""
-        import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
         rows, scores = table.rows(topic), table.moved_scores(topic)
         matched = np.zeros(rows.size, dtype=bool)
         for part in table.segments(topic):
@@ -57,8 +56,6 @@ class Samples:
     @property
     def moved(self) -> Truths:
         """Which of them cuts decide about."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         return np.isfinite(self.scores)
 
     @property
@@ -93,8 +90,6 @@ class Samples:
         Args:
             count: How many parts, at least 2; some may be empty when there are fewer messages.
         """
-        import numpy as np  # noqa: PLC0415 — as above
-
         kinds: dict[str, int] = {}
         for name, useful in zip(self.messages, self.useful.tolist(), strict=True):
             kinds[name] = kinds.get(name, 0) | (2 if useful else 1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float64]
@@ -77,8 +78,6 @@ def expected_yes(labels: Marks, answers: Marks, gate: Reliability) -> Numbers:
         answers: What the gate did say: 1 yes, 0 no, -1 nothing.
         gate: How reliable it is where it was not asked.
     """
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     # One look-up per decision; -1 takes the last entry.
     guessed = np.array([gate.false_positive, gate.true_positive, 0.0])[labels]
     return np.where(answers >= 0, answers, guessed)
@@ -86,8 +85,6 @@ def expected_yes(labels: Marks, answers: Marks, gate: Reliability) -> Numbers:
 
 def running(values: NDArray[np.bool_] | Numbers) -> Numbers:
     """Totals up to each place: one longer than ``values``, beginning with 0."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     totals = np.zeros(values.size + 1)
     np.cumsum(values, out=totals[1:])
     return totals

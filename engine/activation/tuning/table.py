@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from engine.activation import policy
 from engine.activation.decision import LABELLER_RANK, Decision
 from engine.activation.decision_reading import uncollected
@@ -21,7 +23,6 @@ from engine.activation.tuning.sums import Reliability, Sums, expected_yes
 from engine.topics.model import Topic
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.settings.model import WatcherSettings
@@ -76,8 +77,6 @@ class DecisionTable:
         provider: str = "",
         proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> None:
-        import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
         signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         scores = [_number(decision.scores.get(signal)) for decision in decisions]
         kept = [row for row, score in enumerate(scores) if score is not None]
@@ -175,15 +174,11 @@ class DecisionTable:
 
     def indices(self, topic: str) -> Rows:
         """Row numbers of a topic's decisions, by ascending score."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         rows = self.rows(topic)
         return rows[np.argsort(self.scores[rows], kind="stable")]
 
     def label_counts(self, topic: str) -> dict[str, int]:
         """A topic's labels by who gave them: ``gate``, ``use``, ``person``; ``""`` for those without."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         counts = self._counts
         if counts is None:
             kinds = len(LABELLERS)
@@ -281,8 +276,6 @@ class DecisionTable:
 
         A local gate that has been fitted to labels differs from that for some; how is not known here.
         """
-        import numpy as np  # noqa: PLC0415 — as above
-
         ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
         return np.where(answers >= 0, answers, ruled)
 
@@ -295,8 +288,6 @@ class DecisionTable:
         return sums
 
     def _sort(self) -> None:
-        import numpy as np  # noqa: PLC0415 — as above
-
         self._place_of = {name: place for place, name in enumerate(self.topics)}
         places = np.array([self._place_of[decision.topic] for decision in self._decisions], dtype=np.intp)
         self._places: Rows = places

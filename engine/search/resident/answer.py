@@ -9,6 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
+import numpy
 
 from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
@@ -54,8 +55,6 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     Raises:
         apsw.Error: The database is damaged.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     view = resident.view(connection)
     words, meaning = question.weights
     days = days_in(question.query, question.today)
@@ -96,8 +95,6 @@ class _Files(NamedTuple):
 
 
 def _files(found: Found, view: View) -> _Files:
-    import numpy  # noqa: PLC0415 — as above
-
     owners = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
@@ -113,8 +110,6 @@ def _files(found: Found, view: View) -> _Files:
 
 
 def _offers(found: Found, files: _Files, order: NDArray[Any], view: View, own: str) -> Offers:
-    import numpy  # noqa: PLC0415 — as above
-
     characters = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
@@ -158,8 +153,6 @@ def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
 
 def _usable(vector: Floats | None, view: View) -> Floats | None:
     """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
         return None
     return vector
@@ -177,8 +170,6 @@ def _part(view: View, number: int, question: Question) -> Part:
 
 
 def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     used = None
     for path, times in references.items():
         place = segment.place_of(path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.search.resident.segment import Floats, Segment
@@ -25,8 +26,6 @@ class Meaning:
     """
 
     def __init__(self, vector: Floats, weight: float, sample: Floats) -> None:
-        import numpy  # noqa: PLC0415 — only a search needs it
-
         self._vector = vector
         self._signs = numpy.packbits(vector > 0)
         cosines = sample @ vector
@@ -38,8 +37,6 @@ class Meaning:
 
     def of(self, cosines: Floats) -> Floats:
         """The score of likenesses."""
-        import numpy  # noqa: PLC0415 — as above
-
         above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
         found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
         return found
@@ -53,8 +50,6 @@ class Meaning:
 
     def cosines(self, segment: Segment, places: Any) -> Floats:
         """The likeness of some chunks."""
-        import numpy  # noqa: PLC0415 — as above
-
         rows = segment.vectors[places].astype(numpy.float32)
         # Not ``rows @ vector``, which adds a row up otherwise depending on where among the rows it stands.
         found: Floats = numpy.einsum("ij,j->i", rows, self._vector) * segment.scales[places]
@@ -63,8 +58,6 @@ class Meaning:
 
 def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
     """In how many signs each row differs."""
-    import numpy  # noqa: PLC0415 — as above
-
     size = numpy.uint8 if 8 * bits.shape[1] <= _MOST_OF_A_BYTE else numpy.uint16
     if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
         bits, signs = bits.view(numpy.uint64), signs.view(numpy.uint64)

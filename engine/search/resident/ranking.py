@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.search.resident import bm25
 from engine.search.resident.largest import largest_of, least_of_the_best
 from engine.search.resident.meaning import Meaning
 from engine.search.resident.relevance import relevance, shares
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.search.resident.segment import Floats, Ints, Part, Segment
@@ -115,8 +116,6 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
     Args:
         sample: float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     words = bm25.scores_of(parts, asked.terms, asked.context)
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
     meaning = None
@@ -179,8 +178,6 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
 
 def _places(all_values: Floats, values: Any) -> list[Any]:
     """At which place each of some values stands among all; 0 has none."""
-    import numpy  # noqa: PLC0415 — as above
-
     ascending = numpy.sort(all_values[(all_values >= values.min()) & (all_values != 0)])
     above = len(ascending) - numpy.searchsorted(ascending, values.astype(all_values.dtype), side="right")
     return [
@@ -190,8 +187,6 @@ def _places(all_values: Floats, values: Any) -> list[Any]:
 
 def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
     """The chunks whose speaker the query names."""
-    import numpy  # noqa: PLC0415 — as above
-
     if not _is_spoken(segment, named):
         return slice(0)
     return numpy.flatnonzero(numpy.isin(segment.speakers, named))
@@ -204,8 +199,6 @@ def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
 
 def _around(segment: Segment, own: Floats, places: Any) -> Any:
     """What some chunks get of the own scores of their neighbours."""
-    import numpy  # noqa: PLC0415 — as above
-
     steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
     shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
     others = places + steps[:, None]
@@ -218,8 +211,6 @@ def _around(segment: Segment, own: Floats, places: Any) -> Any:
 
 def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
     """Some places and those of the leaders' neighbours, ascending, each once."""
-    import numpy  # noqa: PLC0415 — as above
-
     wanted = numpy.zeros(len(segment), dtype=bool)
     wanted[places] = True
     owners = segment.owners
@@ -239,8 +230,6 @@ def _permitted(part: Part, values: Floats) -> Floats:
 
 def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) -> list[Any]:
     """For each part the places of the chunks to look at exactly: how many it has depends on all parts."""
-    import numpy  # noqa: PLC0415 — as above
-
     masks = [part.alive if part.allowed is None else part.allowed for part in parts]
     sizes = [len(part.segment) for part in parts]
     most = sum(size if mask is None else int(mask.sum()) for size, mask in zip(sizes, masks, strict=True))
@@ -281,8 +270,6 @@ def _exactly(
     whole: Floats,
 ) -> Any:
     """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, likeness, share of the words."""
-    import numpy  # noqa: PLC0415 — as above
-
     segment = part.segment
     words = score.words[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
     likeness = numpy.zeros(len(places), dtype=numpy.float32)
@@ -327,8 +314,6 @@ def _exactly(
 
 def _dated(days: Ints, asked: Asked) -> Any:
     """Whether each day is one that the query speaks of."""
-    import numpy  # noqa: PLC0415 — as above
-
     found = numpy.zeros(len(days), dtype=bool)
     for first, last in asked.days:
         found |= (days >= first) & (days <= last)
@@ -337,8 +322,6 @@ def _dated(days: Ints, asked: Asked) -> Any:
 
 def _faded(part: Part, places: Any, asked: Asked) -> Any:
     """What part of their scores some chunks lose by their age, 0 or less; undated ones lose nothing."""
-    import numpy  # noqa: PLC0415 — as above
-
     if part.fading is None or not asked.half_life:
         return numpy.zeros(len(places), dtype=numpy.float32)
     days = part.segment.days[places]
@@ -349,8 +332,6 @@ def _faded(part: Part, places: Any, asked: Asked) -> Any:
 
 def _used(part: Part, places: Any) -> Any:
     """What part of their scores some chunks gain by the use that their files were of."""
-    import numpy  # noqa: PLC0415 — as above
-
     if part.used is None:
         return numpy.zeros(len(places), dtype=numpy.float32)
     used = part.used[part.segment.owners[places]]
@@ -359,8 +340,6 @@ def _used(part: Part, places: Any) -> Any:
 
 def _sessions(owners: Any, own: Floats) -> Floats:
     """The mean of the best own scores in each chunk's file; what a file has too few of counts as 0."""
-    import numpy  # noqa: PLC0415 — as above
-
     order = numpy.lexsort((-own, owners))
     sorted_owners = owners[order]
     starts = numpy.flatnonzero(numpy.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]]))

@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.search.resident.bm25 import alive_in, span_of
 
 if TYPE_CHECKING:
@@ -69,8 +71,6 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
 
     For each part, ``places`` are those of the chunks, ascending; ``terms`` gives the words their weights.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     rarity = Rarity(parts)
     held = [numpy.zeros(len(each), dtype=numpy.float32) for each in places]
     total = 0.0
@@ -89,8 +89,6 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
 
 def relevance(held: Floats, cosines: Floats | None) -> Any:
     """The relevance of chunks, 0 to 1, by what share of the words they hold and how like the vectors are."""
-    import numpy  # noqa: PLC0415 — as above
-
     if cosines is None:
         return held
     likeness = numpy.maximum(cosines, 0.0)

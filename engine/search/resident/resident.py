@@ -203,7 +203,7 @@ def _view(
 
 def _sample(segments: Sequence[Segment], alive: Sequence[Bools | None]) -> Floats:
     """Vectors that stand for all: those with the least marks, whatever segment they are in."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     marks, vectors = [], []
     for segment, mask in zip(segments, alive, strict=True):

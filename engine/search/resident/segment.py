@@ -93,7 +93,7 @@ class Segment:
     @cached_property
     def extents(self) -> NDArray[numpy.int64]:
         """The sums of ``lengths`` by file, ``[F]``."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         sums = numpy.bincount(self.owners, weights=self.lengths, minlength=len(self.files))
         return sums.astype(numpy.int64)
@@ -101,21 +101,21 @@ class Segment:
     @cached_property
     def extent(self) -> int:
         """The sum of ``lengths``."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return int(self.lengths.sum(dtype=numpy.int64))
 
     @cached_property
     def voices(self) -> frozenset[int]:
         """The numbers in ``speakers``, without 0."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return frozenset(numpy.unique(self.speakers).tolist()) - {0}
 
     @cached_property
     def blank(self) -> Ints:
         """The places of the chunks without a vector."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
 
@@ -195,7 +195,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
 
 def scales_of(vectors: NDArray[numpy.int8]) -> NDArray[numpy.float32]:
     """What makes each row's length 1; 0 for a row of zeros."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     scales = numpy.zeros(len(vectors), dtype=numpy.float32)
     for start in range(0, len(vectors), _BATCH):
@@ -279,7 +279,7 @@ def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
     Args:
         segments: With the mask of the files that count, bool ``[F]``.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     offsets = numpy.cumsum([0, *(len(segment) for segment, _ in segments)])
     files: list[tuple[str, int, int]] = sorted(
