@@ -77,7 +77,7 @@ def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
 
 
 def about_tokens(caps: Sequence[Cap], wanted: int) -> int:
-    """How many of so many tokens the caps let in, roughly: of a text that nobody has seen yet."""
+    """How many of so many tokens the caps let in, roughly: the text is not known yet."""
     rooms = (cap.left if cap.unit == "tokens" else cap.left // _BYTES_PER_TOKEN for cap in caps)
     return max(0, min((wanted, *rooms)))
 

@@ -48,10 +48,7 @@ class Curation:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give the presets room, in order; gives the tokens taken.
-
-        Gives at most ``room`` tokens.
-        """
+        """Give the presets room, in order; gives the tokens taken, at most ``room``."""
         spent = 0
         for candidate in self._wanted(placement, placement.left_out):
             spent += placement.place(candidate, room - spent, caps)
@@ -123,7 +120,7 @@ class Curation:
                 yield _candidate(preset, listed, *found, order, note if count == 1 else "", is_whole=is_whole)
 
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
-        """The lines of a slice that the file's text has; a slice that misses it is said."""
+        """The lines of a slice that the file's text has; a slice outside it is reported."""
         first, last = there
         name, cure = shown(listed.path), "correct the lines"
         if asked[1] < first:

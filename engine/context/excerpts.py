@@ -25,7 +25,7 @@ _LINE_MARK = re.compile(
     r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
     re.MULTILINE,
 )
-"""A ``§`` at what looks like the beginning of a line, whatever invisible stands before it."""
+"""A ``§`` at what looks like the beginning of a line, whatever invisible characters precede it."""
 
 
 @dataclass(frozen=True, slots=True)

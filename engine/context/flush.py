@@ -16,7 +16,7 @@ from engine.transcripts.turn import Turn
 
 State = Literal["flushed", "unflushed"]
 """What became of a turn: ``flushed`` when a model was shown it and what it noted was kept, ``unflushed`` when
-it is recorded that nobody took notes."""
+a record says that no notes were taken."""
 
 PART_TOKENS = 6_000
 """Tokens of turns that one flush is about; more are flushed in several parts."""

@@ -61,7 +61,7 @@ class FlushRecord:
 
 
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
-    """A line of the log as a record; ``None`` when it is none."""
+    """A line of the log as a record; ``None`` when it is not one."""
     try:
         turns = {int(number): _text(name) for number, name in tree["turns"].items()}
         status = tree["status"]

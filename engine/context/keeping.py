@@ -22,7 +22,7 @@ def keep_prompt(files: Files, path: str, text: str, *, replace: bool = False) ->
         ``False`` when the name is taken and ``replace`` is off; nothing is changed then.
 
     Raises:
-        PathRefused: The path leads elsewhere, to a hidden file, or to one that is no text.
+        PathRefused: The path leads elsewhere, to a hidden file, or to one that is not text.
         ReadOnly, WriteFailed: As ``Files.replace``.
     """
     parts = split_relative(path)

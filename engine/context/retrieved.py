@@ -40,7 +40,7 @@ _NUMBERED_FROM = 3_000
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
 _LEAST_TOKENS_PER_ABOUT = 0.9
-"""What by its length takes more than this part of the room there is, is not counted: it is tried again at the
+"""A text that by its length takes more than this share of the room is not counted: it is tried again at the
 end, where a part of it may do."""
 
 

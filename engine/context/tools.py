@@ -1,4 +1,4 @@
-"""What a model is told of the tools that it is offered: their schema, layer 2, and what they do, layer 3."""
+"""What a model is told about the tools it is offered: their schema, layer 2, and what they do, layer 3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.context.budget import Candidate
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it."""
+    """A tool as a model sees it."""
 
     name: str
     description: str

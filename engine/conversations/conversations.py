@@ -77,7 +77,7 @@ class Conversation:
         return self.turns[: max(ordinal - self.first, 0)]
 
     def message(self, ordinal: int) -> Message | None:
-        """A turn as activation sees it; ``None`` for the system's, what is no dialogue, and turns not there.
+        """A turn as activation sees it; ``None`` for the system's, what is not dialogue, and missing turns.
 
         An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
         since the person last spoke, which are the files in play.
@@ -143,7 +143,7 @@ class Conversations:
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
     def read(self, path: str) -> Conversation | None:
-        """A conversation as far as it is written now; ``None`` when it is gone, or none."""
+        """A conversation as far as it is written now; ``None`` when it is gone, or is not one."""
         if not is_conversation(path):
             return None
         try:

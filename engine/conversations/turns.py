@@ -1,7 +1,7 @@
 """The turns of conversations through the three tiers and the compiler, each named by a key.
 
 A turn that arrives is traced once, with the gate; one from before is traced with today's topics and with what
-the gate already knows, because nobody is to be asked again for looking back.
+the gate already knows, because looking back must not ask anyone again.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Turns:
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
         """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory.
 
-        A turn is recorded once: whoever else asks for that gets the trace that was made then.
+        A turn is recorded once: later calls get the trace that was made then.
         """
         found = self.find(key)
         message = found[0].message(found[1]) if found else None
@@ -119,7 +119,7 @@ class Turns:
         return trace
 
     def trace_of(self, key: str) -> Trace | None:
-        """The trace of a turn or signal, remembered or made without asking anybody."""
+        """The trace of a turn or signal, remembered, or made without asking the gate."""
         with self._guard:
             known = self._traces.get(key)
         if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):

@@ -1,6 +1,6 @@
-"""The one object that everybody uses to whom calls of models cost something.
+"""The one object for code whose model calls cost money.
 
-It gives accounts: those who ask a model for one purpose are told whether they may, and say what it took.
+It gives accounts: code that asks a model for one purpose learns whether it may, and reports what it used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Costs:
     """Log, budgets and prices of a workspace. Safe to use from several threads.
 
     Args:
-        on_problem: Called with what stops nothing.
+        on_problem: Called with problems that stop nothing.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Costs:
     def account(
         self, operation: Operation, service: Asked, error: type[AutopoiesisError] = CostLimit
     ) -> Account:
-        """Where calls of a service for one purpose are put down to.
+        """The account that calls of a service for one purpose are charged to.
 
         ``error`` is raised when the budget is spent.
         """
@@ -75,7 +75,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What calls for one purpose are put down to."""
+    """What calls for one purpose are charged to."""
 
     costs: Costs
     operation: Operation
@@ -87,7 +87,7 @@ class Account:
     def allow(self, usage: Usage | None = None) -> None:
         """Does nothing while a call may be paid for.
 
-        A server of one's own whose price nobody named costs nothing as far as is known, and is not refused.
+        A self-hosted server without a price counts as free, and is not refused.
         Without a ``usage``, the most tokens that the call can take, it is refused only once all is spent.
 
         Raises:
@@ -108,7 +108,7 @@ class Account:
     def price_of(self, usage: Usage) -> float | None:
         """US dollars that a call may cost; ``None`` where no price is known.
 
-        What it takes of caches is not known before it is made: all is reckoned as sent in full, or, where
+        What it takes of caches is not known before it is made: all is counted as sent in full, or, where
         that is dearer, as written to a cache that stays for five minutes.
         """
         if self.provider in FREE:
@@ -119,7 +119,7 @@ class Account:
         return max(price.cost(usage), price.cost(replace(usage, cache_write_tokens=usage.input_tokens)))
 
     def spent(self, completed: Completed, topics: Sequence[str] = (), discussion: str = "") -> None:
-        """Puts a call down. Takes half a second at most and never raises."""
+        """Records a call. Takes half a second at most and never raises."""
         usage = Usage(
             input_tokens=completed.input_tokens,
             cached_tokens=completed.cached_tokens,
@@ -129,7 +129,7 @@ class Account:
         self._record(completed.model, usage, topics, discussion, self._said(completed))
 
     def spent_tokens(self, tokens: int) -> None:
-        """Puts a call down that takes tokens and writes none; see ``spent``."""
+        """Records a call that takes tokens and writes none; see ``spent``."""
         self._record(self.model, Usage(input_tokens=tokens), (), "", None)
 
     def priced_name(self, model: str) -> str:

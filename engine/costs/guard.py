@@ -1,7 +1,7 @@
 """Budgets: what may be spent on a day and in a month, and whether it is.
 
 The log is the truth, since several processes spend. Of it only what was added is read. Days and months are
-those of UTC. Calls under way when a limit is reached are not called back, so it may be exceeded by these.
+those of UTC. Calls under way when a limit is reached go on, so they may exceed it.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class CostGuard:
 
         Raises:
             CostLimit: The limit of the day or of the month is spent, or would be exceeded; or the log cannot
-                be read, so that nobody knows.
+                be read, so that this is not known.
         """
         settings = self._settings()
         if not settings.daily_usd and not settings.monthly_usd:
@@ -139,7 +139,8 @@ class CostGuard:
     def _spent(self, day: str) -> tuple[_Spent, _Spent]:
         month = day[:7]
         with self._guard:
-            # What waits may be written down meanwhile: seen first it counts twice at worst, never not at all.
+            # What waits may be written down meanwhile: read first, it counts twice at worst and is never
+            # missed.
             waiting = self._log.waiting()
             days = self._days()
             # A call is logged in the month in which it was written down, and counts on its own day.

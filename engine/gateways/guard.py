@@ -85,7 +85,7 @@ async def _body(receive: Receive) -> bytes | None:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""  # whoever asked has gone
+            return b""  # the client has gone
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > MOST_BYTES:

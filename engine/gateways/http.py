@@ -109,7 +109,7 @@ class _CacheApi:
         """The state of the discussion that is named; ``None`` where none was sent under this name.
 
         Raises:
-            TranscriptError: It is no session's id.
+            TranscriptError: It is not a session's id.
         """
         name = request.path_params["discussion"]
         await run_in_threadpool(self._engine.caches.get, name)

@@ -53,7 +53,7 @@ class Injections:
         """Records a prompt that is being used; see ``InjectionLog.record``.
 
         Returns:
-            Its id; empty when it could not be recorded, which is told but keeps nobody from the prompt.
+            Its id; empty when it could not be recorded, which is reported and stops nothing.
         """
         try:
             return self._log.record(compiled, message, session_id=session_id, turn=turn).id

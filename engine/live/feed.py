@@ -1,4 +1,4 @@
-"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, troubles."""
+"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, errors."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 """Length of the transformer's vectors."""
 SHARE = 0.65
-"""Part of a likeness that is the transformer's; the rest is the shipped vectors'."""
+"""Part of a similarity that is the transformer's; the rest is the shipped vectors'."""
 READ = 2_000
 """Characters of a text that the transformer reads."""
 

@@ -91,7 +91,7 @@ def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) 
 def gate_provider(
     settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
 ) -> GateProvider:
-    """Who answers gate questions. The imports are late: a message that asks nobody must not pay for them."""
+    """Who answers gate questions. Imports are late: a message without a question must not pay for them."""
     if settings.provider == "ask":
         from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
 

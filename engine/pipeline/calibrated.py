@@ -47,8 +47,8 @@ def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settin
     Takes some fits of tier 2 where a topic has enough labels.
 
     Returns:
-        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
-        nothing is: no message can be scored either, and that is said there.
+        Whether what is proven has changed; ``False`` where the embedding is not installed, which the next
+        message reports.
 
     Raises:
         WriteFailed: What was found did not reach the disk.

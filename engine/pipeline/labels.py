@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Labels:
-    """What a face labels decisions with. Safe to use from several threads.
+    """Labels of decisions as a face gives them. Safe to use from several threads.
 
     Args:
         pipeline: The pipeline that messages go through, if there has been one.
@@ -75,7 +75,7 @@ class Labels:
     def learn_from_use(self, path: str, first: int) -> int:
         """Labels decisions about a conversation's messages by what the agent made of them since a turn.
 
-        A label that somebody gave already stays, and so does the person's own answer to the gate. ``first``
+        A label that is there already stays, and so does the person's own answer to the gate. ``first``
         is the number of its first new turn.
 
         Returns:

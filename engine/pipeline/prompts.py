@@ -1,4 +1,4 @@
-"""Prompts for messages: a message, its trace and what stands before it, put before the compiler (spec 6)."""
+"""Prompts for messages: a message, its trace and what stands before it, given to the compiler (spec 6)."""
 
 from __future__ import annotations
 

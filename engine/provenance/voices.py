@@ -14,12 +14,12 @@ _RUN = 3
 _COPIED = 0.5
 """Share of a text's runs that stand in tool output from which it counts as copied."""
 _ONLY_THERE = 0.5
-"""Share of a text's telling words that nobody but a tool has said, likewise."""
+"""Share of a text's telling words that only a tool has said, likewise."""
 _LEAST_WORDS = 2
 SAID_AGAIN = 0.5
 """Share of a sentence's telling words in one sentence that was read from which it says that again."""
 _LEAST_TELLING = 3
-"""Telling words of a sentence below which it may be anybody's."""
+"""Telling words of a sentence below which its author cannot be told."""
 _STEM = 5
 """Letters in which two forms of a word agree."""
 
@@ -36,7 +36,7 @@ class Voices:
     """Of ``agent``, what it wrote before it read the first text from outside, and what it told of its own
     commands after that."""
     results: str = ""  # what the agent's own commands were given and gave back, without sentences
-    told: str = ""  # the sentences of these, and documents: anybody may have written them into a repository
+    told: str = ""  # the sentences of these, and documents: anyone may have written them into a repository
     reads: tuple[str, ...] = ()  # where text from outside came from, in order; empty where there was none
 
 

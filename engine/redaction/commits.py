@@ -1,6 +1,6 @@
-"""What is asked about every file before it is committed: a secret in the history is there for good.
+"""The check of every file before it is committed: a secret in the history is there for good.
 
-What the newest commit holds already is told by ``secrets scan``; refused is what a commit would add to it.
+What the newest commit holds already is reported by ``secrets scan``; only what a commit would add is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CURE = "take it out; if it is none, commit the file yourself: git commit --no-ve
 
 
 def secrets_of(data: bytes) -> tuple[Secret, ...]:
-    """What looks like a secret in a file; nothing in one that is no text, as git tells it."""
+    """What looks like a secret in a file; nothing in a binary file, by git's rule."""
     return secrets_in(_text(data))
 
 

@@ -1,9 +1,9 @@
 """Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
 
 A chunk's text is its file's from its first to its last line, word for word, and neither of these is blank;
-only line ends are unified and bytes that are no UTF-8 replaced. Of an endless line it is a part. Of a session
-log or chat of another program it is the turn as a transcript would have it, and the lines are those the turn
-was made from. Chunks do not overlap: neighbours are one position apart.
+only line ends are unified and bytes that are not UTF-8 replaced. An overlong line is split. Of a session log
+or chat of another program it is the turn as a transcript would have it, and the lines are those the turn was
+made from. Chunks do not overlap: neighbours are one position apart.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def days_in(query: str, today: date) -> tuple[Days, ...]:
     Of a long query the beginning counts; ``yesterday`` is counted from ``today``.
     """
     found: list[tuple[int, Days]] = []
-    # Not the patterns ignore case: they would take letters for one another that no name is written with.
+    # The patterns do not ignore case: that would fold letters that no name contains.
     text = query[:_MOST_CHARACTERS].lower()
     taken: list[tuple[int, int]] = []
     for kind, pattern in _PATTERNS:

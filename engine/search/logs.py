@@ -38,7 +38,7 @@ def is_known(data: bytes, path: str) -> bool:
 
 
 def read(data: bytes, path: str) -> Log:
-    """A log or a chat of any kind that can be read; what is of no such kind has no turns. Never raises.
+    """A log or a chat of any kind that can be read; any other file has no turns. Never raises.
 
     Args:
         data: The file's bytes; of its last line, what is there.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 4
 LENGTH_POWER = 0.4
 LENGTH_FLOOR = 60
-"""Tokens: shorter texts are taken for as long, because each also costs its source."""
+"""Tokens: shorter texts count as this long, because each also costs its source."""
 OWN = 1.5
 """By what the score of earlier turns of the same conversation is multiplied."""
 RELEVANCE = 0.2

@@ -31,7 +31,7 @@ KEPT_TEXTS = 24
 
 _TEXT_LIMIT = 16 * 1024 * 1024
 _MONTHS = 2
-"""Files of the log that are looked at; older prefixes are of no use to anybody."""
+"""Files of the log that are looked at; older prefixes are of no use."""
 _NAME = re.compile(r"([0-9a-f]{64})\.txt")
 
 
@@ -63,8 +63,7 @@ class PrefixLog:
         ``discussion`` may be empty; ``at`` is UTC, now when left out.
 
         Returns:
-            The prefix; ``None`` when it could not be recorded, which is told but keeps nobody from the
-            prompt.
+            The prefix; ``None`` when it could not be recorded, which is reported and stops nothing.
         """
         prefix = self.prefix_of(compiled)
         use = PrefixUse(self._clock() if at is None else at, discussion, prefix)

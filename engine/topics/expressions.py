@@ -96,7 +96,7 @@ def compile_expression(match: str) -> Any:
     """The compiled ``regex`` pattern of a trigger's ``match``, ignoring case.
 
     Raises:
-        ExpressionError: It is no valid expression, or too large to compile.
+        ExpressionError: It is not a valid expression, or too large to compile.
     """
     expression = plain(match)
     refuse_large(expression)

@@ -68,7 +68,7 @@ class ConversationCapture:
     All state is in the transcript: each call finds the session's file again. A call is one locked append, or
     one atomic replacement for ``start`` and ``end``, so a reader sees an entry whole or not at all.
 
-    Whoever was interrupted cannot know whether the entry was written, so every call may be repeated:
+    A caller that was interrupted cannot know whether the entry was written, so every call may be repeated:
 
     - ``start`` and ``end`` recognise what they did before.
     - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` behind its entry, invisible where
@@ -207,7 +207,7 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a tool call to the agent's turn; opens one if somebody else spoke last.
+        """Append a tool call to the agent's turn; opens one if another role spoke last.
 
         Args:
             args_summary: What it was asked; made one line of at most 200 characters.

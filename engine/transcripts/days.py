@@ -16,7 +16,7 @@ def following(moment: datetime, clock: str, day: str = "") -> datetime:
 
     Args:
         moment: When the turn before was spoken, or the session started; UTC.
-        clock: The time in the heading, ``HH:MM``; the result is ``moment`` when it is none.
+        clock: The time in the heading, ``HH:MM``; the result is ``moment`` when it is not one.
         day: The date in the heading, ``YYYY-MM-DD``; empty where it has none.
     """
     on = date_of(day)
@@ -43,7 +43,7 @@ def day_to_write(at: datetime, before: datetime) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """An ISO 8601 time as UTC; ``None`` when it is none. Without a zone it is UTC."""
+    """An ISO 8601 time as UTC; ``None`` when it is not one. Without a zone it is UTC."""
     if not isinstance(value, str):
         return None
     try:

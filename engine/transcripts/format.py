@@ -218,7 +218,7 @@ class _Gatherer:
 
 
 def _marks(body: str) -> Iterator[_Mark]:
-    """The marks of a body in order; whatever stands inside fenced code is none."""
+    """The marks of a body in order; fenced code has none."""
     lines = _MARK.finditer("\n" + body)
     for match in outside(Fences(body).blocks(), lines, lambda match: match.start()):
         line = match[0][1:]

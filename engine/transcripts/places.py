@@ -62,9 +62,9 @@ def session_of(path: Path) -> str:
 
 
 def read_head(path: Path) -> bytes:
-    """The first kilobytes of a regular file; nothing when it is none or cannot be read."""
+    """The first kilobytes of a regular file; nothing when it is not one or cannot be read."""
     try:
-        # A named pipe would wait for somebody who writes into it.
+        # Opening a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""

@@ -40,8 +40,8 @@ def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
 class Replay:
     """Plays one transcript, once.
 
-    The target begins anew with an atomic replacement, so that whoever follows it sees a new conversation;
-    then each turn is appended when its time comes, with the time of the clock in its heading.
+    The target begins anew with an atomic replacement, so that a follower sees a new conversation; then
+    each turn is appended when its time comes, with the time of the clock in its heading.
 
     Args:
         target: The conversation file to write, workspace-relative, such as ``conversations/demo.md``.

@@ -33,12 +33,12 @@ PLAN = "plan"
 """A plan that the agent put to the person, whole."""
 
 DIALOGUE = frozenset({"", CORRECTION, ANSWER, COMMAND, PLAN})
-"""The kinds of turns in which somebody speaks to somebody."""
+"""The kinds of turns in which the person and the agent speak to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A run of Markdown that somebody wrote."""
+    """A run of Markdown."""
 
     text: str
 
@@ -97,7 +97,7 @@ class Turn:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether somebody speaks or acts in it, and nothing is merely recorded."""
+        """Whether the person or the agent speaks or acts in it, and nothing is merely recorded."""
         return self.kind in DIALOGUE
 
     @property

@@ -1,6 +1,6 @@
 """Whether a transcript that has ended is still what it was (spec 2.1: ``raw/`` is immutable).
 
-One that has not ended grows at its end and gets its header completed; nobody needs to watch over that. One
+One that has not ended grows at its end and gets its header completed, which needs no check. One
 that has ended stays as it is. An import may take in what its source got since: then the header holds the
 fingerprint of the new text, and the text is no shorter.
 """

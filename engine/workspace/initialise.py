@@ -128,7 +128,7 @@ def renew_hooks(root: Path) -> InitialiseReport:
     """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
 
     Raises:
-        WorkspaceError: The folder is no workspace.
+        WorkspaceError: The folder is not a workspace.
         WriteFailed: The disk refused.
     """
     workspace = Workspace.open(root)

@@ -36,7 +36,7 @@ but impossible are still put in order by it."""
 _ALONE = 1 << 18
 """Multiplications up to which BLAS multiplies matrices on one core."""
 _STEPS = 8
-"""Places on the way from one topic's features to another's; more change no part by .1."""
+"""Steps on the line from one topic's features to another's; more change no part by .1."""
 
 _COMPARED = (
     "vectors_max",
@@ -73,7 +73,7 @@ FEATURES = (
 ``_lead`` is a signal minus the highest of any other topic measured, ``_above`` minus the mean of the five
 highest; ``_own`` a signal minus what the topic's own entries reach among themselves, ``_part`` divided by it,
 ``_rivals`` minus what other topics' entries reach, ``_level`` and ``_spread`` what the own entries reach and
-how far that varies; ``background`` the mean likeness to all topics.
+how far that varies; ``background`` the mean similarity to all topics.
 """
 
 GROUPS = {
@@ -207,7 +207,7 @@ class Combiner:
         """By how much each signal moved the log-odds of some topics, in nats, compared with a topic that has
         nothing to do with the message and no counter-examples.
 
-        On the straight way from that topic's features to these, each signal gets what the log-odds change by
+        On the straight line from that topic's features to these, each signal gets what the log-odds change by
         it (integrated gradients). Together with what is not shown, such as how many topics there are, the
         parts add up to the difference. ``rows`` is float32 ``[n, F]``.
 

@@ -21,7 +21,7 @@ LEAST = 0.2
 
 
 def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
-    """The content words that topics' texts share, whole or in part, with their part in the likeness.
+    """The content words that topics' texts share, whole or in part, with their part in the similarity.
 
     ``topics`` are indices.
 
@@ -44,7 +44,7 @@ def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tupl
 
 
 def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Iterable[list[float]]:
-    """For each topic, what each word and its parts add to the likeness."""
+    """For each topic, what each word and its parts add to the similarity."""
     parts = [codes_in(word) for word in words]
     places, is_known = places_in(fitted.grams, numpy.concatenate(parts))
     owners = numpy.repeat(numpy.arange(len(words)), [len(part) for part in parts])[is_known]

@@ -205,7 +205,7 @@ class CalibratedScorer:
         guard: AbstractContextManager[object],
     ) -> bool:
         """Puts topics and a fit of their texts in place of what is known, unless that is no longer ``known``;
-        whether it did. Nobody waits for the fit.
+        whether it did. No message waits for the fit.
         """
         if known is not None and known.texts == texts:
             fitted, is_new = known.fitted, False

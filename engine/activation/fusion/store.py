@@ -1,8 +1,8 @@
 """A fit on disk, so that a process that scores one message need not make it (scratch/, deletable).
 
 The file is a line with the CRC-32 of all that follows, a line of JSON that names the arrays with type and
-shape, and their bytes, which are used where they were read to. What is not whole, or would lead out of an
-array, is no fit.
+shape, and their bytes, which are used where they were read to. A file that is incomplete, or points outside
+an array, is not used.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Applied:
 
 
 class Tuning:
-    """What a face tunes topics with. Safe to use from several threads; the tables it gives are not.
+    """Tuning as a face uses it. Safe to use from several threads; the tables it gives are not.
 
     Args:
         edited: Called with the path of a topic's file that was written.
@@ -113,7 +113,7 @@ class Tuning:
         Raises:
             TopicError: There is no such topic, its file was changed since it was read, or it names these
                 cuts already.
-            AutopoiesisError: The cuts are no cuts.
+            AutopoiesisError: The cuts are not valid.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
@@ -136,7 +136,7 @@ class Tuning:
     def undo(self) -> Applied:
         """Takes the last change back that ``apply`` made, whenever that was.
 
-        A file that nobody touched since gets every byte back; of another only the cuts.
+        A file that has not changed since gets every byte back; another only the cuts.
 
         Raises:
             TopicError: There is no such change, or the file names other cuts since.
@@ -274,7 +274,7 @@ def _checked(cuts: Cuts) -> Cuts:
     """Cuts as they are written.
 
     Raises:
-        AutopoiesisError: They are none.
+        AutopoiesisError: They are not valid.
     """
     if not all(cut is None or 0 <= cut <= 1 for cut in (cuts.gate, cuts.activate)):
         raise AutopoiesisError(f"{_said(cuts)}: a cut is a number from 0 to 1")

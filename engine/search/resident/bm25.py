@@ -1,4 +1,4 @@
-"""Likeness by words: BM25 over the postings of any number of segments (spec 7.3)."""
+"""Similarity by words: BM25 over the postings of any number of segments (spec 7.3)."""
 
 from __future__ import annotations
 

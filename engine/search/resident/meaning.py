@@ -1,4 +1,4 @@
-"""Likeness by meaning: roughly by the signs of vectors, for all chunks, and exactly for some (spec 7.3)."""
+"""Similarity by meaning: roughly by the signs of vectors, for all chunks, and exactly for some (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _MOST_OF_A_BYTE = 255
 DEVIATIONS = 6.0
-"""So many standard deviations above the mean are a likeness of 1."""
+"""So many standard deviations above the mean are a similarity of 1."""
 
 
 class Meaning:
-    """Likeness to a query, in standard deviations above the mean of all chunks.
+    """Similarity to a query, in standard deviations above the mean of all chunks.
 
     Args:
         vector: The query's, float32 ``[D]``, of length 1.
@@ -36,7 +36,7 @@ class Meaning:
         self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
 
     def of(self, cosines: Floats) -> Floats:
-        """The score of likenesses."""
+        """The score of similarities."""
         above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
         found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
         return found
@@ -49,7 +49,7 @@ class Meaning:
         return rough
 
     def cosines(self, segment: Segment, places: Any) -> Floats:
-        """The likeness of some chunks."""
+        """The similarity of some chunks."""
         rows = segment.vectors[places].astype(numpy.float32)
         # Not ``rows @ vector``, which adds a row up otherwise depending on where among the rows it stands.
         found: Floats = numpy.einsum("ij,j->i", rows, self._vector) * segment.scales[places]

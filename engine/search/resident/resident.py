@@ -77,7 +77,7 @@ class Resident:
         self._read_only = read_only
         self._guard = threading.Lock()
         self._terms = Terms()
-        # The newest first. Whoever began before the last change still asks for the one before.
+        # The newest first. A search that began before the last change still uses the view before it.
         self._views: tuple[View, ...] = ()
 
     def view(self, connection: apsw.Connection) -> View:
@@ -111,7 +111,7 @@ class Resident:
             return [self._terms.numbers[place] for place in places]
 
     def keep(self, connection: apsw.Connection) -> None:
-        """Brings the image on disk up to date, where enough has changed that it is worth it.
+        """Brings the image on disk up to date, where enough has changed to be worth it.
 
         The connection is a writer's.
         """

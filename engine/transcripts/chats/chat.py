@@ -37,7 +37,7 @@ class Chat:
 
     @property
     def opening(self) -> str:
-        """The first words of the person; those of anybody where the person says nothing."""
+        """The first words of the person; of the agent where the person says nothing."""
         said = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
         return next((turn.text for turn in said if turn.text.strip()), "")
 
@@ -59,7 +59,7 @@ class ChatBuilder:
     def say(
         self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add what somebody said; nothing where it is empty once what was injected is taken out of it.
+        """Add a text; nothing where it is empty once injected blocks are taken out of it.
 
         Args:
             text: With ``\\n`` line ends.
@@ -79,7 +79,7 @@ class ChatBuilder:
     def attach(
         self, role: Role, path: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add a reference to something that is no text, to the turn of that speaker that is under way."""
+        """Add a reference to something that is not text, to the turn of that speaker that is under way."""
         last = self._turns[-1] if self._turns else None
         draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
         draft.blocks.append(Attachment(path))

@@ -39,7 +39,7 @@ from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
 UNTOLD = "could not tell who speaks; the file stays as it is"
-"""Why a file is left out in which nobody can be told apart."""
+"""Why a file is left out in which speakers cannot be told apart."""
 
 MOST_BYTES = 512 * 1024 * 1024
 """Bytes of the largest file read."""

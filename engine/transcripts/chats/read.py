@@ -34,8 +34,8 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     file's name or path, which becomes the transcript's.
 
     Returns:
-        ``None`` where **nobody can be told apart**: nothing in the file says who speaks. It is not
-        the same as a conversation without a word, which is a transcript without turns.
+        ``None`` where **speakers cannot be told apart**: nothing in the file says who speaks. That
+        differs from a conversation without a word, which is a transcript without turns.
         The caller keeps such a file and says so.
     """
     stream = BytesIO(data)
@@ -58,7 +58,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
 
 
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
-    """The conversations in a file; none where nobody can be told apart.
+    """The conversations in a file; none where speakers cannot be told apart.
 
     SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT and
     Claude.ai, JSON or JSON lines that name a role, and texts with headings, bold names, labels or times

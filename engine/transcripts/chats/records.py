@@ -154,7 +154,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
 
 
 def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
-    """The texts of a message; what is none is counted."""
+    """The texts of a message; other parts are counted."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

@@ -193,7 +193,7 @@ def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the rules of a text; a rule inside fenced code is none."""
+    """What stands between the rules of a text; a rule inside fenced code does not count."""
     place = 0
     for rule in outside_code(text, list(_RULE.finditer(text))):
         yield text[place : rule.start()]

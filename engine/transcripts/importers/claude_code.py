@@ -96,7 +96,7 @@ class ClaudeCodeReader(TypedAheadReader):
                 del self._seen[old]
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Take up the messages that wait, and the questions that nobody has answered."""
+        """Resume the messages that wait, and the questions without an answer."""
         super().resume(read)
         for tag, offset in still_open(self._since):
             for record in read(offset) if tag == _TAG else ():

@@ -92,7 +92,7 @@ class CodexReader(SessionReader):
         """Nothing to do: these logs have one writer, and repeat no record."""
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Take up the questions that nobody has answered, and a rejection whose words are to come."""
+        """Resume the questions without an answer, and a rejection whose text is still to come."""
         for part in filter(None, self._since.open.split(",")):
             if part == _WAS_REJECTED:
                 self._is_rejected = True

@@ -124,7 +124,7 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
         spool: Room for new turns; ``None`` for a draft that will not be written.
 
     Raises:
-        Changed: Somebody else has just written the transcript.
+        Changed: Another process has just written the transcript.
     """
     header = earlier.header
     state = read_state(header.get(STATE_FIELD))

@@ -37,7 +37,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading; a pipe or device is refused instead of waited for.
 
     Raises:
-        ImportFailed: It is no regular file, or cannot be opened or read.
+        ImportFailed: It is not a regular file, or cannot be opened or read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

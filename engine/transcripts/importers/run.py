@@ -184,10 +184,10 @@ def _earlier(files: Files, target: str) -> Earlier | None:
 
 
 def _write(files: Files, target: str, draft: Draft, *, is_new: bool) -> bool:
-    """Write a draft, if it asks for it; not when somebody else has written meanwhile.
+    """Write a draft that has something to write, unless another process has written meanwhile.
 
     Raises:
-        Changed: Somebody else has.
+        Changed: Another process has.
     """
     if draft.content is None:
         return True

@@ -207,7 +207,7 @@ class SessionReader(ABC):
 
 
 def _read_counts(written: str) -> dict[str, int]:
-    """Counts as a checkpoint has them; what makes no sense is left."""
+    """Counts as a checkpoint has them; what makes no sense is skipped."""
     parts = (part.rpartition(":") for part in written.split(","))
     return {reason: int(count) for reason, _, count in parts if reason and count.isdecimal()}
 
