@@ -12,7 +12,8 @@ import apsw
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
 from engine.search.checksums import ChunkRow
-from engine.search.sources import MAX_BYTES, Reader, Source
+from engine.search.sources import MAX_BYTES, Source
+from engine.store.files import Files
 
 _SETTLED_NS = 2_000_000_000
 _UNREAD = "-"
@@ -65,14 +66,14 @@ class Change:
         return self.known is not None and self.contents is None and self.skipped == self.known.skipped
 
 
-def read(connection: apsw.Connection, reader: Reader, source: Source, known: Known | None) -> Change:
+def read(connection: apsw.Connection, files: Files, source: Source, known: Known | None) -> Change:
     """Read a file and compare it with its rows. Never fails because of the file: it is skipped then."""
     now = time.time_ns()
     if source.size > MAX_BYTES:
         why = f"is larger than {MAX_BYTES // 1024 // 1024} MB"
         return _compared(connection, Change(source, known, _UNREAD, now, skipped=why))
     try:
-        data = reader.read(source.path, limit=MAX_BYTES)
+        data = files.read(source.path, limit=MAX_BYTES)
     except FileNotFoundError:
         return _compared(connection, Change(source, known, "", now, skipped="disappeared while it was read"))
     except AutopoiesisError as error:

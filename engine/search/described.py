@@ -86,7 +86,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
 
 
 _TYPES = (int, str, str, int, int, str, str, str, str, str)
-"""Of what is read of a chunk; damage may give a column another one."""
+"""The types of the columns that are read of a chunk; damage may change one."""
 
 _SAID: dict[ShareName, str] = {
     "words": "its words",
@@ -112,7 +112,7 @@ def _why(chosen: Chosen, wording: Wording, within: Collection[str], around: Coll
     parts = [_by_words(chosen, wording, within, around)]
     if chosen.cosine is not None:
         place = f"place {chosen.vector_rank}" if chosen.vector_rank else f"below the first {wording.depth}"
-        parts.append(f"{place} by meaning (likeness {chosen.cosine:.2f})")
+        parts.append(f"{place} by meaning (similarity {chosen.cosine:.2f})")
     helped = [
         _SAID[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
     ]

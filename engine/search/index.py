@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.search.embeddings import Embedder, Floats
-    from engine.search.sources import Reader
     from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
+    from engine.store.files import Files
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
 _SAYS_ENOUGH = 3
-"""Telling words from which the meaning of a query is its own."""
+"""Distinctive words from which a query's meaning needs no context."""
 _CONTEXT_CHARACTERS = 400
 _NO_EMBEDDER = "no embedding model is set up"
 
@@ -60,7 +60,7 @@ class SearchIndex:
     def __init__(
         self,
         workspace: Workspace,
-        reader: Reader,
+        files: Files,
         settings: SearchSettings,
         embedder: Embedder | None = None,
         *,
@@ -71,7 +71,7 @@ class SearchIndex:
         lock_timeout_s: float = 30.0,
     ) -> None:
         self._workspace = workspace
-        self._reader = reader
+        self._files = files
         self._settings = settings
         self._embedder = embedder
         self._without_vectors = "" if embedder else without_vectors
@@ -84,7 +84,7 @@ class SearchIndex:
         self._closing = threading.Event()
         self._maintenance = Maintenance(
             workspace,
-            reader,
+            files,
             embedder,
             self._without_vectors,
             self._resident,
@@ -134,7 +134,7 @@ class SearchIndex:
         limit = min(limit, MAX_LIMIT)
         if not terms or limit < 1:
             return []
-        asked = _Asked(
+        asked = _Request(
             query,
             terms,
             limit,
@@ -163,7 +163,7 @@ class SearchIndex:
 
         found = fallback.search(
             self._workspace,
-            self._reader,
+            self._files,
             terms,
             limit=limit,
             category=known,
@@ -255,7 +255,7 @@ class SearchIndex:
         self.settle()
         self._readers.close()
 
-    def _ask(self, asked: _Asked) -> list[SearchResult]:
+    def _ask(self, asked: _Request) -> list[SearchResult]:
         settings = self._settings
         by_list = settings.ranking == "spec"
         wanted = self._embedder if asked.use_vectors and settings.weights[1] > 0 else None
@@ -311,7 +311,7 @@ class SearchIndex:
             raise Unavailable("building", "the search index is being made")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
-        """The vector of a query; ``None`` to search by words alone, and why stands in the status then."""
+        """The vector of a query; ``None`` to search by words alone; the status then says why."""
         try:
             found = vector_of(embedder, query)
             self._without_vectors = vectors.unlike(found, embedder)
@@ -325,8 +325,8 @@ class SearchIndex:
         refreshed = schema.get_meta(connection, "refreshed_ns")
         without = self._without_vectors or database.vector_library()[1]
         found, coming = vectors.standing(connection, self._embedder) if self._embedder else (0, "")
-        if coming and (trouble := self._maintenance.trouble_with_vectors):
-            coming = f"{coming}: {trouble}"
+        if coming and (error := self._maintenance.vectors_error):
+            coming = f"{coming}: {error}"
         if coming and not found and not without:
             without = coming
         return IndexStatus(
@@ -348,8 +348,7 @@ class SearchIndex:
     def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
         """Bring the index up in the background, unless that is under way.
 
-        Args:
-            damaged: The file that was found damaged; one that has taken its place since is kept.
+        ``damaged`` is the file that was found damaged; one that has taken its place since is kept.
         """
         with self._repairs:
             if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
@@ -369,7 +368,7 @@ class SearchIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """The arguments of a search, checked."""
 
     query: str

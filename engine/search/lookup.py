@@ -47,8 +47,7 @@ class Question:
 def answer(connection: apsw.Connection, question: Question) -> list[SearchResult]:
     """The best chunks, best first.
 
-    Args:
-        connection: Within one view of the database; with sqlite-vec where the question has a vector.
+    The connection is within one view of the database, with sqlite-vec where the question has a vector.
 
     Raises:
         apsw.Error: The database is damaged.

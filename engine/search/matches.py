@@ -44,8 +44,7 @@ def stemmer(connection: apsw.Connection) -> Stems:
 class Finder:
     """Finds a query's words, or words of the same stem, in any number of texts.
 
-    Attributes:
-        stems_of: The stems of each word, in order; more than one where the index cuts the word.
+    ``stems_of`` gives the stems of each word, in order; more than one where the index cuts the word.
     """
 
     def __init__(self, terms: Sequence[str], stems: Stems) -> None:

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from engine.errors import PathRefused
 from engine.store.paths import Workspace, category_of
@@ -17,14 +16,6 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not searched."""
 
 _SUFFIXES = (".md", ".txt", ".jsonl")
-
-
-class Reader(Protocol):
-    """What reads files, confined to the workspace: ``store.files.Files``."""
-
-    def read(self, relative: str, *, limit: int | None = ...) -> bytes:
-        """The bytes of a regular file, at most ``limit``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +29,7 @@ class Source:
 
 
 def all_sources(workspace: Workspace) -> Iterator[Source]:
-    """Every searchable file, in no order; what stands behind a symlink or cannot be listed is none."""
+    """Every searchable file, in no order; none behind a symlink or in a folder that cannot be listed."""
     for folder in FOLDERS:
         yield from _below(workspace.root, folder)
 
@@ -50,7 +41,7 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
 
     Returns:
         The path in its plain form, and the file itself or all files below the folder. What lies outside the
-        searched folders, or behind a symlink, is none.
+        searched folders, or behind a symlink, is left out.
     """
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     try:

@@ -42,7 +42,7 @@ def unlike(vector: Floats, embedder: Embedder) -> str:
             " correct search.embedding_model or search.embedding_dimensions"
         )
     if not numpy.isfinite(vector).all():
-        return "the embedding model gave what are no numbers for the query"
+        return "the embedding model gave something other than numbers for the query"
     return ""
 
 
@@ -58,7 +58,7 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
 
 
 def settled(connection: apsw.Connection) -> None:
-    """Note that no chunk waits any more: from here on the model is no new one."""
+    """Note that no chunk waits any more: from here on the model is not new."""
     with connection:
         schema.set_meta(connection, "another_model", "")
 

@@ -14,7 +14,8 @@ from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, Known
 from engine.search.checksums import file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
-from engine.search.sources import Reader, Source, all_sources, is_encodable, named_sources
+from engine.search.sources import Source, all_sources, is_encodable, named_sources
+from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 
 Progress = Callable[[int, int], None]
@@ -60,7 +61,7 @@ class Writer:
         self,
         connection: apsw.Connection,
         workspace: Workspace,
-        reader: Reader,
+        files: Files,
         embedder: Embedder | None,
         without_vectors: str = "",
         *,
@@ -69,7 +70,7 @@ class Writer:
     ) -> None:
         self._connection = connection
         self._workspace = workspace
-        self._reader = reader
+        self._files = files
         self._embedder = embedder
         self._progress = progress or (lambda done, total: None)
         self._stopping = stopping
@@ -181,7 +182,7 @@ class Writer:
         for source in pending:
             if self._must_stop():
                 break
-            batch.append(changes.read(self._connection, self._reader, source, known.get(source.path)))
+            batch.append(changes.read(self._connection, self._files, source, known.get(source.path)))
             size += source.size
             if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
                 yield batch

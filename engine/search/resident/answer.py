@@ -14,7 +14,7 @@ import numpy
 from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
-from engine.search.resident.ranking import BY_FILE, SHARES, Asked, Found
+from engine.search.resident.ranking import BY_FILE, SHARES, Found, Query
 from engine.search.resident.relevance import weighed
 from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share
@@ -61,7 +61,7 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     parts = [_part(view, number, question) for number in range(len(view.segments))]
     asks = resident.numbers(telling(question.terms))
     context = weighed(parts, asks, resident.numbers(telling(question.context)))
-    asked = Asked(
+    asked = Query(
         terms=resident.numbers(question.terms),
         vector=_usable(question.vector, view),
         limit=question.limit,
@@ -182,8 +182,7 @@ def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
 def _shares(values: Sequence[float]) -> tuple[Share, ...]:
     """What a score is made of, largest first, without what hardly counts.
 
-    Args:
-        values: Parts of the best score, in the order of ``SHARES``.
+    ``values`` are parts of the best score, in the order of ``SHARES``.
     """
     told = [(value, name) for value, name in zip(values, SHARES, strict=True) if abs(value) >= _LEAST_SHARE]
     told.sort(reverse=True)

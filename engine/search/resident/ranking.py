@@ -58,7 +58,7 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Query:
     """A query."""
 
     terms: Sequence[int]  # the numbers of the words, each once
@@ -110,11 +110,10 @@ class _Scores:
     own: Floats
 
 
-def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
+def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     """The chunks that may answer, best first, equals by part and place; ``None`` where there are none.
 
-    Args:
-        sample: float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
+    ``sample`` is float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
     """
     words = bm25.scores_of(parts, asked.terms, asked.context)
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
@@ -193,7 +192,7 @@ def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
 
 
 def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
-    """Whether the query names anybody who speaks there."""
+    """Whether the query names a speaker of the segment."""
     return not segment.voices.isdisjoint(named.tolist())
 
 
@@ -265,20 +264,20 @@ def _exactly(
     meaning: Meaning | None,
     per_word: float,
     named: NDArray[numpy.uint64],
-    asked: Asked,
+    asked: Query,
     share: Floats,
     whole: Floats,
 ) -> Any:
-    """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, likeness, share of the words."""
+    """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, similarity, share of the words."""
     segment = part.segment
     words = score.words[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
-    likeness = numpy.zeros(len(places), dtype=numpy.float32)
-    cosines = likeness
+    similarity = numpy.zeros(len(places), dtype=numpy.float32)
+    cosines = similarity
     if meaning is not None:
         cosines = meaning.cosines(segment, places)
-        likeness = meaning.of(cosines)
-        likeness[segment.scales[places] == 0] = 0.0
-    own = words + likeness
+        similarity = meaning.of(cosines)
+        similarity[segment.scales[places] == 0] = 0.0
+    own = words + similarity
     speaker = date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
     if _is_spoken(segment, named):
         spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
@@ -298,7 +297,7 @@ def _exactly(
     numbers = numpy.full(len(places), number)
     rows = (
         words,
-        likeness,
+        similarity,
         speaker,
         date,
         around,
@@ -312,7 +311,7 @@ def _exactly(
     return numpy.stack([numbers, places, total + recency + use, *rows])
 
 
-def _dated(days: Ints, asked: Asked) -> Any:
+def _dated(days: Ints, asked: Query) -> Any:
     """Whether each day is one that the query speaks of."""
     found = numpy.zeros(len(days), dtype=bool)
     for first, last in asked.days:
@@ -320,7 +319,7 @@ def _dated(days: Ints, asked: Asked) -> Any:
     return found
 
 
-def _faded(part: Part, places: Any, asked: Asked) -> Any:
+def _faded(part: Part, places: Any, asked: Query) -> Any:
     """What part of their scores some chunks lose by their age, 0 or less; undated ones lose nothing."""
     if part.fading is None or not asked.half_life:
         return numpy.zeros(len(places), dtype=numpy.float32)

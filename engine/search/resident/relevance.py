@@ -2,7 +2,7 @@
 
 A score orders the chunks of one query and says nothing of whether any of them answers it: something is always
 the best. Relevance is the mean of two measures that do: the share of what the query asks for that stands in
-the chunk (its words by their rarity, whatever else is in the memory), and the likeness of the vectors. Of
+the chunk (its words by their rarity, whatever else is in the memory), and the similarity of the vectors. Of
 questions put to their own memory and to another one, the area under the curve is .94 for chats of people, .90
 for long chats with an assistant and .98 for coding sessions. It spreads differently in each, so a floor that
 seldom loses an answer still lets in much that answers nothing.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PRIOR = 100
 """Chunks without any of the words, added to the memory: how rare a word is cannot be told from few."""
 ALONE = 0.4
-"""What a likeness counts where no word is shared. Half would let in what merely looks like words."""
+"""What a similarity counts where no word is shared. Half would let in what merely looks like words."""
 CONTEXT_TERMS = 12
 """Words of the context that count, the rarest."""
 CONTEXT = 0.25
@@ -91,5 +91,5 @@ def relevance(held: Floats, cosines: Floats | None) -> Any:
     """The relevance of chunks, 0 to 1, by what share of the words they hold and how like the vectors are."""
     if cosines is None:
         return held
-    likeness = numpy.maximum(cosines, 0.0)
-    return numpy.where(held > 0, (held + likeness) / 2, ALONE * likeness)
+    similarity = numpy.maximum(cosines, 0.0)
+    return numpy.where(held > 0, (held + similarity) / 2, ALONE * similarity)

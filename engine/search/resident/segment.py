@@ -276,8 +276,7 @@ def speaker_of(speaker: str, terms: Terms) -> int:
 def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
     """One segment of all files that are not masked, in the order of their paths.
 
-    Args:
-        segments: With the mask of the files that count, bool ``[F]``.
+    Segments come with the mask of the files that count, bool ``[F]``.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
