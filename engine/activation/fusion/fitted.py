@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy
 
-from engine.activation.fusion.likeness import own_likeness, train_classifiers
+from engine.activation.fusion.classifiers import own_similarity, train_classifiers
 from engine.activation.fusion.postings import index_grams, index_words
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
@@ -121,7 +121,7 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
     label_vectors = vectors.embed([topic.label for topic in topics])
     has_examples = numpy.array([bool(topic.examples) for topic in topics], dtype=bool)
     trained = train_classifiers(starts, index, entry_vectors, label_vectors, has_examples)
-    own_vectors, own_grams = own_likeness(starts, index, entry_vectors)
+    own_vectors, own_grams = own_similarity(starts, index, entry_vectors)
     axis = vectors.embed([_HAPPY])[0] - vectors.embed([_UNHAPPY])[0]
     against = [(text, place) for place, topic in enumerate(topics) for text in topic.against]
     return Fitted(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from engine.activation.fusion.classifiers import GRAM_SHARE, similarity_of
 from engine.activation.fusion.fitted import Embedding, Fitted, mood_of
-from engine.activation.fusion.likeness import GRAM_SHARE, likeness_of
 from engine.activation.fusion.postings import BM25_K1, codes_of, count_grams, gathered, places_in
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
@@ -64,10 +64,10 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
         return None
     starts = fitted.starts
     total = int(starts[-1])
-    by_row = _gram_likeness(words, fitted, total + count)
+    by_row = _gram_similarity(words, fitted, total + count)
     by_entry, by_about = by_row[:total], by_row[total:]
     best_words = numpy.maximum.reduceat(by_entry, starts[:-1])
-    bm25, coverage, shared, different = _word_likeness(words, fitted, total, count)
+    bm25, coverage, shared, different = _word_similarity(words, fitted, total, count)
     vector = vectors.embed([text])[0]
     central = _products(fitted.centroids, vector)
     topics = numpy.arange(count) if count <= ALL_TOPICS else _shortlist(central + best_words)
@@ -96,8 +96,10 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     if classified:
         all_near = near if len(topics) == count else _products(fitted.entry_vectors, vector)
         all_titles = by_title if len(topics) == count else _products(fitted.label_vectors, vector)
-        likeness = numpy.concatenate([likeness_of(all_near) + GRAM_SHARE * by_entry, likeness_of(all_titles)])
-        values[:, 12] = numpy.einsum("i,ij->j", likeness, fitted.classifiers)[topics]
+        similarity = numpy.concatenate(
+            [similarity_of(all_near) + GRAM_SHARE * by_entry, similarity_of(all_titles)]
+        )
+        values[:, 12] = numpy.einsum("i,ij->j", similarity, fitted.classifiers)[topics]
     if len(fitted.against_topics):
         against = numpy.zeros(count, dtype=numpy.float32)
         numpy.maximum.at(against, fitted.against_topics, _products(fitted.against_vectors, vector))
@@ -105,7 +107,7 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     return Measured(topics, values, float(central.mean()), coverage, len(words), classified)
 
 
-def _gram_likeness(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
+def _gram_similarity(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
     """The cosine of the message with every entry and every topic's own text."""
     _, codes, counts = count_grams([words])
     places, is_known = places_in(fitted.grams, codes)
@@ -116,7 +118,7 @@ def _gram_likeness(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
     return numpy.bincount(rows, weights=found, minlength=height).astype(numpy.float32)
 
 
-def _word_likeness(
+def _word_similarity(
     words: Sequence[str], fitted: Fitted, total: int, count: int
 ) -> tuple[Floats, float, Any, int]:
     """BM25 of every topic in parts of what it could be; coverage; shared words per entry; different words."""
