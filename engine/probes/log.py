@@ -37,8 +37,7 @@ class ProbeLog:
     def record(self, run: Run, asked: int | None) -> None:
         """Records a run; the questions themselves stand in ``probes.yaml``.
 
-        Args:
-            asked: The budget that was asked for all of it, tokens.
+        ``asked`` is the budget that was asked for all of it, tokens.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.

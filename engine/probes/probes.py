@@ -13,7 +13,7 @@ from engine.probes import file, places
 from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
-from engine.probes.run import Asked, Progress, run
+from engine.probes.run import ProbedEngine, Progress, run
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.paths import shown
 
@@ -58,7 +58,7 @@ class Removed:
 
 
 class Probes:
-    """What a face does with probes. Safe to use from several threads.
+    """Probes as a face uses them. Safe to use from several threads.
 
     ``repository`` names the commit a run belongs to, and takes the changes.
     """
@@ -125,7 +125,9 @@ class Probes:
         if not expect:
             raise AutopoiesisError("a probe needs evidence to expect", cure="name it with --expect")
         if budget is not None and budget < LEAST_BUDGET:
-            raise AutopoiesisError(f"{budget} is no budget", cure=f"give {LEAST_BUDGET} tokens or more")
+            raise AutopoiesisError(
+                f"{budget} is not a valid budget", cure=f"give {LEAST_BUDGET} tokens or more"
+            )
         odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
         refused = next((why for each, why in odd if each.path), "")
         if refused and not force:
@@ -176,7 +178,7 @@ class Probes:
 
     def run(
         self,
-        engine: Asked,
+        engine: ProbedEngine,
         names: Sequence[str] = (),
         *,
         budget: int | None = None,
@@ -213,8 +215,8 @@ class Probes:
     ) -> Report:
         """Runs the probes of now against a past state: would its prompts have held the evidence?
 
-        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this is no
-        next step of that. ``names``, ``budget`` and ``progress`` are as for ``run``.
+        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this run is not
+        part of that series. ``names``, ``budget`` and ``progress`` are as for ``run``.
 
         Raises:
             AutopoiesisError: As ``find``.
