@@ -93,24 +93,24 @@ def gate_provider(
 ) -> GateProvider:
     """Who answers gate questions. Imports are late: a message without a question must not pay for them."""
     if settings.provider == "ask":
-        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
+        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — for a question only
 
         return AskGate(asker)
     if settings.provider == "local":
-        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — see above
+        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — for a question only
 
         return LocalGate(load_model(files), min_labels=settings.local_min_labels)
-    from engine.providers.select import completer_for  # noqa: PLC0415 — see above
+    from engine.providers.select import completer_for  # noqa: PLC0415 — for a question only
 
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
     if settings.mode == "list":
-        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — see above
+        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — for a question only
 
         return ListGate(completer, max_tokens=settings.max_tokens, spending=spending)
-    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
+    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — for a question only
 
     return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
 
@@ -200,8 +200,8 @@ def assemble_flusher(
 
         return put_up(review(), record, day)
 
-    from engine.providers.keys import FLUSH  # noqa: PLC0415 — likewise
-    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+    from engine.providers.keys import FLUSH  # noqa: PLC0415 — a trace needs none
+    from engine.providers.select import completer_for  # noqa: PLC0415 — a trace needs none
 
     return Flusher(
         files,

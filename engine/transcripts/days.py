@@ -35,8 +35,7 @@ def following(moment: datetime, clock: str, day: str = "") -> datetime:
 def day_to_write(at: datetime, before: datetime) -> str:
     """The date that the heading of a turn needs; empty where a reader knows the day without it.
 
-    Args:
-        before: When the turn before it was, as ``following`` has it, or the session started.
+    ``before`` is when the turn before it was, as ``following`` has it, or the session started.
     """
     is_known = before.date() == at.date() == following(before, f"{at:%H:%M}").date()
     return "" if is_known else at.date().isoformat()

@@ -51,8 +51,7 @@ _SYNTHETIC = "<synthetic>"
 def discover(home: Path | None = None) -> list[Path]:
     """The session logs of the main conversations, in the order of their paths.
 
-    Args:
-        home: Claude Code's folder; ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
+    ``home`` is ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
     """
     return sorted(path for path in folder(home).glob("*/*.jsonl") if not path.name.startswith("agent-"))
 

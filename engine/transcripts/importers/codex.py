@@ -42,8 +42,7 @@ _CALLS = frozenset(
 def discover(home: Path | None = None) -> list[Path]:
     """The session logs, those in use before those that were archived, each in the order of their start.
 
-    Args:
-        home: Codex's folder; ``$CODEX_HOME`` or ``~/.codex`` by default.
+    ``home`` is ``$CODEX_HOME`` or ``~/.codex`` by default.
     """
     archived = folder(home).parent / "archived_sessions"
     return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]

@@ -22,8 +22,7 @@ class Changed(ImportFailed):
 class Earlier:
     """A transcript as it was when first read; later reads raise ``Changed`` when it differs.
 
-    Attributes:
-        head: The header with its fences; empty when there is none that can be read.
+    ``head`` is the header with its fences; empty when there is none that can be read.
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -68,8 +68,7 @@ class Union:
 def read_together(log: SessionLog, others: Iterable[str]) -> Union:
     """A log and further ones of its session, each record once, in the order of their times.
 
-    Args:
-        others: Paths of the others as they are shown; one that is gone is left out.
+    ``others`` are paths as they are shown; one that is gone is left out.
     """
     with ExitStack() as stack:
         logs = [log]

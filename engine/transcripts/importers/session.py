@@ -139,8 +139,7 @@ class SessionReader(ABC):
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
         """Take up what was open at the checkpoint.
 
-        Args:
-            read: Gives the records on the line at a byte offset.
+        ``read`` gives the records on the line at a byte offset.
         """
 
     def _leave_out(self, reason: str, count: int = 1) -> None:

@@ -56,8 +56,7 @@ class TurnBuilder:
     def begin(self, skip: int = 0) -> None:
         """A record of the log begins.
 
-        Args:
-            skip: As much of what it says and calls belongs to turns that are finished, and is passed over.
+        As much as ``skip`` of what it says and calls belongs to finished turns, and is passed over.
         """
         self.ops, self._skip = 0, skip
 
