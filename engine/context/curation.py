@@ -25,8 +25,7 @@ class Curation:
         presets: Those first that get room first.
         main_session: Whether a preset may show MEMORY.md.
 
-    Attributes:
-        problems: What of the lists cannot be had as it is asked for.
+    ``problems`` says what of the lists cannot be had as it is asked for.
     """
 
     def __init__(self, presets: Sequence[Preset], reader: Reader, *, main_session: bool) -> None:

@@ -99,7 +99,7 @@ def read_active(text: str, first_line: int = 1) -> tuple[tuple[tuple[str, int], 
         if not name or name.startswith("#"):
             continue
         if not valid_name(name):
-            what = f"{quoted(name)} is no name of a preset"
+            what = f"{quoted(name)} is not a valid preset name"
             problems.append(Problem(ACTIVE, line, what, "write one name on each line, without .md"))
         elif name in names:
             problems.append(Problem(ACTIVE, line, f"{name} is named again", "remove the line", "warning"))

@@ -73,7 +73,7 @@ class PresetChange:
 
 
 class Presets:
-    """What a face works on presets with. Safe to use from several threads."""
+    """Presets as a face uses them. Safe to use from several threads."""
 
     def __init__(
         self, files: Files, repository: Callable[[], Repository], config: Callable[[], Config]
@@ -113,7 +113,7 @@ class Presets:
             if name not in known
         ]
         odd = [
-            Problem(path, 0, "its name is no name of a preset", "use letters, digits, '.', '_' and '-'")
+            Problem(path, 0, "its name is not valid for a preset", "use letters, digits, '.', '_' and '-'")
             for path in self._source.list(FOLDER)
             if path.endswith(".md") and path.removeprefix(f"{FOLDER}/").removesuffix(".md") not in known
         ]
@@ -192,7 +192,7 @@ class Presets:
             title: Empty leaves it as it is.
 
         Raises:
-            AutopoiesisError: The name is no name, the note too long, or the lines are not there.
+            AutopoiesisError: The name is not valid, the note is too long, or the lines are not there.
             PathRefused: The path leaves the workspace.
             DocumentError: There is no such text file, the preset lists it already, or its header cannot be
                 edited.
@@ -200,7 +200,7 @@ class Presets:
         """
         if not valid_name(name):
             cure = "use letters, digits, '.', '_' and '-'"
-            raise AutopoiesisError(f"'{shown(name)}' is no name of a preset", cure=cure)
+            raise AutopoiesisError(f"'{shown(name)}' is not a valid preset name", cure=cure)
         note, path = " ".join(note.split()), "/".join(split_relative(path))
         if len(note) > NOTE_CHARACTERS:
             what = f"the note has {len(note)} characters, and {NOTE_CHARACTERS} are allowed"
@@ -312,7 +312,9 @@ def _preset_in(data: bytes, name: str) -> Preset:
         raise DocumentError(broken[0].what, where=where, cure=broken[0].cure)
     if document.header.get("type", KIND) != KIND:
         raise DocumentError(
-            "is no preset: its type is another", where=path_of(name), cure="use another name for the preset"
+            "is not a preset: its header names another type",
+            where=path_of(name),
+            cure="use another name for the preset",
         )
     return read_preset(name, document.header, document.body, document.body_line)
 

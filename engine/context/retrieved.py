@@ -99,11 +99,7 @@ class Retrieved:
         return _frame(placement) + sum(about(len(result.text)) + LENGTH_FLOOR for result in self._results)
 
     def place(self, placement: Placement, room: int) -> int:
-        """Fill the room with the best results; gives the tokens taken.
-
-        Args:
-            room: Tokens for the block.
-        """
+        """Fill the room with the best results; gives the tokens taken."""
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
         share = largest(left)

@@ -22,7 +22,7 @@ def parse_spans(text: str) -> tuple[Span, ...]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ValueError(f"'{part.strip()}' is no range of lines")
+            raise ValueError(f"'{part.strip()}' is not a range of lines")
         first, last = int(match[1]), int(match[2] or match[1])
         if not first:
             raise ValueError(f"'{part.strip()}' begins before line 1")

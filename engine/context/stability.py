@@ -79,8 +79,7 @@ class Prefix:
     ) -> Prefix:
         """The prefix of a prompt.
 
-        Args:
-            first_line: Gives the line of a section's file on which its text starts; see ``PrefixSection``.
+        ``first_line`` gives the line of a section's file on which its text starts; see ``PrefixSection``.
         """
         text = compiled.text[: compiled.stable_prefix_length]
         sections: list[PrefixSection] = []

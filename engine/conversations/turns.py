@@ -180,8 +180,7 @@ class Turns:
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges of a conversation whose answers gained something from a turn on, oldest first.
 
-        Args:
-            first: The number of the first new turn. A person's turn ends the exchange before it.
+        ``first`` is the number of the first new turn. A person's turn ends the exchange before it.
         """
         conversation = self._conversations.read(path)
         if conversation is None:

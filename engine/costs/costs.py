@@ -40,8 +40,7 @@ class Asked(Protocol):
 class Costs:
     """Log, budgets and prices of a workspace. Safe to use from several threads.
 
-    Args:
-        on_problem: Called with problems that stop nothing.
+    ``on_problem`` is called with problems that stop nothing.
     """
 
     def __init__(

@@ -106,9 +106,7 @@ class CostGuard:
     def allow(self, estimate_usd: float | None = None) -> None:
         """Does nothing while a call may be paid for. Without limits nothing is read.
 
-        Args:
-            estimate_usd: What it may cost, as far as that is known. A call that could exceed a limit is
-                refused too.
+        A call that could exceed a limit is refused too, as far as its cost is known.
 
         Raises:
             CostLimit: The limit of the day or of the month is spent, or would be exceeded; or the log cannot

@@ -37,9 +37,8 @@ _MOST_WAITING = 10_000
 class CostLog:
     """Writes and reads the cost log of a workspace. Safe to use from several threads and processes.
 
-    Args:
-        on_problem: Called when a call could not be written down, and when the person's own prices cannot be
-            used.
+    ``on_problem`` is called when a call could not be written down, and when the person's own prices cannot be
+    used.
     """
 
     def __init__(

@@ -154,7 +154,7 @@ class HookServer:
     def __init__(self, engine: Served, token: str, *, host: str = HOST, port: int = PORT) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
-        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — likewise
+        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
 
         self._socket = _listening(host, port)
         self.port: int = self._socket.getsockname()[1]

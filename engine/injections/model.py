@@ -65,7 +65,8 @@ class UseNote:
 
 
 def message_hash(text: str) -> str:
-    """Names a message by its words: what shell, agent and transcript do to white space is no change."""
+    """Names a message by its words: white space does not matter, since shell, agent and transcript change
+    it."""
     return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
 
 
@@ -168,7 +169,7 @@ def _injection(record: Record) -> Injection:
 def _note(record: Record) -> UseNote:
     states = _list(record["was_useful"])
     if not all(state is None or isinstance(state, bool) for state in states):
-        raise TypeError("a section was of use, was not, or nobody knows")
+        raise TypeError("a section was of use, was not, or it is not known")
     return UseNote(
         injection=_text(record["injection"]),
         at=_text(record["at"]),

@@ -38,8 +38,7 @@ _NAME = re.compile(r"([0-9a-f]{64})\.txt")
 class PrefixLog:
     """Writes and reads the log of prefixes. Safe to use from several threads and processes.
 
-    Args:
-        on_problem: Called when a prefix could not be recorded.
+    ``on_problem`` is called when a prefix could not be recorded.
     """
 
     def __init__(

@@ -41,8 +41,7 @@ def shown(value: object) -> str:
 class Fields:
     """One mapping of a file's header, read field by field.
 
-    Args:
-        problems: Where problems are added.
+    What is wrong is added to ``problems``.
     """
 
     def __init__(self, mapping: Mapping, path: str, problems: list[Problem]) -> None:

@@ -284,7 +284,7 @@ def _webhook(fields: Fields, line: int) -> _Made | None:
         _missing(fields, line, "source", "source: email")
         return None
     if source.lower() == "cron":
-        fields.say(fields.line("source"), "cron is no webhook source", "use type: cron with a schedule")
+        fields.say(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
         return None
     return _Made(source=source, event=fields.text("event"))
 

@@ -111,10 +111,8 @@ class Proposal:
 def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
     """Fits a topic's cuts to its labels, and measures the effect on labels left out.
 
-    The same table gives the same proposal.
-
-    Args:
-        folds: Parts that the labelled messages are dealt into; fewer where there are fewer messages.
+    The same table gives the same proposal. ``folds`` are the parts that the labelled messages are dealt into;
+    fewer where there are fewer messages.
 
     Raises:
         KeyError: The table does not know the topic.

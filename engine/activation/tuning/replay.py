@@ -148,8 +148,7 @@ def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> st
 def overview(table: DecisionTable, cuts: Mapping[str, Cuts] = _NO_CUTS) -> dict[str, Figures]:
     """The figures of every topic, in the table's order.
 
-    Args:
-        cuts: Cuts of some topics; the others have today's.
+    Topics without ``cuts`` have today's.
     """
     return {topic: figures(table, topic, cuts.get(topic)) for topic in table.topics}
 
@@ -175,8 +174,7 @@ def total(figures: Iterable[Figures]) -> Figures:
 def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit: int = FLIPS_LIMIT) -> Flips:
     """The decisions that other cuts treat differently.
 
-    Args:
-        limit: The most rows that are given; the counts are of all.
+    At most ``limit`` rows are given; the counts are of all.
 
     Raises:
         KeyError: The table does not know the topic.
@@ -226,8 +224,7 @@ def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit:
 def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
     """How the labelled decisions of a topic that cuts are about lie between 0 and 1.
 
-    Args:
-        bins: A score of 1 is in the last.
+    A score of 1 is in the last bin.
     """
     counts = {1: np.zeros(bins, dtype=np.intp), 0: np.zeros(bins, dtype=np.intp)}
     fixed = 0

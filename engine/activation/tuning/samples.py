@@ -85,10 +85,8 @@ class Samples:
     def folds(self, count: int) -> list[Truths]:
         """Deals them into parts: equal messages into the same one, useful ones and noise evenly.
 
-        The parts depend on the messages alone: they are dealt out in the order of their sha256.
-
-        Args:
-            count: How many parts, at least 2; some may be empty when there are fewer messages.
+        The parts depend on the messages alone: they are dealt out in the order of their sha256. ``count`` is
+        at least 2; some parts may be empty when there are fewer messages.
         """
         kinds: dict[str, int] = {}
         for name, useful in zip(self.messages, self.useful.tolist(), strict=True):

@@ -46,8 +46,7 @@ class Applied:
 class Tuning:
     """Tuning as a face uses it. Safe to use from several threads; the tables it gives are not.
 
-    Args:
-        edited: Called with the path of a topic's file that was written.
+    ``edited`` is called with the path of a topic's file that was written.
     """
 
     def __init__(
