@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,9 @@ from engine.search.embeddings import EMBEDDING_FAULTS, vector_of
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.request import Request
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
-from engine.search.talk import telling
 from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
-_SAYS_ENOUGH = 3
-"""Distinctive words from which a query's meaning needs no context."""
-_CONTEXT_CHARACTERS = 400
 _NO_EMBEDDER = "no embedding model is set up"
 
 
@@ -134,7 +130,7 @@ class SearchIndex:
         limit = min(limit, MAX_LIMIT)
         if not terms or limit < 1:
             return []
-        asked = _Request(
+        asked = Request(
             query,
             terms,
             limit,
@@ -255,7 +251,7 @@ class SearchIndex:
         self.settle()
         self._readers.close()
 
-    def _ask(self, asked: _Request) -> list[SearchResult]:
+    def _ask(self, asked: Request) -> list[SearchResult]:
         settings = self._settings
         by_list = settings.ranking == "spec"
         wanted = self._embedder if asked.use_vectors and settings.weights[1] > 0 else None
@@ -365,29 +361,6 @@ class SearchIndex:
             self._trouble = ""
         except AutopoiesisError as error:
             self._trouble = str(error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The arguments of a search, checked."""
-
-    query: str
-    terms: tuple[str, ...]
-    limit: int
-    category: Category | None
-    exclude: frozenset[str]
-    use_vectors: bool
-    today: date
-    in_full: bool
-    context: str
-    room: Room | None
-
-    @property
-    def meant(self) -> str:
-        """The text whose meaning is looked for: with the end of its context where it says little."""
-        if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
-            return self.query
-        return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"
 
 
 def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
