@@ -65,10 +65,7 @@ _SETTING = "context_compiler.token_budget"
 
 
 class ContextCompiler:
-    """Compiles prompts from one source of files.
-
-    ``source`` is the workspace, or a revision of it.
-    """
+    """Compiles prompts from one source of files: the workspace, or a revision of it."""
 
     def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:
         self._source = source

@@ -78,6 +78,9 @@ class ConversationCapture:
       minute, is taken for a repetition (a retry, or a hook that is registered twice). Tool calls without a
       key are always written: agents do run the same command twice.
 
+    A session id is made of letters, digits, ``.``, ``_`` and ``-``. Times are now by default. An entry
+    gives whether it was written: not when its key was seen before.
+
     Args:
         folder: Where transcripts go, workspace-relative.
         redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
@@ -110,10 +113,8 @@ class ConversationCapture:
         """Begin a session's transcript; one that exists is left as it is.
 
         Args:
-            session_id: Letters, digits, ``.``, ``_`` and ``-``.
             channel: Where the session takes place, such as ``cli``.
             title: What it is about; gives the file's slug, which never changes.
-            started: Now by default.
 
         Returns:
             The transcript's workspace-relative path.
@@ -168,8 +169,6 @@ class ConversationCapture:
             content: Markdown.
             kind: A short word for the brackets in the heading; empty for dialogue. A message that corrects an
                 agent that has spoken is then given the kind ``correction``.
-            at: Now by default.
-            key: Identifies the call, see the class.
             attachments: Paths of binary content the message refers to.
 
         Returns:
@@ -209,14 +208,7 @@ class ConversationCapture:
     ) -> bool:
         """Append a tool call to the agent's turn; opens one if another role spoke last.
 
-        Args:
-            args_summary: What it was asked; made one line of at most 200 characters.
-            result_summary: What came of it; the same.
-            at: Now by default.
-            key: Identifies the call, see the class.
-
-        Returns:
-            Whether it was written: not when the key was seen before.
+        Both summaries are made one line of at most 200 characters.
 
         Raises:
             TranscriptError: There is no such session, or it has ended.
@@ -241,17 +233,9 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a memory operation, in a turn ``agent [memory]``.
+        """Append a memory operation, such as ``updated``, in a turn ``agent [memory]``.
 
-        Args:
-            action: What was done, such as ``updated``.
-            path: Workspace-relative.
-            summary: What changed; made one line of at most 200 characters.
-            at: Now by default.
-            key: Identifies the call, see the class.
-
-        Returns:
-            Whether it was written: not when the key was seen before.
+        The summary is made one line of at most 200 characters.
 
         Raises:
             TranscriptError: There is no such session, or it has ended.
@@ -278,12 +262,7 @@ class ConversationCapture:
     ) -> str:
         """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
 
-        Args:
-            tokens_in: All tokens sent in the session.
-            tokens_out: All tokens received.
-            tags: Left as they are when there are none.
-            knowledge_changes: By default what the transcript's memory turns say.
-            at: Now by default.
+        Without ``tags`` the header's stay; the changes are by default what the transcript's memory turns say.
 
         Returns:
             The transcript's workspace-relative path.

@@ -54,7 +54,7 @@ class HeldOut:
     kind: Kind = "both"
     """Which labels there are. With ``noise`` alone F1 is 0 whatever the cuts are; with ``useful`` alone only
     recall says something."""
-    noise: int = 0  # noise decisions
+    noise: int = 0
     noise_kept_out: float = 0.0  # how many of them did not become active (expected)
     today_noise_kept_out: float = 0.0
     gate_calls: int = 0  # decisions that the gate was asked about

@@ -50,7 +50,7 @@ class Figures:
     by_use: int  # labels that come from use
     gate_calls: int  # decisions that the gate would be asked about
     gate_calls_per_day: float  # by the days that the log spans
-    cost_usd_per_day: float  # US dollars
+    cost_usd_per_day: float
     useful_active: float = 0.0
     """Expected number of useful decisions that would be active."""
     noise_active: float = 0.0
