@@ -49,7 +49,7 @@ DISGUISED = "is written so that it hides something"
 ODD_PATH = "names a path that decides how an agent or a machine acts, or that leads out of the workspace"
 ACCOUNT = "names an account for payments that no person named"
 ADDRESS = "names an address that no person wrote"
-WISH = "says what a person wants, and no person said it"
+PREFERENCE = "says what a person wants, and no person said it"
 SAYS_TOOL = "comes from tool output, as the model says itself"
 TOOL = "comes from tool output"
 UNSAID = "is in words that neither a person nor the agent used"
@@ -140,7 +140,7 @@ def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> s
     ):
         return UNNAMED
     if _WISH.search(read) and _share(words, known.person) < _SPOKEN:
-        return WISH
+        return PREFERENCE
     return ""
 
 
