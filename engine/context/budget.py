@@ -35,50 +35,32 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that asks to be in the prompt.
-
-    Attributes:
-        label, layer, priority, slot, source, score, why: As in ``Section``.
-        text: Safe text (``delimiters.outside``), without blank lines around it.
-        order: Where it stands among the sections of its layer.
-        first_line: 1-based line of ``source`` on which ``text`` starts; 0 where lines mean nothing.
-        lines: The lines of ``source``, where ``text`` is an excerpt; empty for a whole file.
-        wrap: What stands before and after the text, inside the section, also when it is cut.
-        mark: The marker's label where it is not ``label``.
-    """
+    """Something that asks to be in the prompt."""
 
     label: str
     layer: int
     priority: int
     slot: SlotName
-    text: str
+    text: str  # safe (``delimiters.outside``), without blank lines around it
     why: str
     source: str = ""
     score: float | None = None
-    order: tuple[int, ...] = ()
-    first_line: int = 0
-    lines: str = ""
-    wrap: tuple[str, str] = ("", "")
-    mark: str = ""
+    order: tuple[int, ...] = ()  # where it stands among the sections of its layer
+    first_line: int = 0  # 1-based line of ``source`` on which ``text`` starts; 0 where lines mean nothing
+    lines: str = ""  # the lines of ``source``, where ``text`` is an excerpt; empty for a whole file
+    wrap: tuple[str, str] = ("", "")  # what stands before and after the text, also when it is cut
+    mark: str = ""  # the marker's label where it is not ``label``
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A section with what surrounds it; the prompt is the pieces in order, joined without anything between.
-
-    Attributes:
-        section: The section.
-        order: Where it stands among the sections of its layer.
-        head: Its marker line, and the opening of a block where one begins.
-        tail: The gap after it, and the end of a block where one ends.
-        tokens: Tokens of ``rendered``.
-    """
+    """A section with what surrounds it; the prompt is the pieces in order, joined without a separator."""
 
     section: Section
-    order: tuple[int, ...]
-    head: str
-    tail: str
-    tokens: int
+    order: tuple[int, ...]  # where it stands among the sections of its layer
+    head: str  # its marker line, and the opening of a block where one begins
+    tail: str  # the gap after it, and the end of a block where one ends
+    tokens: int  # of ``rendered``
 
     @property
     def rendered(self) -> str:
@@ -88,19 +70,13 @@ class Piece:
 
 @dataclass(slots=True)
 class Placement:
-    """The pieces of one compile as they find their place.
-
-    Attributes:
-        count: Counts tokens.
-        pieces: What is in, in the order in which it got room.
-        left_out: What is not.
-        included: By path, the label and the lines (inclusive) under which a file is in the prompt.
-    """
+    """The pieces of one compile as they find their place."""
 
     count: Count
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)  # in the order in which they got room
     left_out: list[LeftOut] = field(default_factory=list)
     included: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
+    """By path, the label and the lines (inclusive) under which a file is in the prompt."""
 
     def piece(self, candidate: Candidate) -> Piece:
         """The candidate as a piece, whole."""
@@ -162,7 +138,6 @@ class Placement:
         """Give a candidate room.
 
         Args:
-            candidate: What to place.
             room: Tokens it may take with its marker.
             caps: Limits that it is charged to; the tightest binds.
 
@@ -242,7 +217,6 @@ class Placement:
         again with less until it fits.
 
         Args:
-            caps: Limits that the part is charged to.
             room: Tokens it may take.
             place: Places it within so many tokens, and gives the tokens taken.
 

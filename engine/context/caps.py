@@ -27,17 +27,10 @@ _PARTS: dict[SlotName, str] = {
 
 @dataclass(slots=True)
 class Cap:
-    """A limit that several pieces may share.
+    """A limit that several pieces may share."""
 
-    Attributes:
-        name: The setting, as a person would look for it.
-        unit: ``bytes`` of a section's text, or ``tokens`` of it with its marker.
-        total: How much altogether.
-        left: How much is still free.
-    """
-
-    name: str
-    unit: Literal["bytes", "tokens"]
+    name: str  # the setting, as a person would look for it
+    unit: Literal["bytes", "tokens"]  # bytes of a section's text, or tokens of it with its marker
     total: int
     left: int
 
@@ -84,7 +77,7 @@ def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
 
 
 def about_tokens(caps: Sequence[Cap], wanted: int) -> int:
-    """How many of so many tokens the caps let in, roughly: of a text that nobody has seen yet."""
+    """How many of so many tokens the caps let in, roughly: the text is not known yet."""
     rooms = (cap.left if cap.unit == "tokens" else cap.left // _BYTES_PER_TOKEN for cap in caps)
     return max(0, min((wanted, *rooms)))
 
@@ -93,7 +86,6 @@ def shown_tokens(caps: Sequence[Cap], used: int, size: int, most: int) -> int | 
     """The tightest cap in tokens, for a person to compare with ``used``; ``None`` without a cap.
 
     Args:
-        caps: The caps of a slot.
         used: Tokens that the slot takes.
         size: Bytes of its text: what a KiB makes in tokens of this text.
         most: Tokens of the whole prompt: no cap is shown larger.

@@ -34,9 +34,7 @@ _TO_NAME = "their files cannot be read from here, so name the one that applies"
 def entries(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
     """The catalog of private knowledge entries, layer 7.
 
-    Args:
-        reader: Reads the files.
-        can_read: Whether whoever gets the prompt can read files.
+    ``can_read``: whether the model that gets the prompt can read files.
     """
     intro = f"Knowledge entries; {_TO_READ if can_read else _TO_NAME}:"
     return _catalog(reader, KNOWLEDGE, "catalog:knowledge", intro, 0)
@@ -51,10 +49,7 @@ def skills(reader: Reader, *, can_read: bool = True) -> list[Candidate]:
 def catalog_line(name: str, description: str, place: str) -> str:
     """One entry as a catalog names it.
 
-    Args:
-        name: What it is called.
-        description: What it holds.
-        place: Where to read it; text of the program may follow the path.
+    Text of the program may follow the path in ``place``.
     """
     entry = f"{one_line(name, _NAME_CHARACTERS)}: {one_line(description, _DESCRIPTION_CHARACTERS)}"
     # In a line of a list, a comment might pass for the marker of a section although it begins none.

@@ -39,31 +39,19 @@ LAST_STABLE_LAYER = 7
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One piece of the prompt.
-
-    Attributes:
-        label: What it is, e.g. ``identity:SOUL.md`` or ``topic:email-triage``.
-        layer: 1 to 12: where it stands.
-        priority: 0 to 4: who got budget first.
-        slot: The budget it was charged to.
-        source: Workspace-relative path; empty when it comes from no file.
-        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
-        tokens: Tokens of its text, without the marker above it; of a search result with the line above it.
-        score: Relevance where it was ranked; ``None`` where it was not.
-        why: One sentence.
-        text: The text itself, without the marker.
-    """
+    """One piece of the prompt."""
 
     label: str
-    layer: int
-    priority: int
+    """What it is, e.g. ``identity:SOUL.md`` or ``topic:email-triage``."""
+    layer: int  # 1 to 12: where it stands
+    priority: int  # 0 to 4: who got budget first
     slot: SlotName
-    source: str
-    lines: str
-    tokens: int
-    score: float | None
-    why: str
-    text: str
+    source: str  # workspace-relative path; empty when it comes from no file
+    lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
+    tokens: int  # of its text, without the marker above it; of a search result with the line above it
+    score: float | None  # relevance; ``None`` where it was not ranked
+    why: str  # one sentence
+    text: str  # without the marker
 
 
 Limit = Literal["", "room", "cap"]
@@ -72,14 +60,7 @@ Limit = Literal["", "room", "cap"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that did not get into the prompt, and why.
-
-    Attributes:
-        label, priority, slot, source, lines, tokens, score: As in ``Section``, of what is missing.
-        reason: One clause.
-        limit: ``room``: a larger token budget would have let it in; ``cap``: a larger cap would; empty: it
-            was refused, or the prompt says it already.
-    """
+    """Something that did not get into the prompt, and why; the other fields are as in ``Section``."""
 
     label: str
     priority: int
@@ -88,8 +69,10 @@ class LeftOut:
     lines: str
     tokens: int
     score: float | None
-    reason: str
+    reason: str  # one clause
     limit: Limit = ""
+    """``room``: a larger token budget would have let it in; ``cap``: a larger cap would; empty: it was
+    refused, or the prompt says it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,46 +87,28 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A compiled prompt.
-
-    Attributes:
-        text: The prompt. ``tokens`` counts it whole.
-        tokens: Exact o200k tokens of ``text``; never more than ``budget`` less ``reply_reserve``.
-        budget: The token budget asked for.
-        reply_reserve: Tokens kept free for the reply.
-        sections: In the order in which they stand in ``text``.
-        left_out: What did not fit or was refused, largest priority first.
-        slots: Use against cap.
-        stable_prefix_length: Characters of ``text`` before the first volatile layer.
-        boundaries: Up to three character offsets at which a provider may place a cache breakpoint.
-        active_topics: Names, in the order in which they were given budget.
-        dropped_turns: History turns that did not fit.
-        problems: One line each: what could not be read, and so is missing.
-        next_kb: What 1 KiB more of token budget would have brought, in the order of its getting in; of the
-            last one perhaps only a part.
-        model: The model the prompt is meant for; empty where the settings name none.
-        window: Tokens that model takes; ``None`` where it is not known.
-        history_room: Tokens that the history's turns could have taken.
-        flushed_turns: Which of the dropped turns were flushed first (spec 6.4): first and last number of each
-            run, as in the label ``history:3-8``.
-        unflushed_turns: How many of the dropped turns were not, and so stand in the transcript alone.
-    """
+    """A compiled prompt."""
 
     text: str
-    tokens: int
+    tokens: int  # exact o200k tokens of ``text``; never more than ``budget`` less ``reply_reserve``
     budget: int
-    reply_reserve: int
-    sections: tuple[Section, ...]
-    left_out: tuple[LeftOut, ...]
+    reply_reserve: int  # tokens
+    sections: tuple[Section, ...]  # in the order in which they stand in ``text``
+    left_out: tuple[LeftOut, ...]  # what did not fit or was refused, largest priority first
     slots: tuple[Slot, ...]
-    stable_prefix_length: int
+    stable_prefix_length: int  # characters of ``text`` before the first volatile layer
     boundaries: tuple[int, ...]
-    active_topics: tuple[str, ...]
+    """Up to three character offsets at which a provider may place a cache breakpoint."""
+    active_topics: tuple[str, ...]  # in the order in which they were given budget
     dropped_turns: int
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # one line each: what could not be read, and so is missing
     next_kb: tuple[LeftOut, ...] = ()
-    model: str = ""
-    window: int | None = None
-    history_room: int = 0
+    """What 1 KiB more of token budget would have brought, in the order of its getting in; of the last one
+    perhaps only a part."""
+    model: str = ""  # empty where the settings name none
+    window: int | None = None  # tokens that model takes; ``None`` where it is not known
+    history_room: int = 0  # tokens that the history's turns could have taken
     flushed_turns: tuple[tuple[int, int], ...] = ()
-    unflushed_turns: int = 0
+    """Which of the dropped turns were flushed first (spec 6.4): first and last number of each run, as in the
+    label ``history:3-8``."""
+    unflushed_turns: int = 0  # how many of the dropped turns were not, and so stand in the transcript alone

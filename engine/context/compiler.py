@@ -14,7 +14,7 @@ Who gets room, in this order. ``available`` is the budget less the reply reserve
 4. Journals (P1), then presets, topics and subscriptions (P2): each up to its cap and down to the parts kept
    for those that follow.
 5. Search results (P3) get what is left beside the last turns, or less of it the less surely they have to do
-   with the message; history (P4) gets everything that nobody took, both up to their caps where they have any.
+   with the message; history (P4) gets everything that is left, both up to their caps where they have any.
 6. Where something is free then although a journal, preset or topic was cut for lack of room, 4 and 5 are done
    again with no more kept than was used.
 """
@@ -65,13 +65,7 @@ _SETTING = "context_compiler.token_budget"
 
 
 class ContextCompiler:
-    """Compiles prompts from one source of files.
-
-    Args:
-        source: Where the files are read: the workspace, or a revision of it.
-        settings: The budgets.
-        count: Counts tokens; exact o200k unless a caller knows better.
-    """
+    """Compiles prompts from one source of files: the workspace, or a revision of it."""
 
     def __init__(self, source: Source, settings: CompilerSettings, *, count: Count = tokens.count) -> None:
         self._source = source

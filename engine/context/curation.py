@@ -22,12 +22,10 @@ class Curation:
     """What presets put into one prompt.
 
     Args:
-        presets: The presets, those first that get room first.
-        reader: Reads their files.
+        presets: Those first that get room first.
         main_session: Whether a preset may show MEMORY.md.
 
-    Attributes:
-        problems: What of the lists cannot be had as it is asked for.
+    ``problems`` says what of the lists cannot be had as it is asked for.
     """
 
     def __init__(self, presets: Sequence[Preset], reader: Reader, *, main_session: bool) -> None:
@@ -49,13 +47,7 @@ class Curation:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give the presets room, in order; gives the tokens taken.
-
-        Args:
-            placement: Takes the pieces, and what is left out.
-            room: Tokens for all of it.
-            caps: The caps of the slot.
-        """
+        """Give the presets room, in order; gives the tokens taken, at most ``room``."""
         spent = 0
         for candidate in self._wanted(placement, placement.left_out):
             spent += placement.place(candidate, room - spent, caps)
@@ -127,7 +119,7 @@ class Curation:
                 yield _candidate(preset, listed, *found, order, note if count == 1 else "", is_whole=is_whole)
 
     def _within(self, preset: Preset, listed: PresetFile, asked: Span, there: Span) -> Span | None:
-        """The lines of a slice that the file's text has; a slice that misses it is said."""
+        """The lines of a slice that the file's text has; a slice outside it is reported."""
         first, last = there
         name, cure = shown(listed.path), "correct the lines"
         if asked[1] < first:

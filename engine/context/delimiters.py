@@ -8,7 +8,7 @@ messages never contains either:
   only a line of its own can be taken for a marker);
 - a block tag ``{/knowledge}`` becomes ``{\\/knowledge}``.
 
-One backslash, visible to whoever reads the prompt, and nothing else changes but line ends (always ``\\n``)
+One backslash, visible in the prompt, and nothing else changes but line ends (always ``\\n``)
 and the two characters no provider takes, NUL and lone surrogates, which become U+FFFD.
 """
 

@@ -33,51 +33,30 @@ _RETRIEVED_LAYER = 10
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A section as it is on one side, or what is known of it where it is not in the prompt.
+    """A section as it is on one side, or what is known of it where it is not in the prompt."""
 
-    Attributes:
-        place: Its number among the sections of the prompt, from 1; 0 where it is not in there.
-        source: Workspace-relative path; empty when it comes from no file.
-        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
-        tokens: Tokens of its text; where it was left out, of what was left out.
-        score: Relevance where it was ranked; ``None`` where it was not.
-        why: Why it is there, or why it is not.
-    """
-
-    place: int
-    source: str
-    lines: str
-    tokens: int
-    score: float | None
-    why: str
+    place: int  # its number among the sections of the prompt, from 1; 0 where it is not in there
+    source: str  # workspace-relative path; empty when it comes from no file
+    lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
+    tokens: int  # of its text; where it was left out, of what was left out
+    score: float | None  # ``None`` where it was not ranked
+    why: str  # why it is there, or why it is not
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
-    """A section that is not the same on both sides.
-
-    Attributes:
-        kind: ``came`` and ``went``; ``changed``: its text is another; ``moved``: the same text at another
-            place, or from another source.
-        label: What it is, on the side on which it is, the later one first.
-        layer: 1 to 12.
-        priority: 0 to 4.
-        slot: The budget it was charged to.
-        before: The earlier side.
-        after: The later side.
-        moved: Whether its place in the order of what both sides have is another.
-        diff: Unified diff of the text, line by line and without file names; empty when it is the same.
-    """
+    """A section that is not the same on both sides."""
 
     kind: ChangeKind
-    label: str
+    """``changed``: its text is another; ``moved``: the same text at another place, or from another source."""
+    label: str  # on the side on which it is, the later one first
     layer: int
     priority: int
     slot: SlotName
     before: Side
     after: Side
-    moved: bool
-    diff: tuple[str, ...]
+    moved: bool  # whether its place in the order of what both sides have is another
+    diff: tuple[str, ...]  # unified, without file names; empty when the text is the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +73,16 @@ class SlotChange:
 
 @dataclass(frozen=True, slots=True)
 class PrefixChange:
-    """The stable prefix on both sides.
-
-    Attributes:
-        equal: Whether it is the same, to the byte.
-        before: Its length in characters.
-        after: Likewise.
-        layer: The first layer that differs; 0 when none does, as in what follows.
-        label: The section in which it begins to differ, on the side on which it stands first.
-        source: Its file.
-        byte: Offset of the first byte of the prompt's UTF-8 that differs.
-        line: The line of the prompt it is on, 1-based.
-    """
+    """The stable prefix on both sides."""
 
     equal: bool
-    before: int
+    before: int  # characters
     after: int
-    layer: int = 0
-    label: str = ""
+    layer: int = 0  # the first layer that differs; 0 when none does, as in what follows
+    label: str = ""  # the section in which it begins to differ, on the side on which it stands first
     source: str = ""
-    byte: int = 0
-    line: int = 0
+    byte: int = 0  # offset of the first byte of the prompt's UTF-8 that differs
+    line: int = 0  # the line of the prompt it is on, 1-based
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,25 +99,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two prompts.
+    """What differs between two prompts."""
 
-    Attributes:
-        equal: Whether the texts are the same, to the byte.
-        before: The earlier prompt.
-        after: The later prompt.
-        sections: What differs, in the order of the prompt.
-        unchanged: How many sections are the same, at the same place.
-        topics_came: Topics active only later, by name.
-        topics_went: Topics active only before, by name.
-        slots: Tokens by slot.
-        prefix: The stable prefix.
-    """
-
-    equal: bool
+    equal: bool  # to the byte
     before: Totals
     after: Totals
-    sections: tuple[SectionChange, ...]
-    unchanged: int
+    sections: tuple[SectionChange, ...]  # in the order of the prompt
+    unchanged: int  # sections that are the same, at the same place
     topics_came: tuple[str, ...]
     topics_went: tuple[str, ...]
     slots: tuple[SlotChange, ...]
@@ -159,10 +115,7 @@ class Difference:
 def compare(before: Compiled, after: Compiled, names: tuple[str, str] = ("before", "after")) -> Difference:
     """What differs between two prompts.
 
-    Args:
-        before: The earlier one.
-        after: The later one.
-        names: What a reader is to call them.
+    ``names`` are what a reader is to call them.
     """
     pairs = _pairs(before.sections, after.sections)
     moved = _moved([pair for pair in pairs if pair[0] is not None and pair[1] is not None])

@@ -29,9 +29,7 @@ _HISTORY_LAYER = 11
 def difference_text(difference: Difference, *, width: int = 80) -> str:
     """What came, went, changed and moved by layer, with the why of both sides, then the budget by slot.
 
-    Args:
-        difference: What to say.
-        width: Columns to fill, 60 or more.
+    ``width``: columns to fill, 60 or more.
 
     Returns:
         Lines without colour or control characters; names and text from files are made printable. Of a long

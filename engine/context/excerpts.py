@@ -25,26 +25,18 @@ _LINE_MARK = re.compile(
     r"[\s\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*)§",
     re.MULTILINE,
 )
-"""A ``§`` at what looks like the beginning of a line, whatever invisible stands before it."""
+"""A ``§`` at what looks like the beginning of a line, whatever invisible characters precede it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What is shown of a search result.
-
-    Attributes:
-        result: The result.
-        text: Safe text, without blank lines around it.
-        first: 1-based line of the file on which it begins.
-        last: The line on which it ends, inclusive.
-        is_cut: Only the best lines between these are shown, on one line.
-    """
+    """What is shown of a search result."""
 
     result: SearchResult
-    text: str
-    first: int
-    last: int
-    is_cut: bool
+    text: str  # safe, without blank lines around it
+    first: int  # 1-based line of the file
+    last: int  # inclusive
+    is_cut: bool  # only the best lines between these are shown, on one line
 
 
 def safe(text: str) -> str:
@@ -74,15 +66,10 @@ def order(found: Excerpt) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How excerpts are introduced.
+    """How excerpts are introduced."""
 
-    Attributes:
-        numbered: Whether each has its line, and each transcript what it is about.
-        conversation: The transcript of the conversation itself; empty without one.
-    """
-
-    numbered: bool = True
-    conversation: str = ""
+    numbered: bool = True  # whether each has its line, and each transcript what it is about
+    conversation: str = ""  # the transcript of the conversation itself; empty without one
 
 
 def head(found: Excerpt, style: Style, *, above: Excerpt | None) -> str:

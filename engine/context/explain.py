@@ -25,9 +25,7 @@ _RESULTS_SHOWN = 8
 def outline(compiled: Compiled, *, width: int = 100) -> str:
     """The sections by layer with the end of the stable prefix marked, then the budget and what was left out.
 
-    Args:
-        compiled: The prompt.
-        width: Columns to fill, 80 or more.
+    ``width``: columns to fill, 80 or more.
 
     Returns:
         Lines without colour or control characters; names and reasons from files are made printable.

@@ -129,8 +129,7 @@ def discussion(today: date, session_id: str, turn: int) -> Candidate:
     """The day and the session, layer 8.
 
     Args:
-        today: The day.
-        session_id: The conversation; empty for a message tried by hand.
+        session_id: Empty for a message tried by hand.
         turn: The message's place in it, from 1.
     """
     session = one_line(session_id, 80)

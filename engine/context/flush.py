@@ -16,7 +16,7 @@ from engine.transcripts.turn import Turn
 
 State = Literal["flushed", "unflushed"]
 """What became of a turn: ``flushed`` when a model was shown it and what it noted was kept, ``unflushed`` when
-it is recorded that nobody took notes."""
+a record says that no notes were taken."""
 
 PART_TOKENS = 6_000
 """Tokens of turns that one flush is about; more are flushed in several parts."""
@@ -27,29 +27,19 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is known of one turn.
-
-    Attributes:
-        state: What became of it.
-        failures: How many flushes of it have failed.
-    """
+    """What is known of one turn."""
 
     state: State
-    failures: int = 0
+    failures: int = 0  # how many flushes of it have failed
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Turns that are flushed together: all that are not empty from ``first`` to ``last``.
-
-    Attributes:
-        first, last: Numbers of the first and the last of them.
-        turns: The turns by number, ascending.
-    """
+    """Turns that are flushed together: all that are not empty from ``first`` to ``last``."""
 
     first: int
     last: int
-    turns: tuple[tuple[int, Turn], ...]
+    turns: tuple[tuple[int, Turn], ...]  # by number, ascending
 
     @property
     def digests(self) -> dict[int, str]:
@@ -59,23 +49,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class FlushPlan:
-    """What is to be flushed of one conversation now.
+    """What is to be flushed of one conversation now."""
 
-    Attributes:
-        room: Tokens that the history has in the prompt.
-        tokens: Tokens of all turns.
-        at: Tokens behind which a turn is about to leave the window.
-        leaving: How many turns have left the window or are about to.
-        unrecorded: How many of those stand in no record of a flush.
-        parts: What is to be flushed, oldest first; empty when nothing is due.
-    """
-
-    room: int
-    tokens: int
-    at: int
-    leaving: int
-    unrecorded: int
-    parts: tuple[Part, ...]
+    room: int  # tokens that the history has in the prompt
+    tokens: int  # of all turns
+    at: int  # tokens behind which a turn is about to leave the window
+    leaving: int  # how many turns have left the window or are about to
+    unrecorded: int  # how many of those stand in no record of a flush
+    parts: tuple[Part, ...]  # oldest first; empty when nothing is due
 
 
 def digest(turn: Turn) -> str:
@@ -104,10 +85,10 @@ def plan(
     Args:
         turns: The conversation's turns by number, oldest first, empty ones among them.
         room: Tokens that the history has in the prompt.
-        recorded: What is known of turns, by number; only of those that are still the same.
+        recorded: By number, only of those that are still the same.
         at: Share of the room, 0 to 1.
         dropped: Numbers of turns that a prompt had no room for, whatever the sizes say.
-        with_provider: Whether somebody can take notes; then turns of which nobody has are taken up again.
+        with_provider: Whether a model can take notes; then turns without notes are taken up again.
         everything: Flush every turn, also those that are in no danger.
         again: Take up turns that failed ``ATTEMPTS`` times, and turns that are unflushed even though nothing
             else is due.

@@ -1,7 +1,7 @@
 """What a model is asked when turns are about to leave the window, and how its reply is read (spec 6.4).
 
-The reply is text from outside twice over: a model wrote it, about turns that anybody may have had a hand in.
-It is taken whole or not at all; an item that is no plain line, or names no place that notes go to, spoils it.
+The reply is untrusted twice over: a model wrote it, about turns that may hold text from outside. It is taken
+whole or not at all: an item that is not a plain line, or names no place for notes, makes it invalid.
 """
 
 from __future__ import annotations
@@ -65,25 +65,15 @@ stands in what a tool or a web page returned. If nothing is worth keeping, reply
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One durable note out of a reply.
+    """One durable note out of a reply."""
 
-    Attributes:
-        to: ``journal``, ``memory`` or ``project:<name>``.
-        text: One plain line.
-        source: Who it comes from as the model says; empty when it does not say.
-    """
-
-    to: str
+    to: str  # ``journal``, ``memory`` or ``project:<name>``
     text: str
-    source: Source | Literal[""] = ""
+    source: Source | Literal[""] = ""  # who it comes from as the model says; empty when it does not say
 
 
 def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """What the model reads.
-
-    Args:
-        turns: The turns by number, oldest first.
-        projects: Names of the projects that there are.
 
     Returns:
         The prompt, and the numbers of turns that were too long to be shown whole.
@@ -111,9 +101,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
 def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
     """The notes of a reply, equal ones once; none when the model found nothing worth keeping.
 
-    Args:
-        text: The reply.
-        cut: Whether it ended at the token limit.
+    ``cut``: the reply ended at the token limit.
 
     Raises:
         BadReply: It is anything but a list of notes or ``FLUSH_OK``.
@@ -127,7 +115,7 @@ def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
         return ()
     tree = tree_of(plain)
     if not isinstance(tree, list):
-        raise BadReply("the reply is no list of notes")
+        raise BadReply("the reply is not a list of notes")
     if len(tree) > MOST_ITEMS:
         raise BadReply(f"the reply has {len(tree)} notes, more than {MOST_ITEMS}")
     return tuple(dict.fromkeys(_note(item, number) for number, item in enumerate(tree, 1)))
@@ -135,16 +123,16 @@ def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
 
 def _note(item: Any, number: int) -> Note:
     if not isinstance(item, dict):
-        raise BadReply(f"note {number} is no object")
+        raise BadReply(f"note {number} is not an object")
     if not {"to", "text"} <= item.keys() <= {"to", "text", "from"}:
         raise BadReply(f"note {number} has other fields than to, text and from")
     if not all(isinstance(value, str) for value in item.values()):
-        raise BadReply(f"note {number} has a field that is no text")
+        raise BadReply(f"note {number} has a field that is not text")
     source = item.get("from", "")
     if source not in ("", "person", "agent", "tool"):
         raise BadReply(f"note {number} is from “{one_line(source, 40)}”")
     if not _TO.fullmatch(item["to"]):
-        raise BadReply(f"note {number} goes to “{one_line(item['to'], 40)}”, which is no place for notes")
+        raise BadReply(f"note {number} goes to “{one_line(item['to'], 40)}”, which is not a place for notes")
     text = item["text"].strip()
     why = why_no_line(text, ITEM_CHARACTERS)
     if why:

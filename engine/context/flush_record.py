@@ -14,87 +14,54 @@ STATUSES: frozenset[str] = frozenset({"flushed", "nothing", "unflushed", "failed
 
 @dataclass(frozen=True, slots=True)
 class WrittenNote:
-    """A note that stands in a file.
+    """A note that stands in a file."""
 
-    Attributes:
-        id: Identifies the note: a digest of its place and its line.
-        path: Workspace-relative path.
-        line: 1-based line on which it stood when it was written; 0 when a person had already removed it.
-        text: The whole line.
-    """
-
-    id: str
+    id: str  # a digest of its place and its line
     path: str
-    line: int
+    line: int  # 1-based, when it was written; 0 when a person had already removed it
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeldNote:
-    """A note that was not written.
+    """A note that was not written."""
 
-    Attributes:
-        to: Where the model wanted it.
-        text: What it says.
-        reason: Why it waits for a person.
-        read: What the agent had read from outside, where that is why.
-    """
-
-    to: str
+    to: str  # where the model wanted it
     text: str
-    reason: str
-    read: tuple[str, ...] = ()
+    reason: str  # why it waits for a person
+    read: tuple[str, ...] = ()  # what the agent had read from outside, where that is why
 
 
 @dataclass(frozen=True, slots=True)
 class FlushRecord:
-    """What became of turns that left the window or were about to.
+    """What became of turns that left the window or were about to."""
 
-    Attributes:
-        id: Identifies the flush: a digest of the conversation and its turns.
-        at: When, ISO 8601, UTC.
-        session: The session's id; may be empty.
-        path: The conversation, workspace-relative.
-        first, last: Numbers of the first and the last turn, from 1.
-        turns: By number, the digest of every turn that is meant; empty turns have none.
-        status: ``flushed``: notes were written. ``nothing``: the model was shown the turns, and nothing was
-            written. ``unflushed``: nobody was asked. ``failed``: somebody was asked, and nothing was written.
-        items: What was written.
-        held: What waits for a person.
-        in_part: Turns that were too long to be shown whole.
-        redacted: In how many places a secret was taken out of the turns before they were sent.
-        provider, model: Who was asked; empty when nobody was.
-        input_tokens, output_tokens: What that took.
-        cost_usd: Its price in US dollars; ``None`` when it is not known.
-        error: Why nobody was asked, or what failed, in one line.
-        commit: The commit that holds what was written; empty where none was made.
-        uncommitted: Why none was made of what was written.
-    """
-
-    id: str
-    at: str
-    session: str
-    path: str
-    first: int
+    id: str  # a digest of the conversation and its turns
+    at: str  # ISO 8601, UTC
+    session: str  # the session's id; may be empty
+    path: str  # the conversation, workspace-relative
+    first: int  # number of the first turn, from 1
     last: int
-    turns: Mapping[int, str]
+    turns: Mapping[int, str]  # by number, the digest of every turn that is meant; empty turns have none
     status: Status
+    """``flushed``: notes were written. ``nothing``: the model was shown the turns, and nothing was written.
+    ``unflushed``: no model was asked. ``failed``: one was asked, and nothing was written."""
     items: tuple[WrittenNote, ...] = ()
-    held: tuple[HeldNote, ...] = ()
-    in_part: tuple[int, ...] = ()
-    redacted: int = 0
+    held: tuple[HeldNote, ...] = ()  # what waits for a person
+    in_part: tuple[int, ...] = ()  # turns that were too long to be shown whole
+    redacted: int = 0  # places in which a secret was taken out of the turns before they were sent
     provider: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = None
-    error: str = ""
-    commit: str = ""
-    uncommitted: str = ""
+    cost_usd: float | None = None  # ``None`` when it is not known
+    error: str = ""  # why no model was asked, or what failed, in one line
+    commit: str = ""  # the commit that holds what was written; empty where none was made
+    uncommitted: str = ""  # why none was made of what was written
 
 
 def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
-    """A line of the log as a record; ``None`` when it is none."""
+    """A line of the log as a record; ``None`` when it is not one."""
     try:
         turns = {int(number): _text(name) for number, name in tree["turns"].items()}
         status = tree["status"]

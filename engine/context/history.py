@@ -33,10 +33,8 @@ _CURRENT_TOOL_CHARACTERS = 1_000
 def render(turn: Turn, current_tools: int = 0) -> str:
     """A past turn as text: prose as written, every tool call, attachment and memory operation on one line.
 
-    Args:
-        turn: The turn.
-        current_tools: How many of its tool calls, the last ones, belong to the turn being answered: their
-            lines have up to 1,000 characters, all others 200.
+    The last ``current_tools`` tool calls belong to the turn being answered: their lines have up to 1,000
+    characters, all others 200.
     """
     parts: list[str] = []
     previous_is_line = False
@@ -72,9 +70,6 @@ def _line(block: ToolCall | Attachment | KnowledgeChange, limit: int) -> str:
 def sizes(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, int]]:
     """What turns take in the window once they are older than the current one.
 
-    Args:
-        turns: Their numbers, and the turns.
-
     Returns:
         The number and the tokens, marker included, of every turn with something in it, in the order given.
     """
@@ -98,14 +93,10 @@ class History:
     def window(self, placement: Placement, room: int, elsewhere: Collection[int] = ()) -> list[Piece]:
         """The turns that stand in a window of so many tokens, newest first; nothing is placed.
 
-        The last ten turns come first, whole where all of them fit; where they do not, the longest give way
-        by their middle. Then older ones come, whole, until one does not fit: a window has no holes.
-
-        Args:
-            placement: Makes the pieces.
-            room: Tokens.
-            elsewhere: Numbers of turns of which something stands in the prompt already; an older one of them
-                ends the window.
+        The last ten turns come first, whole where all of them fit; where they do not, the longest give way by
+        their middle. Then older ones come, whole, until one does not fit: a window has no holes.
+        ``elsewhere`` are numbers of turns of which something stands in the prompt already; an older one of
+        them ends the window.
         """
         recent, older = self._turns[-RECENT:], self._turns[:-RECENT]
         whole = [placement.piece(self._candidate(number, turn)) for number, turn in recent]

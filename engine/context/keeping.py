@@ -16,17 +16,13 @@ SUFFIXES = (".md", ".txt")
 def keep_prompt(files: Files, path: str, text: str, *, replace: bool = False) -> bool:
     """Writes a prompt into a file, complete or not at all.
 
-    Args:
-        files: The workspace.
-        path: Workspace-relative path below ``scratch/``.
-        text: The prompt; lone surrogates, which no provider takes either, become ``?``.
-        replace: Take the place of a file that is there.
+    ``path`` is below ``scratch/``. Lone surrogates, which no provider takes either, become ``?``.
 
     Returns:
         ``False`` when the name is taken and ``replace`` is off; nothing is changed then.
 
     Raises:
-        PathRefused: The path leads elsewhere, to a hidden file, or to one that is no text.
+        PathRefused: The path leads elsewhere, to a hidden file, or to one that is not text.
         ReadOnly, WriteFailed: As ``Files.replace``.
     """
     parts = split_relative(path)

@@ -17,9 +17,7 @@ READ_LIMIT = 16 * 1024 * 1024
 def source_lines(section: Section, files: Files) -> tuple[int, ...]:
     """The line of its source for every line of a section's text.
 
-    Args:
-        section: The section.
-        files: The workspace; read as it is now, which may no longer be as it was compiled.
+    Files are read as they are now, which may no longer be as they were compiled.
 
     Returns:
         1-based line numbers in ascending order, 0 for a line that does not stand in the file; empty where
@@ -40,7 +38,6 @@ def numbered(text: str, file: str, first: int = 1) -> tuple[int, ...]:
 
     Args:
         text: Text of a section: lines of the file in their order, perhaps with others between them.
-        file: The whole file.
         first: 1-based line of the file before which none of them stands.
 
     Returns:

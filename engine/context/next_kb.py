@@ -17,15 +17,10 @@ _PARTED_SLOTS = frozenset({"history"})
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """Tokens that one more KiB brings, beside what is free anyway.
+    """Tokens that one more KiB brings, beside what is free anyway."""
 
-    Attributes:
-        stable: For layers 6 and 7, which get two thirds of a budget.
-        whole: For the prompt.
-    """
-
-    stable: int
-    whole: int
+    stable: int  # for layers 6 and 7, which get two thirds of a budget
+    whole: int  # for the prompt
 
     @staticmethod
     def after(text: str, tokens: int, free: int, stable_free: int) -> More:
@@ -33,7 +28,6 @@ class More:
 
         Args:
             text: The prompt, whose own tokens say how many a KiB of it is.
-            tokens: Its tokens.
             free: Tokens that it leaves of the budget.
             stable_free: Tokens that layers 1 to 7 leave of their part.
         """
@@ -50,7 +44,6 @@ def next_kb(left_out: Iterable[LeftOut], room: More, labels: frozenset[str]) -> 
 
     Args:
         left_out: In the order in which they asked for room.
-        room: What there would have been.
         labels: Sections in the prompt: what is left out under such a label is the rest of one that was cut.
 
     Returns:

@@ -32,21 +32,13 @@ _FILE_MEANT = {"file": "path", "line": "lines", "range": "lines", "slice": "line
 
 @dataclass(frozen=True, slots=True)
 class PresetFile:
-    """One file of a preset.
+    """One file of a preset."""
 
-    Attributes:
-        path: Workspace-relative, in its shortest spelling.
-        spans: The lines that are shown; empty for the whole file.
-        note: What the reader should know about it; may be empty.
-        index: Its place in the header's list.
-        line: The line of the preset's file on which it is listed.
-    """
-
-    path: str
-    spans: tuple[Span, ...]
-    note: str
-    index: int
-    line: int
+    path: str  # workspace-relative, in its shortest spelling
+    spans: tuple[Span, ...]  # the lines that are shown; empty for the whole file
+    note: str  # what the reader should know about it; may be empty
+    index: int  # its place in the header's list
+    line: int  # the line of the preset's file on which it is listed
 
     def __str__(self) -> str:
         """``path:3-9, 20-31``."""
@@ -55,25 +47,15 @@ class PresetFile:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset as its file says it.
+    """A preset as its file says it."""
 
-    Attributes:
-        name: Its file's stem.
-        path: Its file, workspace-relative.
-        title: For people; its name where the header has none.
-        files: Those that are listed in order; what is wrong with the others stands in ``problems``.
-        notes: The body, safe text without blank lines around it.
-        notes_line: The line of its file on which the body starts.
-        problems: What is wrong with the header.
-    """
-
-    name: str
+    name: str  # its file's stem
     path: str
-    title: str
-    files: tuple[PresetFile, ...]
-    notes: str
-    notes_line: int
-    problems: tuple[Problem, ...]
+    title: str  # its name where the header has none
+    files: tuple[PresetFile, ...]  # in order; what is wrong with others stands in ``problems``
+    notes: str  # the body, safe text without blank lines around it
+    notes_line: int  # the line of its file on which the body starts
+    problems: tuple[Problem, ...]  # what is wrong with the header
 
 
 def path_of(name: str) -> str:
@@ -87,14 +69,7 @@ def valid_name(name: str) -> bool:
 
 
 def read_preset(name: str, header: Mapping, notes: str, notes_line: int) -> Preset:
-    """Reads a preset; what is wrong with it is said and left out, never fatal.
-
-    Args:
-        name: Its name.
-        header: Its header's fields.
-        notes: Its body.
-        notes_line: The line on which the body starts.
-    """
+    """Reads a preset; what is wrong with it is said and left out, never fatal."""
     path, problems = path_of(name), list[Problem]()
     fields = Fields(header, path, problems)
     kind = header.get("type", "")
@@ -124,7 +99,7 @@ def read_active(text: str, first_line: int = 1) -> tuple[tuple[tuple[str, int], 
         if not name or name.startswith("#"):
             continue
         if not valid_name(name):
-            what = f"{quoted(name)} is no name of a preset"
+            what = f"{quoted(name)} is not a valid preset name"
             problems.append(Problem(ACTIVE, line, what, "write one name on each line, without .md"))
         elif name in names:
             problems.append(Problem(ACTIVE, line, f"{name} is named again", "remove the line", "warning"))

@@ -25,10 +25,7 @@ def check_presets(
 ) -> tuple[Problem, ...]:
     """Reads presets, and all that they list.
 
-    Args:
-        presets: The presets.
-        files: How they are read.
-        only: Paths of the files in ``presets/`` that are looked at; all when left out.
+    Of files in ``presets/`` only those of ``only`` are looked at, where it is given.
 
     Returns:
         Problems by file and line: headers, files that are not there or bring nothing, lines that their files

@@ -46,58 +46,34 @@ _EVERYTHING = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class PresetView:
-    """A preset with what it would bring into a prompt.
-
-    Attributes:
-        name, path, title, files, notes: As in ``Preset``.
-        active: Whether every prompt shows it.
-        tokens: What all of it takes, before any cap.
-        sections: What it brings, in order.
-        left_out: What it lists and cannot bring, or brings once already.
-        problems: What is wrong with it, one line each.
-    """
+    """A preset with what it would bring into a prompt."""
 
     name: str
     path: str
     title: str
     files: tuple[PresetFile, ...]
     notes: str
-    active: bool
-    tokens: int
+    active: bool  # whether every prompt shows it
+    tokens: int  # of all of it, before any cap
     sections: tuple[Section, ...]
-    left_out: tuple[LeftOut, ...]
-    problems: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]  # what it lists and cannot bring, or brings once already
+    problems: tuple[str, ...]  # one line each
 
 
 @dataclass(frozen=True, slots=True)
 class PresetChange:
-    """A change that was made.
-
-    Attributes:
-        path: The file that was written or removed, workspace-relative.
-        preset: The preset that was changed; empty where only the active ones were.
-        files: The files that were added or removed.
-        active: The presets that are active now.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-    """
+    """A change that was made."""
 
     path: str
-    preset: str
-    files: tuple[str, ...]
-    active: tuple[str, ...]
-    commit: str
-    why: str = ""
+    preset: str  # empty where only the active ones were changed
+    files: tuple[str, ...]  # those added or removed
+    active: tuple[str, ...]  # the presets that are active now
+    commit: str  # object name; empty where none was made
+    why: str = ""  # why none was made
 
 
 class Presets:
-    """What a face works on presets with. Safe to use from several threads.
-
-    Args:
-        files: The workspace's write path.
-        repository: Where changes are committed.
-        config: The settings of now.
-    """
+    """Presets as a face uses them. Safe to use from several threads."""
 
     def __init__(
         self, files: Files, repository: Callable[[], Repository], config: Callable[[], Config]
@@ -137,7 +113,7 @@ class Presets:
             if name not in known
         ]
         odd = [
-            Problem(path, 0, "its name is no name of a preset", "use letters, digits, '.', '_' and '-'")
+            Problem(path, 0, "its name is not valid for a preset", "use letters, digits, '.', '_' and '-'")
             for path in self._source.list(FOLDER)
             if path.endswith(".md") and path.removeprefix(f"{FOLDER}/").removesuffix(".md") not in known
         ]
@@ -176,7 +152,7 @@ class Presets:
         """Makes presets the active ones.
 
         Args:
-            names: The presets, those first that get room first.
+            names: Those first that get room first.
             also: Leave those that are active already.
 
         Raises:
@@ -211,14 +187,12 @@ class Presets:
         """Adds a file to a preset, which is made when there is none of that name.
 
         Args:
-            name: The preset.
-            path: The file, workspace-relative.
-            lines: The lines that matter, as ``10-40`` or ``3-9, 20-31``; empty for the whole file.
+            lines: As ``10-40`` or ``3-9, 20-31``; empty for the whole file.
             note: What to know about it, one line.
-            title: The preset's title; empty leaves it as it is.
+            title: Empty leaves it as it is.
 
         Raises:
-            AutopoiesisError: The name is no name, the note too long, or the lines are not there.
+            AutopoiesisError: The name is not valid, the note is too long, or the lines are not there.
             PathRefused: The path leaves the workspace.
             DocumentError: There is no such text file, the preset lists it already, or its header cannot be
                 edited.
@@ -226,7 +200,7 @@ class Presets:
         """
         if not valid_name(name):
             cure = "use letters, digits, '.', '_' and '-'"
-            raise AutopoiesisError(f"'{shown(name)}' is no name of a preset", cure=cure)
+            raise AutopoiesisError(f"'{shown(name)}' is not a valid preset name", cure=cure)
         note, path = " ".join(note.split()), "/".join(split_relative(path))
         if len(note) > NOTE_CHARACTERS:
             what = f"the note has {len(note)} characters, and {NOTE_CHARACTERS} are allowed"
@@ -241,8 +215,7 @@ class Presets:
         """Takes a file out of a preset.
 
         Args:
-            name: The preset.
-            path: The file, as the preset lists it.
+            path: As the preset lists it.
             lines: Only the entry with these lines; empty for every entry of the file.
 
         Raises:
@@ -339,7 +312,9 @@ def _preset_in(data: bytes, name: str) -> Preset:
         raise DocumentError(broken[0].what, where=where, cure=broken[0].cure)
     if document.header.get("type", KIND) != KIND:
         raise DocumentError(
-            "is no preset: its type is another", where=path_of(name), cure="use another name for the preset"
+            "is not a preset: its header names another type",
+            where=path_of(name),
+            cure="use another name for the preset",
         )
     return read_preset(name, document.header, document.body, document.body_line)
 

@@ -41,12 +41,8 @@ def query(
     """What to search for; ``None`` where the message asks for nothing: "hello", "ok, do it", "continue".
 
     Args:
-        message: The message.
         history: The turns before it, oldest first. What they last spoke of is the context.
         topics: The active topics, whose keywords are context as well (spec 6.3).
-        limit: Results looked at.
-        room: What they may fill.
-        exclude: Paths of files left out.
     """
     text = message[:_QUERY_CHARACTERS]
     if not telling(literal_terms(text)):
@@ -69,10 +65,8 @@ def others(
     """The results beside what the history holds and the message itself, which answers itself best.
 
     Args:
-        results: What search found.
-        conversation: The transcript of the conversation; empty without one.
-        history_line: The line of it from which the history holds it; ``None`` for all of it.
-        left_out: Takes the others.
+        conversation: Empty without one.
+        history_line: The first line of it that the history holds; ``None`` for all of it.
     """
     kept: list[SearchResult] = []
     for result in results:
@@ -97,10 +91,7 @@ def relevant(
 ) -> list[SearchResult]:
     """The results that may come in; why the others may not is noted.
 
-    Args:
-        results: What search found.
-        left_out: Takes the others.
-        anything: Whether any of them has enough to do with the message.
+    ``anything``: whether any of the results has enough to do with the message.
     """
     best = max((each.score for each in results), default=0.0)
     kept: list[SearchResult] = []

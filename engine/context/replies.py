@@ -1,7 +1,7 @@
-"""How the reply of a model is read that is to become memory: whole or not at all (robustness M1, M2, M4).
+"""How a model's reply that is to become memory is read: whole or not at all (robustness M1, M2, M4).
 
-A reply is text from outside twice over: a model wrote it, about turns that anybody may have had a hand in.
-The work on it is bounded: its length is looked at before anything else is.
+A reply is untrusted twice over: a model wrote it, about turns that may hold text from outside. The work on it
+is bounded: its length is checked before anything else.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ class BadReply(Exception):
 def without_thoughts(text: str, most: int) -> str:
     """A reply without what the model thought aloud before it.
 
-    Args:
-        text: The reply.
-        most: Characters that are read at all.
+    No more than ``most`` characters are read.
 
     Raises:
         BadReply: It is longer, or nothing is left of it.
@@ -61,10 +59,10 @@ def unwrapped(text: str) -> str:
 
 
 def tree_of(text: str) -> Any:
-    """JSON as it is written, and nothing that JSON does not have.
+    """Strict JSON as a value.
 
     Raises:
-        BadReply: It is none, is nested too deeply, says a field twice, or has a NaN or an Infinity in it.
+        BadReply: It is not JSON, is nested too deeply, says a field twice, or has a NaN or an Infinity in it.
     """
     try:
         return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
@@ -79,12 +77,7 @@ def quoted(text: str, most: int = 60) -> str:
 
 
 def why_no_line(text: str, most: int) -> str:
-    """Why a text cannot stand as one line among others; empty when it can.
-
-    Args:
-        text: The text.
-        most: Characters that it may have.
-    """
+    """Why a text cannot stand as one line among others; empty when it can."""
     if not text:
         return "is empty"
     if len(text) > most:

@@ -16,21 +16,13 @@ from engine.transcripts.turn import Turn
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a prompt asks of the memory.
-
-    Attributes:
-        text: The message.
-        context: What it is said in: the exchange before it, and the words that the active topics watch for.
-        limit: Results looked at.
-        room: What they may fill.
-        exclude: Workspace-relative paths of files left out.
-    """
+    """What a prompt asks of the memory."""
 
     text: str
-    context: str
-    limit: int
+    context: str  # the exchange before it, and the words that the active topics watch for
+    limit: int  # results looked at
     room: Room
-    exclude: frozenset[str]
+    exclude: frozenset[str]  # workspace-relative paths of files left out
 
 
 Retrieve = Callable[[Query], list[SearchResult]]
@@ -39,40 +31,29 @@ Retrieve = Callable[[Query], list[SearchResult]]
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """The inputs of one compile. Equal inputs over equal files give the same bytes.
-
-    Attributes:
-        message: The message to answer.
-        today: The day it is, for the journals; the only notion of time in a compile.
-        topics: The active topics, in any order.
-        trace: The trace that made them active; only explains them (``Section.why``, ``Section.score``).
-        history: The session's earlier turns, oldest first, without the message itself.
-        results: Search results already fetched, best first; ``None`` to use ``retrieve``.
-        retrieve: Searches when there is room for results; ``None`` for no retrieved part.
-        budget: Tokens for prompt and reply reserve together; ``None`` for the workspace's setting.
-        session_id: The conversation; empty for a message tried by hand.
-        conversation: Its transcript, workspace-relative: what it says further up can be found again.
-        main_session: Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription
-            nor a search result brings it in.
-        corrections: What output watchers want the agent to correct (spec 4.3).
-        file_notes: Files of notes about the files that the conversation works on, by path.
-        tools: What the model is offered beside the prompt; ``None`` where an agent reads it that has tools of
-            its own.
-        flushed: Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4).
-    """
+    """The inputs of one compile. Equal inputs over equal files give the same bytes."""
 
     message: str
-    today: date
+    today: date  # for the journals; the only notion of time in a compile
     topics: tuple[Topic, ...] = ()
     trace: Trace | None = None
-    history: tuple[Turn, ...] = ()
+    """The trace that made them active; only explains them (``Section.why``, ``Section.score``)."""
+    history: tuple[Turn, ...] = ()  # earlier turns, oldest first, without the message itself
     results: tuple[SearchResult, ...] | None = None
+    """Already fetched, best first; ``None`` to use ``retrieve``."""
     retrieve: Retrieve | None = None
+    """Searches when there is room for results; ``None`` for no retrieved part."""
     budget: int | None = None
-    session_id: str = ""
-    conversation: str = ""
+    """Tokens for prompt and reply reserve together; ``None`` for the workspace's setting."""
+    session_id: str = ""  # empty for a message tried by hand
+    conversation: str = ""  # its transcript: what it says further up can be found again
     main_session: bool = True
-    corrections: tuple[Correction, ...] = ()
-    file_notes: tuple[str, ...] = ()
+    """Whether MEMORY.md may be seen. It is private: in other sessions neither a subscription nor a search
+    result brings it in."""
+    corrections: tuple[Correction, ...] = ()  # what output watchers want the agent to correct (spec 4.3)
+    file_notes: tuple[str, ...] = ()  # paths of notes about the files that the conversation works on
     tools: tuple[ToolDefinition, ...] | None = None
+    """What the model is offered beside the prompt; ``None`` where an agent reads it that has tools of its
+    own."""
     flushed: frozenset[int] = frozenset()
+    """Numbers of the turns in ``history``, from 1, of which notes were taken (spec 6.4)."""

@@ -40,7 +40,7 @@ _NUMBERED_FROM = 3_000
 _FULL = 24
 """Tokens left of the room below which nothing more is tried."""
 _LEAST_TOKENS_PER_ABOUT = 0.9
-"""What by its length takes more than this part of the room there is, is not counted: it is tried again at the
+"""A text that by its length takes more than this share of the room is not counted: it is tried again at the
 end, where a part of it may do."""
 
 
@@ -81,7 +81,7 @@ class Retrieved:
 
     Args:
         results: In the order in which they are worth it (``engine.search.worth``).
-        query: What was searched for; its words decide about excerpts.
+        query: Its words decide about excerpts.
         main_session: Whether MEMORY.md may be quoted.
         conversation: The transcript of the conversation itself; of it only what its history does not hold.
     """
@@ -99,12 +99,7 @@ class Retrieved:
         return _frame(placement) + sum(about(len(result.text)) + LENGTH_FLOOR for result in self._results)
 
     def place(self, placement: Placement, room: int) -> int:
-        """Fill the room with the best results; gives the tokens taken.
-
-        Args:
-            placement: Takes the pieces, and what is left out.
-            room: Tokens for the block.
-        """
+        """Fill the room with the best results; gives the tokens taken."""
         style = Style(room >= _NUMBERED_FROM, self._conversation)
         left = room - _frame(placement)
         share = largest(left)

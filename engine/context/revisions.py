@@ -97,29 +97,15 @@ class Open(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A past state, open for reading.
-
-    Attributes:
-        commit: Which.
-        engine: Its engine.
-        problems: One line each: what could not be laid out, or was unusable then.
-    """
+    """A past state, open for reading."""
 
     commit: Commit
     engine: Past
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # what could not be laid out, or was unusable then
 
 
 class Revisions:
-    """Goes back to commits of a workspace. Changes nothing but ``scratch/``.
-
-    Args:
-        files: The workspace's files.
-        repository: Its repository.
-        engines: Opens what was laid out.
-        now: The engine of the working tree.
-        clock: Now, UTC.
-    """
+    """Goes back to commits of a workspace. Changes nothing but ``scratch/``."""
 
     def __init__(
         self,
@@ -157,14 +143,13 @@ class Revisions:
         """The prompt for a message as it would have been; the gate is not asked.
 
         Args:
-            text: The message.
-            commit: The state; ``None`` for the working tree.
-            budget: Tokens for prompt and reply reserve; the setting of that time when left out.
+            commit: ``None`` for the working tree.
+            budget: The setting of that time when left out.
             session_id: The session whose turns up to then belong to it.
-            progress: Told how far a state is that has to be laid out and indexed first.
+            progress: Called while a state has to be laid out and indexed first.
 
         Raises:
-            RepositoryError: The commit is no workspace, or the clone lacks a part of it.
+            RepositoryError: The commit is not a workspace, or the clone lacks a part of it.
             ConfigError: Its settings cannot be used; names revision, file and line.
             BudgetError, TranscriptError: As ``Engine.compile``.
             WriteFailed: There is no room to lay it out.
@@ -216,7 +201,7 @@ class Revisions:
 
 @contextlib.contextmanager
 def _of(commit: Commit) -> Iterator[None]:
-    """Says of what goes wrong in a past state that it is a past one."""
+    """Marks the errors of a past state as such."""
     try:
         yield
     except AutopoiesisError as error:
@@ -258,7 +243,7 @@ def _lay_out(
         listed = revisions.entries(repository.git, commit.revision)
     if not any(entry.path == CONFIG_NAME and entry.kind == "file" for entry in listed):
         raise RepositoryError(
-            f"the commit {revisions.described(commit)} is no workspace: it holds no {CONFIG_NAME}",
+            f"the commit {revisions.described(commit)} is not a workspace: it holds no {CONFIG_NAME}",
             where=str(repository.workspace.root),
             cure=f"find those that do with: git log -- {CONFIG_NAME}",
         )
@@ -311,7 +296,7 @@ def _refusal(entry: TreeEntry) -> str:
 
 
 def _is_hollow(entry: TreeEntry) -> bool:
-    """Whether only that it is too large to be read is laid out of a file, so that it is refused as that."""
+    """Whether a file is laid out as a hole of its size: it is too large to be read, and refused as such."""
     return entry.size > _PROMPT_LIMIT and not entry.path.startswith(_READ_WHOLE)
 
 
@@ -326,12 +311,10 @@ def _require_room(folder: Path, size: int) -> None:
 
 
 def _write(folder: Path, path: str, data: bytes | None, at_ns: int) -> None:
-    """Makes a file in a folder that nobody else knows; it counts as changed when it was committed.
+    """Makes a file in a private folder; its modification time is that of the commit.
 
     Args:
-        folder: Where.
-        path: Its path in there.
-        data: Its bytes; ``None`` for a hole that is too large to be read.
+        data: ``None`` for a hole that is too large to be read.
         at_ns: Time of its last change, nanoseconds since 1970.
     """
     place = folder / path

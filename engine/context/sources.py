@@ -42,7 +42,7 @@ class Source(Protocol):
 
         Raises:
             FileNotFoundError: There is no such file.
-            AutopoiesisError: It may not be read: too large, no regular file, outside the workspace.
+            AutopoiesisError: It may not be read: too large, not a regular file, outside the workspace.
         """
 
     def list(self, folder: str) -> Sequence[str]:
@@ -88,7 +88,7 @@ class WorkspaceSource:
         return _Status(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def list(self, folder: str) -> Sequence[str]:
-        """As ``Source.list``. Symlinked folders are not entered; anything that is no folder is named."""
+        """As ``Source.list``. Symlinked folders are not entered; anything that is not a folder is listed."""
         root = self._files.workspace.root
         try:
             start = self._files.workspace.resolve(folder)
@@ -104,19 +104,12 @@ class WorkspaceSource:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it may enter a prompt.
-
-    Attributes:
-        path: Workspace-relative path.
-        header: The header's fields; never part of the prompt.
-        text: The body without blank lines around it, safe against forged delimiters.
-        first_line: 1-based line of the file on which ``text`` starts.
-    """
+    """A file as it may enter a prompt."""
 
     path: str
-    header: Mapping
-    text: str
-    first_line: int
+    header: Mapping  # never part of the prompt
+    text: str  # the body without blank lines around it, safe against forged delimiters
+    first_line: int  # 1-based line of the file on which ``text`` starts
 
 
 class ParsedFiles:
@@ -197,7 +190,7 @@ class Reader:
 
 
 def plain_path(path: str) -> str:
-    """A path in its shortest spelling (``./a//b`` is ``a/b``); one that is no path stays as it is."""
+    """A path in its shortest spelling (``./a//b`` is ``a/b``); one that is not a path stays as it is."""
     try:
         return "/".join(split_relative(path.strip()))
     except PathRefused:

@@ -22,7 +22,7 @@ def parse_spans(text: str) -> tuple[Span, ...]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ValueError(f"'{part.strip()}' is no range of lines")
+            raise ValueError(f"'{part.strip()}' is not a range of lines")
         first, last = int(match[1]), int(match[2] or match[1])
         if not first:
             raise ValueError(f"'{part.strip()}' begins before line 1")
@@ -63,10 +63,7 @@ def covered(span: Span, taken: Iterable[Span]) -> tuple[Span, ...]:
 def excerpt(lines: Sequence[str], first_line: int, span: Span) -> tuple[Span, str] | None:
     """The lines of a span without blank ones around them; ``None`` when all of them are blank.
 
-    Args:
-        lines: The text.
-        first_line: The number of its first line.
-        span: Lines that the text has.
+    ``first_line`` is the number of the first of ``lines``, which the span lies within.
     """
     first, last = span
     while first <= last and not lines[first - first_line].strip():

@@ -30,29 +30,18 @@ _SHELVES = (" (knowledge/", " (.library/")
 
 @dataclass(frozen=True, slots=True)
 class PrefixSection:
-    """A section of layers 1 to 7, without its text.
-
-    Attributes:
-        label: As in ``Section``.
-        layer: 1 to 7.
-        source: Workspace-relative path; empty when it comes from no file, or from many.
-        lines: ``"12-40"``, 1-based and inclusive; empty for the whole file.
-        tokens: Tokens of its text, without the marker above it.
-        sha256: Of its text.
-        first: 1-based line of ``source`` on which its text starts; ``None`` where nobody has looked.
-        character: Offset of its marker in the prompt, characters.
-        byte: The same in bytes of UTF-8.
-    """
+    """A section of layers 1 to 7, without its text."""
 
     label: str
-    layer: int
-    source: str
-    lines: str
-    tokens: int
-    sha256: str
+    layer: int  # 1 to 7
+    source: str  # workspace-relative path; empty when it comes from no file, or from many
+    lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
+    tokens: int  # of its text, without the marker above it
+    sha256: str  # of its text
     first: int | None
-    character: int
-    byte: int
+    """1-based line of ``source`` on which its text starts; ``None`` where that was not looked up."""
+    character: int  # offset of its marker in the prompt
+    byte: int  # the same in bytes of UTF-8
 
     @property
     def same(self) -> tuple[int, str, str]:
@@ -70,25 +59,15 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The stable prefix of one prompt.
+    """The stable prefix of one prompt."""
 
-    Attributes:
-        text: The prefix itself; ``None`` where only its hashes are known.
-        sha256: Of its UTF-8.
-        characters: Its length.
-        bytes: Its length in UTF-8.
-        tokens: Exact o200k tokens of it.
-        sections: In their order.
-        boundaries: In ascending order.
-    """
-
-    text: str | None
-    sha256: str
+    text: str | None  # ``None`` where only its hashes are known
+    sha256: str  # of its UTF-8
     characters: int
-    bytes: int
-    tokens: int
+    bytes: int  # of its UTF-8
+    tokens: int  # exact o200k
     sections: tuple[PrefixSection, ...]
-    boundaries: tuple[Boundary, ...]
+    boundaries: tuple[Boundary, ...]  # ascending
 
     @classmethod
     def of(
@@ -100,10 +79,7 @@ class Prefix:
     ) -> Prefix:
         """The prefix of a prompt.
 
-        Args:
-            compiled: The prompt.
-            first_line: Gives the line of a section's file on which its text starts; see ``PrefixSection``.
-            count: Counts tokens.
+        ``first_line`` gives the line of a section's file on which its text starts; see ``PrefixSection``.
         """
         text = compiled.text[: compiled.stable_prefix_length]
         sections: list[PrefixSection] = []
@@ -145,50 +121,33 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first difference of two prefixes.
-
-    Attributes:
-        what: ``changed``: the section's text is another; ``came`` and ``went``; ``moved``: the same text
-            under another name or at another place. Of a catalog it is said of the entry.
-        layer: 1 to 7; 0 where the prefixes are known by hashes of another form.
-        name: The layer's name.
-        label: The section, on the side on which it is, the later one first.
-        source: Its file; of a catalog the file of the entry. Empty where there is none.
-        line: 1-based line of ``source`` on which the difference is, or, where lines went from the end, was;
-            0 where it is unknown.
-        character: Offset of the first character that differs; where a text is gone, of the section.
-        byte: Likewise in bytes of UTF-8.
-        before: The first line that differs, as it was; empty where there was none, or it is unknown.
-        after: The same line as it is.
-        usable: Tokens of the prefix that a cache can still serve: up to the last boundary that both have
-            before the difference.
-        lost: Tokens behind that boundary that were in the cache and have to be sent anew: those of the
-            shorter of the two prefixes.
-        exact: Whether both texts were there to look at.
-    """
+    """The first difference of two prefixes."""
 
     what: BreakKind
-    layer: int
-    name: str
-    label: str
-    source: str
+    """``changed``: the section's text is another; ``came`` and ``went``; ``moved``: the same text under
+    another name or at another place. Of a catalog it is said of the entry."""
+    layer: int  # 1 to 7; 0 where the prefixes are known by hashes of another form
+    name: str  # the layer's
+    label: str  # the section, on the side on which it is, the later one first
+    source: str  # its file; of a catalog the file of the entry; empty where there is none
     line: int
-    character: int
-    byte: int
-    before: str
-    after: str
+    """1-based line of ``source`` on which the difference is, or, where lines went from the end, was; 0 where
+    it is unknown."""
+    character: int  # offset of the first character that differs; where a text is gone, of the section
+    byte: int  # likewise in bytes of UTF-8
+    before: str  # the first line that differs, as it was; empty where there was none, or it is unknown
+    after: str  # the same line as it is
     usable: int
+    """Tokens of the prefix that a cache can still serve: up to the last boundary that both have before the
+    difference."""
     lost: int
-    exact: bool
+    """Tokens behind that boundary that were in the cache and have to be sent anew: those of the shorter of
+    the two prefixes."""
+    exact: bool  # whether both texts were there to look at
 
 
 def compare(before: Prefix, after: Prefix) -> Break | None:
-    """What broke the prefix; ``None`` when it is the same to the byte.
-
-    Args:
-        before: The earlier one.
-        after: The later one.
-    """
+    """What broke the prefix; ``None`` when it is the same to the byte."""
     if before.sha256 == after.sha256:
         return None
     index = _first_of(before.sections, after.sections)

@@ -56,9 +56,7 @@ class Playbooks:
     All instructions get room before any subscription does: a playbook is worth more than another's appendix.
 
     Args:
-        topics: The active topics, ordered.
-        reader: Reads the subscriptions.
-        trace: Explains the activation; ``None`` when nobody traced.
+        trace: Explains the activation; ``None`` when there was no trace.
         main_session: Whether MEMORY.md may be subscribed.
     """
 
@@ -92,13 +90,7 @@ class Playbooks:
         return within(caps, tokens, size)
 
     def place(self, placement: Placement, room: int, caps: Sequence[Cap]) -> int:
-        """Give instructions and subscriptions room, in order; gives the tokens taken.
-
-        Args:
-            placement: Takes the pieces, and what is left out.
-            room: Tokens for all of it.
-            caps: The caps of the slot.
-        """
+        """Give instructions and subscriptions room, in order; gives the tokens taken."""
         spent = 0
         charged: list[tuple[Cap, ...]] = []
         for topic, candidate in zip(self._topics, self._instructions, strict=True):

@@ -32,7 +32,7 @@ def count(text: str) -> int:
     """
     if len(text) < _CACHED_FROM:
         return _count(text)
-    # The hash is keyed anew in each process, so nobody can write two texts that share one.
+    # The hash has a random key in each process, so collisions cannot be crafted.
     key = (len(text), hash(text))
     with _guard:
         known = _cache.get(key)

@@ -1,4 +1,4 @@
-"""What a model is told of the tools that it is offered: their schema, layer 2, and what they do, layer 3."""
+"""What a model is told about the tools it is offered: their schema, layer 2, and what they do, layer 3."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ from engine.context.budget import Candidate
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it.
-
-    Attributes:
-        name: What it is called by.
-        description: What it does and when it is of use.
-        input_schema: JSON schema of its arguments.
-    """
+    """A tool as a model sees it."""
 
     name: str
     description: str
-    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    input_schema: Mapping[str, Any] = field(default_factory=dict)  # JSON schema of its arguments
 
     @property
     def schema(self) -> str:

@@ -28,27 +28,16 @@ class DigestView:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One entry of ``knowledge/ledger.json`` (knowledge-curation 4).
+    """One entry of ``knowledge/ledger.json`` (knowledge-curation 4)."""
 
-    Attributes:
-        sha256: Hash of the conversation's content.
-        status: ``harvested``, ``harvest-failed``, ``deleted-unharvested`` or ``too-large``.
-        at: ISO 8601 time as written.
-        name: The conversation's file name.
-        items_total: Items harvested, all categories together.
-        items: Items by category.
-        deleted: Whether the conversation was reclaimed.
-        error: Why it failed, where it did.
-    """
-
-    sha256: str
-    status: str
-    at: str
-    name: str
-    items_total: int
-    items: dict[str, int] = field(default_factory=dict)
-    deleted: bool = False
-    error: str = ""
+    sha256: str  # of the conversation's content
+    status: str  # ``harvested``, ``harvest-failed``, ``deleted-unharvested`` or ``too-large``
+    at: str  # ISO 8601 time as written
+    name: str  # the conversation's file name
+    items_total: int  # items harvested, all categories together
+    items: dict[str, int] = field(default_factory=dict)  # by category
+    deleted: bool = False  # whether the conversation was reclaimed
+    error: str = ""  # why it failed, where it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +50,17 @@ class LedgerView:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """The state of the workspace and of the engine at a glance.
+    """The state of the workspace and of the engine at a glance."""
 
-    Attributes:
-        branch: Git branch, or why there is none.
-        dirty: Files changed and not committed.
-        watch_mode: ``live``, ``polling`` or ``off``.
-        watch_why: Why it is not live.
-        gate: The gate's provider.
-        model: The gate's model, empty where it has none.
-        topics: Topics loaded.
-        problems: Everything found wrong while reading settings and topics.
-        read_only: Nothing can be written.
-    """
-
-    branch: str
-    dirty: int
-    watch_mode: str
-    watch_why: str
-    gate: str
-    model: str
-    topics: int
-    problems: tuple[Problem, ...]
-    read_only: bool
+    branch: str  # git branch, or why there is none
+    dirty: int  # files changed and not committed
+    watch_mode: str  # ``live``, ``polling`` or ``off``
+    watch_why: str  # why it is not live
+    gate: str  # the gate's provider
+    model: str  # the gate's model, empty where it has none
+    topics: int  # topics loaded
+    problems: tuple[Problem, ...]  # found while reading settings and topics
+    read_only: bool  # nothing can be written
 
 
 def read_digest(files: Files) -> DigestView:

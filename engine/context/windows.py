@@ -58,8 +58,7 @@ _EDITION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|preview)$")
 def window_of(model: str) -> int | None:
     """Tokens that a model takes; ``None`` when it is not known.
 
-    Args:
-        model: Its name, also of a dated edition, also as a router writes it (``anthropic/claude-opus-5-5``).
+    Dated editions and names as a router writes them (``anthropic/claude-opus-5-5``) are known too.
     """
     return WINDOWS.get(_EDITION.sub("", model.strip().lower().rpartition("/")[2]))
 
@@ -68,9 +67,8 @@ def within_window(budget: int, model: str, window: int | None, notes: list[str])
     """A token budget, or the window of the model where that is less.
 
     Args:
-        budget: Tokens asked for.
         model: ``context_compiler.model``; may be empty.
-        window: The tokens it takes; ``None`` where they are not known.
+        window: ``None`` where it is not known.
         notes: Gets a line where there is something to say.
     """
     name = one_line(model, 80) or "the model"

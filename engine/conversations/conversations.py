@@ -54,23 +54,14 @@ class TurnKey:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation as far as it is written.
-
-    Attributes:
-        path: Workspace-relative path.
-        session_id: Its session, empty where the file names none.
-        started: When the first of ``turns`` was spoken at the earliest, UTC.
-        turns: In file order; of a very long conversation its end.
-        times: When each of them was spoken, UTC.
-        first: Number of the first of them in the conversation.
-    """
+    """One conversation as far as it is written."""
 
     path: str
-    session_id: str
-    started: datetime
-    turns: tuple[Turn, ...]
-    times: tuple[datetime, ...]
-    first: int = 0
+    session_id: str  # empty where the file names none
+    started: datetime  # when the first of ``turns`` was spoken at the earliest, UTC
+    turns: tuple[Turn, ...]  # in file order; of a very long conversation its end
+    times: tuple[datetime, ...]  # when each of them was spoken, UTC
+    first: int = 0  # number of the first of them in the conversation
 
     @property
     def end(self) -> int:
@@ -86,7 +77,7 @@ class Conversation:
         return self.turns[: max(ordinal - self.first, 0)]
 
     def message(self, ordinal: int) -> Message | None:
-        """A turn as activation sees it; ``None`` for the system's, what is no dialogue, and turns not there.
+        """A turn as activation sees it; ``None`` for the system's, what is not dialogue, and missing turns.
 
         An agent's turn carries the paths its own tool calls name; a person's those of the agent's turns
         since the person last spoke, which are the files in play.
@@ -143,12 +134,7 @@ class _Open:
 
 
 class Conversations:
-    """Reads conversations, each from where it was left last time. Safe to use from several threads.
-
-    Args:
-        workspace: Where.
-        files: Its files.
-    """
+    """Reads conversations, each from where it was left last time. Safe to use from several threads."""
 
     def __init__(self, workspace: Workspace, files: Files) -> None:
         self._workspace = workspace
@@ -157,7 +143,7 @@ class Conversations:
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
     def read(self, path: str) -> Conversation | None:
-        """A conversation as far as it is written now; ``None`` when it is gone, or none."""
+        """A conversation as far as it is written now; ``None`` when it is gone, or is not one."""
         if not is_conversation(path):
             return None
         try:

@@ -47,49 +47,31 @@ class Importing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to import.
-
-    Attributes:
-        path: Where it is.
-        kind: Whose session log it is; ``None`` to tell by its content.
-    """
+    """A file to import."""
 
     path: Path
-    kind: Kind | None = None
+    kind: Kind | None = None  # whose session log it is; ``None`` to tell by its content
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A transcript that is left out of a commit.
-
-    Attributes:
-        path: Workspace-relative.
-        lines: The lines with what looks like a secret; none where it is left out for another reason.
-        why: The reason, one clause.
-    """
+    """A transcript that is left out of a commit."""
 
     path: str
     lines: tuple[int, ...]
-    why: str
+    """Lines with what looks like a secret; none where it is left out for another reason."""
+    why: str  # one clause
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRun:
-    """What came of an import.
+    """What came of an import."""
 
-    Attributes:
-        results: One for each session.
-        left_out: What was not taken, counted by reason.
-        commit: What became of it in the history.
-        committed: The transcripts in that commit.
-        held: Transcripts that stay out of it.
-    """
-
-    results: tuple[ImportResult, ...]
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    results: tuple[ImportResult, ...]  # one for each session
+    left_out: Mapping[str, int] = field(default_factory=dict)  # what was not taken, counted by reason
     commit: ChangeCommit = field(default_factory=ChangeCommit)
-    committed: tuple[str, ...] = ()
-    held: tuple[Held, ...] = ()
+    committed: tuple[str, ...] = ()  # the transcripts in that commit
+    held: tuple[Held, ...] = ()  # transcripts that stay out of it
 
 
 def import_sessions(
@@ -103,9 +85,6 @@ def import_sessions(
     """Import files, and commit what was written; a file that cannot be read stops nothing.
 
     Args:
-        engine: The workspace.
-        sources: The files.
-        dry_run: Write nothing.
         commit: Commit at the end, as far as the settings want it; ``commit_imported`` can do it later.
         on_result: Told of each session when it is done.
 
@@ -224,23 +203,14 @@ def _secrets(files: Files, compared: Comparison, path: str) -> Held | None:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The way back behind the last import.
-
-    Attributes:
-        revision: Its commit.
-        at: When it was made.
-        subject: Its first line.
-        removed: Transcripts that it added, and that would go.
-        restored: Transcripts that it added to, and that would be as before.
-        blocked: Transcripts that were changed since; while there are any, nothing is undone.
-    """
+    """The way back behind the last import."""
 
     revision: str
     at: datetime
     subject: str
-    removed: tuple[str, ...]
-    restored: tuple[str, ...]
-    blocked: tuple[str, ...]
+    removed: tuple[str, ...]  # transcripts that it added, and that would go
+    restored: tuple[str, ...]  # transcripts that it added to, and that would be as before
+    blocked: tuple[str, ...]  # transcripts changed since; while there are any, nothing is undone
 
 
 def last_import(engine: Importing) -> Undo | None:

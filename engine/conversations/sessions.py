@@ -13,17 +13,11 @@ from engine.transcripts.capture import ConversationCapture
 
 @dataclass(frozen=True, slots=True)
 class EndedSession:
-    """A finished transcript.
-
-    Attributes:
-        path: Workspace-relative path.
-        revision: The commit that holds it; empty where none was made.
-        why: Why none was made.
-    """
+    """A finished transcript."""
 
     path: str
-    revision: str = ""
-    why: str = ""
+    revision: str = ""  # the commit that holds it; empty where none was made
+    why: str = ""  # why none was made
 
     def __str__(self) -> str:
         return (

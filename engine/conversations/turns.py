@@ -1,7 +1,7 @@
 """The turns of conversations through the three tiers and the compiler, each named by a key.
 
 A turn that arrives is traced once, with the gate; one from before is traced with today's topics and with what
-the gate already knows, because nobody is to be asked again for looking back.
+the gate already knows, because looking back must not ask anyone again.
 """
 
 from __future__ import annotations
@@ -31,49 +31,32 @@ _State = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands before a message in its conversation.
+    """What stands before a message in its conversation."""
 
-    Attributes:
-        turns: The earlier turns, oldest first.
-        path: The conversation's file.
-        session_id: Its session.
-        steering: The topics that the agent's turns since a person last spoke called (spec 4.3).
-        corrections: The hints of their output watchers.
-        ordinal: The number that the message has, or will have.
-    """
-
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Turn, ...] = ()  # oldest first
     path: str = ""
     session_id: str = ""
     steering: tuple[str, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    ordinal: int = 0
+    """Topics that the agent's turns since a person last spoke called (spec 4.3)."""
+    corrections: tuple[Correction, ...] = ()  # the hints of their output watchers
+    ordinal: int = 0  # the number that the message has, or will have
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A person's message and what the agent has written in answer.
+    """A person's message and what the agent has written in answer."""
 
-    Attributes:
-        key: The key of the message.
-        trace: What activation did with it.
-        reply: Everything the agent wrote since, up to the person's next turn.
-        paths: Files that its tool calls named.
-        finished: Whether the person has spoken again, so that nothing more will come.
-    """
-
-    key: str
+    key: str  # of the message
     trace: Trace
-    reply: str
-    paths: tuple[str, ...]
-    finished: bool
+    reply: str  # everything the agent wrote since, up to the person's next turn
+    paths: tuple[str, ...]  # files that its tool calls named
+    finished: bool  # whether the person has spoken again, so that nothing more will come
 
 
 class Turns:
     """Traces of turns, remembered. Safe to use from several threads.
 
     Args:
-        conversations: Reads them.
         process: Traces a message; ``record`` logs its decisions, ``ask`` lets the gate be asked.
         version: Names the state of the topics; a trace of another state is made anew.
     """
@@ -118,7 +101,7 @@ class Turns:
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
         """Traces a turn; ``None`` where there is nothing to trace: no such turn, a system turn, a memory.
 
-        A turn is recorded once: whoever else asks for that gets the trace that was made then.
+        A turn is recorded once: later calls get the trace that was made then.
         """
         found = self.find(key)
         message = found[0].message(found[1]) if found else None
@@ -136,7 +119,7 @@ class Turns:
         return trace
 
     def trace_of(self, key: str) -> Trace | None:
-        """The trace of a turn or signal, remembered or made without asking anybody."""
+        """The trace of a turn or signal, remembered, or made without asking the gate."""
         with self._guard:
             known = self._traces.get(key)
         if known is not None and (key.startswith(_SIGNAL) or known[0] == self._state()):
@@ -197,9 +180,7 @@ class Turns:
     def exchanges(self, path: str, first: int) -> list[Exchange]:
         """The exchanges of a conversation whose answers gained something from a turn on, oldest first.
 
-        Args:
-            path: The conversation.
-            first: The number of the first new turn. A person's turn ends the exchange before it.
+        ``first`` is the number of the first new turn. A person's turn ends the exchange before it.
         """
         conversation = self._conversations.read(path)
         if conversation is None:
@@ -236,12 +217,8 @@ class Turns:
     def next_message(self, text: str, session_id: str, at: datetime) -> tuple[Message, Before]:
         """A message as the next thing that a person says in a session, and what stands before it.
 
-        It may stand in the transcript already, as its last turn.
-
-        Args:
-            text: The message.
-            session_id: The session; empty for a message of no conversation.
-            at: When it is said, UTC.
+        It may stand in the transcript already, as its last turn. ``session_id`` is empty for a message of no
+        conversation; ``at`` is UTC.
 
         Raises:
             TranscriptError: There is no such session.

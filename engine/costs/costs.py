@@ -1,6 +1,6 @@
-"""The one object that everybody uses to whom calls of models cost something.
+"""The one object for code whose model calls cost money.
 
-It gives accounts: those who ask a model for one purpose are told whether they may, and say what it took.
+It gives accounts: code that asks a model for one purpose learns whether it may, and reports what it used.
 """
 
 from __future__ import annotations
@@ -39,15 +39,7 @@ class Asked(Protocol):
 class Costs:
     """Log, budgets and prices of a workspace. Safe to use from several threads.
 
-    Args:
-        files: The workspace's write path.
-        settings: Today's limits.
-        clock: Now, UTC.
-        on_problem: Told what stops nothing.
-
-    Attributes:
-        log: What calls have cost.
-        guard: Whether more may be spent.
+    ``on_problem`` is called with problems that stop nothing.
     """
 
     def __init__(
@@ -68,12 +60,9 @@ class Costs:
     def account(
         self, operation: Operation, service: Asked, error: type[AutopoiesisError] = CostLimit
     ) -> Account:
-        """Where calls of a service for one purpose are put down to.
+        """The account that calls of a service for one purpose are charged to.
 
-        Args:
-            operation: The purpose.
-            service: Who is asked.
-            error: What is raised when the budget is spent.
+        ``error`` is raised when the budget is spent.
         """
         return Account(self, operation, service.name, service.model, service.address, error)
 
@@ -84,31 +73,20 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What calls for one purpose are put down to.
-
-    Attributes:
-        costs: Where.
-        operation: The purpose.
-        provider: Who is asked, as the settings call it.
-        model: The model asked.
-        address: The server asked; empty for the provider's own.
-        error: What ``allow`` raises.
-    """
+    """What calls for one purpose are charged to."""
 
     costs: Costs
     operation: Operation
-    provider: str
+    provider: str  # as the settings call it
     model: str
-    address: str = ""
-    error: type[AutopoiesisError] = CostLimit
+    address: str = ""  # the server asked; empty for the provider's own
+    error: type[AutopoiesisError] = CostLimit  # what ``allow`` raises
 
     def allow(self, usage: Usage | None = None) -> None:
         """Does nothing while a call may be paid for.
 
-        A server of one's own whose price nobody named costs nothing as far as is known, and is not refused.
-
-        Args:
-            usage: The most tokens that the call can take; left out, it is refused only once all is spent.
+        A self-hosted server without a price counts as free, and is not refused.
+        Without a ``usage``, the most tokens that the call can take, it is refused only once all is spent.
 
         Raises:
             AutopoiesisError: ``error``: the budget is spent; it says which, where and what to do.
@@ -128,7 +106,7 @@ class Account:
     def price_of(self, usage: Usage) -> float | None:
         """US dollars that a call may cost; ``None`` where no price is known.
 
-        What it takes of caches is not known before it is made: all is reckoned as sent in full, or, where
+        What it takes of caches is not known before it is made: all is counted as sent in full, or, where
         that is dearer, as written to a cache that stays for five minutes.
         """
         if self.provider in FREE:

@@ -33,24 +33,15 @@ Group = Literal["interaction", "scheduled", "extraction", "embedding"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something that asks a model.
+    """Something that asks a model."""
 
-    Attributes:
-        group: Which table of the specification it stands in.
-        name: What it is.
-        size: Whether it asks the small model, the large one, or the one for vectors.
-        input_tokens, output_tokens: Of one call.
-        often: How often, in words.
-        is_made: Whether this version does it.
-    """
-
-    group: Group
+    group: Group  # the table of the specification it stands in
     name: str
     size: Literal["small", "large", "embedding"]
-    input_tokens: int
-    output_tokens: int
-    often: str
-    is_made: bool = False
+    input_tokens: int  # of one call
+    output_tokens: int  # of one call
+    often: str  # in words
+    is_made: bool = False  # whether this version does it
 
 
 JOBS = (
@@ -83,48 +74,31 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Monthly:
-    """What a month costs, US dollars; the gate and the flush are not in it, as in the specification.
+    """What a month costs, US dollars; the gate and the flush are not in it, as in the specification."""
 
-    Attributes:
-        sessions: Sessions a day.
-        total_usd: ``None`` where any part is not known.
-    """
-
-    sessions: int
+    sessions: int  # a day
     extraction_usd: float | None
     scheduled_usd: float | None
     embedding_usd: float | None
-    total_usd: float | None
+    total_usd: float | None  # ``None`` where any part is not known
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a workspace really used on an average day.
-
-    Attributes:
-        days: How many days that is the average of.
-        rows: By operation: calls, tokens and US dollars of all these days together.
-    """
+    """What a workspace really used on an average day."""
 
     days: int
-    rows: dict[str, Totals]
+    rows: dict[str, Totals]  # by operation: calls, tokens and US dollars of all these days together
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """What a memory costs.
+    """What a memory costs."""
 
-    Attributes:
-        as_of: How old the shipped prices are.
-        jobs: What one call for each job costs.
-        months: What a month costs.
-        used: What this workspace used; ``None`` where its log has nothing of the last days.
-    """
-
-    as_of: str
-    jobs: tuple[Estimated, ...]
+    as_of: str  # how old the shipped prices are
+    jobs: tuple[Estimated, ...]  # what one call for each job costs
     months: tuple[Monthly, ...]
-    used: Used | None = None
+    used: Used | None = None  # ``None`` where its log has nothing of the last days
 
 
 def estimate(
@@ -137,12 +111,7 @@ def estimate(
 ) -> Estimates:
     """The estimates of spec 12 at today's prices.
 
-    Args:
-        prices: Today's.
-        small: The model that is asked short questions.
-        large: The model that summarises.
-        embedding: The model that makes vectors.
-        used: What the workspace really used.
+    ``small`` is asked short questions, ``large`` summarises, ``embedding`` makes vectors.
     """
     models = {"small": small, "large": large, "embedding": embedding}
 

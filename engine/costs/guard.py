@@ -1,7 +1,7 @@
 """Budgets: what may be spent on a day and in a month, and whether it is.
 
 The log is the truth, since several processes spend. Of it only what was added is read. Days and months are
-those of UTC. Calls under way when a limit is reached are not called back, so it may be exceeded by these.
+those of UTC. Calls under way when a limit is reached go on, so they may exceed it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is spent, and what may be.
-
-    Attributes:
-        today_usd, month_usd: Spent on this day and in this month, UTC, US dollars.
-        daily_usd, monthly_usd: The limits; 0 for none.
-        today_unpriced, month_unpriced: Calls whose price is not known, which count as nothing.
-        warning: What is to be said; empty while nothing is.
-    """
+    """What is spent on this day and in this month, UTC, and what may be."""
 
     today_usd: float
     month_usd: float
-    daily_usd: float
-    monthly_usd: float
-    today_unpriced: int
+    daily_usd: float  # the limit; 0 for none
+    monthly_usd: float  # the limit; 0 for none
+    today_unpriced: int  # calls whose price is not known, which count as nothing
     month_unpriced: int
-    warning: str
+    warning: str  # empty while there is nothing to say
 
 
 @dataclass(slots=True)
@@ -62,14 +55,7 @@ class _Month:
 
 
 class CostGuard:
-    """Says whether a call may still be paid for. Safe to use from several threads and processes.
-
-    Args:
-        settings: Today's limits.
-        log: The cost log.
-        files: The workspace's files.
-        clock: Now, UTC.
-    """
+    """Says whether a call may still be paid for. Safe to use from several threads and processes."""
 
     def __init__(
         self,
@@ -120,13 +106,11 @@ class CostGuard:
     def allow(self, estimate_usd: float | None = None) -> None:
         """Does nothing while a call may be paid for. Without limits nothing is read.
 
-        Args:
-            estimate_usd: What it may cost, as far as that is known. A call that could exceed a limit is
-                refused too.
+        A call that could exceed a limit is refused too, as far as its cost is known.
 
         Raises:
             CostLimit: The limit of the day or of the month is spent, or would be exceeded; or the log cannot
-                be read, so that nobody knows.
+                be read, so that this is not known.
         """
         settings = self._settings()
         if not settings.daily_usd and not settings.monthly_usd:
@@ -153,7 +137,8 @@ class CostGuard:
     def _spent(self, day: str) -> tuple[_Spent, _Spent]:
         month = day[:7]
         with self._guard:
-            # What waits may be written down meanwhile: seen first it counts twice at worst, never not at all.
+            # What waits may be written down meanwhile: read first, it counts twice at worst and is never
+            # missed.
             waiting = self._log.waiting()
             days = self._days()
             # A call is logged in the month in which it was written down, and counts on its own day.

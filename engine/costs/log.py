@@ -1,4 +1,4 @@
-"""The cost log (design 2): every call of a model, what it used and what it cost; no text of anybody's.
+"""The cost log (design 2): every call of a model, what it used and what it cost; no text of messages.
 
 ``logs/costs-YYYY-MM.jsonl``, append-only. What cannot be written down now is written with the next call, and
 counts until then in this process.
@@ -37,12 +37,8 @@ _MOST_WAITING = 10_000
 class CostLog:
     """Writes and reads the cost log of a workspace. Safe to use from several threads and processes.
 
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when a call could not be written down, and when the person's own prices cannot be
-            used.
-        prices: Today's prices.
+    ``on_problem`` is called when a call could not be written down, and when the person's own prices cannot be
+    used.
     """
 
     def __init__(
@@ -77,19 +73,14 @@ class CostLog:
         """Writes a call down. Takes half a second at most and never raises.
 
         Args:
-            operation: What it was for.
-            provider: Who was asked, as the settings call it.
-            model: Who answered, as the service names it.
-            usage: Tokens.
             cost_usd: What it cost, where the service itself or the caller knows better than the table.
             address: The server that was asked; empty for the provider's own. Elsewhere only the person's own
                 prices count.
             topics: The topics that it was about.
-            discussion: The session it belongs to.
             estimated: The tokens were counted here.
 
         Returns:
-            The record; ``None`` where something went wrong before there was one, which is told.
+            The record; ``None`` where something went wrong before there was one, which is reported.
         """
         try:
             record = self._priced(
@@ -115,7 +106,7 @@ class CostLog:
         return record
 
     def close(self) -> None:
-        """Writes down what is still waiting; whatever cannot be is told."""
+        """Writes down what is still waiting; what cannot be written is reported."""
         if self.waiting():
             self._write(_LAST_WAIT_S)
         left = self.waiting()
@@ -130,8 +121,7 @@ class CostLog:
     def records(self, since: date | None = None) -> Iterator[CostRecord]:
         """Every call in the log, oldest month first; lines that cannot be read are passed over.
 
-        Args:
-            since: The first day, UTC.
+        ``since`` is the first day, UTC.
         """
         first = "" if since is None else since.isoformat()
         return (record for record in records_in(self.months.records()) if record.day >= first)
@@ -149,7 +139,7 @@ class CostLog:
         price = table.price(record.model, elsewhere=elsewhere)
         saved = 0.0 if price is None else price.saved(record.usage)
         if record.cost_usd is not None:
-            # Storage is charged by time, so whoever asked for it reckons it, by the table.
+            # Storage is charged by time, so the caller calculates it, by the table.
             source = price.source if price is not None and record.operation == "cache" else BY_SERVICE
             return replace(record, price_from=source, saved_usd=saved)
         if price is None:
@@ -158,7 +148,7 @@ class CostLog:
 
     def _write(self, wait_s: float) -> None:
         try:
-            # The order of taking locks: the workspace's, then ours; whoever appends to the log has no other.
+            # Lock order: the workspace's, then ours; code that appends to the log holds no other.
             with self._files.lock(timeout=wait_s):
                 while True:
                     with self._guard:
@@ -173,7 +163,7 @@ class CostLog:
             self._tell(f"a call of a model is not in the cost log yet: {error}")
 
     def _tell(self, text: str) -> None:
-        """Tells each trouble once: a background job would repeat it with every call."""
+        """Reports each error once: a background job would repeat it with every call."""
         if text not in self._told:
             self._told.add(text)
             self._on_problem(text)

@@ -36,34 +36,22 @@ _USAGE = {
 
 @dataclass(frozen=True, slots=True)
 class CostRecord:
-    """A call.
+    """A call."""
 
-    Attributes:
-        at: When it was answered, ISO 8601, UTC.
-        provider: Who was asked, as the settings call it.
-        model: Who answered, as the service names it.
-        operation: What for.
-        topics: The topics that it was about; a gate's list call is about several, which share it evenly.
-        discussion: The session it belongs to; empty where it belongs to none.
-        usage: Tokens.
-        cost_usd: What it cost; ``None`` where that is not known.
-        price_from: Where the price came from: ``prices of 2026-11``, the person's own file, ``the service``
-            where that says itself, ``free`` for what runs on this machine; empty where there is none.
-        saved_usd: What caches saved of it at the prices of then; negative where writing them cost more.
-        estimated: The tokens were counted here, since the service did not come to say them.
-    """
-
-    at: str
-    provider: str
-    model: str
+    at: str  # when it was answered, ISO 8601, UTC
+    provider: str  # as the settings call it
+    model: str  # as the service names it
     operation: Operation
-    topics: tuple[str, ...] = ()
-    discussion: str = ""
+    topics: tuple[str, ...] = ()  # a gate's list call is about several, which share it evenly
+    discussion: str = ""  # the session it belongs to; may be empty
     usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None
+    cost_usd: float | None = None  # ``None`` where that is not known
     price_from: str = ""
+    """``prices of 2026-11``, the person's own file, ``the service`` where that says itself, ``free`` for what
+    runs on this machine; empty where there is none."""
     saved_usd: float = 0.0
-    estimated: bool = False
+    """What caches saved of it at the prices of then; negative where writing them cost more."""
+    estimated: bool = False  # the tokens were counted here, since the service did not come to say them
 
     @property
     def day(self) -> str:
@@ -73,26 +61,17 @@ class CostRecord:
 
 @dataclass(slots=True)
 class Totals:
-    """Sums of calls.
+    """Sums of calls."""
 
-    Attributes:
-        calls: How many. A call about several topics is one of each of them.
-        input_tokens, cached_tokens, cache_write_tokens, output_tokens: As ``Usage``.
-        cost_usd: Of the calls whose price is known, US dollars.
-        unpriced: Calls whose price is not known; they are not in ``cost_usd``.
-        saved_usd: What caches saved, less what writing them cost more.
-        estimated: Calls whose tokens are not the service's own count.
-    """
-
-    calls: int = 0
+    calls: int = 0  # a call about several topics is one of each of them
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    saved_usd: float = 0.0
-    estimated: int = 0
+    cost_usd: float = 0.0  # of the calls whose price is known
+    unpriced: int = 0  # calls whose price is not known
+    saved_usd: float = 0.0  # what caches saved, less what writing them cost more
+    estimated: int = 0  # calls whose tokens are not the service's own count
 
     @property
     def cached_share(self) -> float | None:
@@ -119,19 +98,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What calls have cost, by one key.
-
-    Attributes:
-        by: The key.
-        rows: Sums by value of the key: days in order, everything else the dearest first.
-        total: Of all calls, each counted once.
-        unpriced: Models whose price is not known, by how many calls they answered.
-    """
+    """What calls have cost, by one key."""
 
     by: Key
-    rows: dict[str, Totals]
-    total: Totals
+    rows: dict[str, Totals]  # by value of the key: days in order, everything else the dearest first
+    total: Totals  # of all calls, each counted once
     unpriced: dict[str, int] = field(default_factory=dict)
+    """Models whose price is not known, by how many calls they answered."""
 
 
 def sums(records: Iterable[CostRecord], by: Key) -> Sums:

@@ -1,8 +1,8 @@
 """A connection that has to say what it wants in time (robustness H1).
 
-The server answers so many connections at once. One that sends half a request and then nothing would keep its
-place for ever, and a few dozen of them would keep everybody out. So it has some seconds; and where all places
-are taken, whoever comes gets that of the one that has been waiting longest.
+The server answers a limited number of connections. One that sends half a request and then nothing would keep
+its place for ever, and a few dozen of them would lock everyone else out. So it has some seconds; and where
+all places are taken, a new connection replaces the one that has been waiting longest.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ class Guard:
     """Lets requests through that may be answered.
 
     Args:
-        app: What answers them.
         token: What ``Authorization: Bearer`` has to name.
         hosts: The names, with port, under which the server may be asked.
     """
@@ -86,7 +85,7 @@ async def _body(receive: Receive) -> bytes | None:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""  # whoever asked has gone
+            return b""  # the client has gone
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > MOST_BYTES:

@@ -57,10 +57,7 @@ class Served(Protocol):
 def application(engine: Served, *, token: str, port: int) -> Starlette:
     """The API as an ASGI application.
 
-    Args:
-        engine: Whose caches.
-        token: What requests have to carry.
-        port: The port under which it is asked, which belongs to its name.
+    ``port`` belongs to the name under which it is asked.
     """
     api = _CacheApi(engine)
     routes = [
@@ -112,7 +109,7 @@ class _CacheApi:
         """The state of the discussion that is named; ``None`` where none was sent under this name.
 
         Raises:
-            TranscriptError: It is no session's id.
+            TranscriptError: It is not a session's id.
         """
         name = request.path_params["discussion"]
         await run_in_threadpool(self._engine.caches.get, name)
@@ -147,10 +144,8 @@ class HookServer:
     """Serves the API until it is stopped.
 
     Args:
-        engine: Whose caches.
-        token: What requests have to carry.
-        host: Where to listen; only this machine's own names.
-        port: Likewise; 0 for any that is free.
+        host: Only this machine's own names.
+        port: 0 for any that is free.
 
     Raises:
         GatewayFailed: The port is taken, or the host is not this machine.
@@ -159,7 +154,7 @@ class HookServer:
     def __init__(self, engine: Served, token: str, *, host: str = HOST, port: int = PORT) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
-        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — likewise
+        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
 
         self._socket = _listening(host, port)
         self.port: int = self._socket.getsockname()[1]

@@ -18,8 +18,7 @@ LEAST = 16
 def hook_token(folder: Path) -> tuple[str, str]:
     """The token, and where it comes from.
 
-    Args:
-        folder: The person's settings folder; the file is made there when there is none.
+    The file is made in the person's settings folder when there is none.
 
     Raises:
         GatewayFailed: The token is too short, others can read the file, or it cannot be made.

@@ -31,10 +31,8 @@ class Injections:
     """What faces, ranking and the live engine need of the injection log. Safe to use from several threads.
 
     Args:
-        files: The workspace's write path.
         turns: Knows the exchanges of conversations.
-        clock: Now, UTC.
-        on_problem: Told when a prompt could not be recorded.
+        on_problem: Called when a prompt could not be recorded.
     """
 
     def __init__(
@@ -55,7 +53,7 @@ class Injections:
         """Records a prompt that is being used; see ``InjectionLog.record``.
 
         Returns:
-            Its id; empty when it could not be recorded, which is told but keeps nobody from the prompt.
+            Its id; empty when it could not be recorded, which is reported and stops nothing.
         """
         try:
             return self._log.record(compiled, message, session_id=session_id, turn=turn).id
@@ -67,10 +65,7 @@ class Injections:
         """Notes what replies show of the prompts that they answer.
 
         A sign of use is noted as soon as it is there; that there was none, once the person speaks again.
-
-        Args:
-            path: The conversation.
-            first: The number of its first new turn.
+        ``first`` is the number of its first new turn.
 
         Returns:
             How many injections were noted; none in a workspace that cannot be written.
@@ -137,10 +132,7 @@ def of_exchange(waiting: Iterable[Injection], exchange: Exchange) -> Injection |
 
     It has the words of the exchange's message and, where it names one, its session. Of several it is the one
     that is known to belong there, else that which expected this turn, else the last one before the message.
-
-    Args:
-        waiting: Injections whose exchanges are not over, oldest first.
-        exchange: The exchange.
+    ``waiting`` are injections whose exchanges are not over, oldest first.
     """
     message = exchange.trace.message
     name = message_hash(message.text)

@@ -39,30 +39,17 @@ reply."""
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """How often a file was in prompts that were used, and of use there.
-
-    Attributes:
-        path: Workspace-relative path.
-        useful: Injections in which it was of use.
-        injected: Injections that held it.
-        tokens: Tokens that it took in all of them.
-        last_useful: When it was of use last, ISO 8601, UTC; empty for never.
-    """
+    """How often a file was in prompts that were used, and of use there."""
 
     path: str
-    useful: int
-    injected: int
-    tokens: int
-    last_useful: str
+    useful: int  # injections in which it was of use
+    injected: int  # injections that held it
+    tokens: int  # that it took in all of them
+    last_useful: str  # ISO 8601, UTC; empty for never
 
 
 class InjectionLog:
-    """Writes and reads the injection log of a workspace. Safe to use from several threads.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Writes and reads the injection log of a workspace. Safe to use from several threads."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -74,11 +61,7 @@ class InjectionLog:
     def record(self, compiled: Compiled, message: str, *, session_id: str = "", turn: str = "") -> Injection:
         """Records a prompt that is being used.
 
-        Args:
-            compiled: The prompt.
-            message: What it was compiled for.
-            session_id: Its session.
-            turn: The key that its turn will have, where that is known.
+        ``turn`` is the key that its turn will have, where that is known.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.
@@ -102,7 +85,7 @@ class InjectionLog:
         """Records what an exchange has shown of an injection, unless that is known.
 
         Args:
-            injection: The injection as it was read.
+            injection: As it was read.
             turn: The key of the message.
             was_useful: By section.
             finished: Whether the exchange is over.

@@ -21,52 +21,30 @@ _HASH_CHARACTERS = 32
 
 @dataclass(frozen=True, slots=True)
 class InjectedSection:
-    """A section of a prompt, without its text.
-
-    Attributes:
-        path: Workspace-relative path of its file.
-        lines: As in ``Section``; empty for the whole file.
-        priority: 2 or 3.
-        tokens: Tokens of its text.
-        score: Relevance where it was ranked.
-        was_useful: Whether the reply made use of it; ``None`` while nobody can tell.
-    """
+    """A section of a prompt, without its text."""
 
     path: str
-    lines: str
-    priority: int
-    tokens: int
-    score: float | None
-    was_useful: bool | None = None
+    lines: str  # as in ``Section``; empty for the whole file
+    priority: int  # 2 or 3
+    tokens: int  # of its text
+    score: float | None  # relevance, where it was ranked
+    was_useful: bool | None = None  # whether the reply made use of it; ``None`` while that cannot be told
 
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A prompt that was used.
-
-    Attributes:
-        id: Names it.
-        at: When it was compiled, ISO 8601, UTC.
-        session_id: Its session; empty where none was named.
-        turn: The key of the turn that it answers; the one expected, until its exchange is known.
-        message_hash: ``message_hash`` of the message.
-        tokens: Tokens of the whole prompt.
-        budget: The budget it was compiled for, tokens.
-        sections: In the order in which they stood in it.
-        finished: Whether its exchange is over, so that nothing more will be known.
-        is_claimed: Whether its exchange is known.
-    """
+    """A prompt that was used."""
 
     id: str
-    at: str
-    session_id: str
-    turn: str
-    message_hash: str
-    tokens: int
-    budget: int
-    sections: tuple[InjectedSection, ...]
-    finished: bool = False
-    is_claimed: bool = False
+    at: str  # when it was compiled, ISO 8601, UTC
+    session_id: str  # empty where none was named
+    turn: str  # the key of the turn that it answers; the one expected, until its exchange is known
+    message_hash: str  # ``message_hash`` of the message
+    tokens: int  # of the whole prompt
+    budget: int  # tokens
+    sections: tuple[InjectedSection, ...]  # in the order in which they stood in it
+    finished: bool = False  # whether its exchange is over, so that nothing more will be known
+    is_claimed: bool = False  # whether its exchange is known
 
     @property
     def useful(self) -> tuple[InjectedSection, ...]:
@@ -76,27 +54,19 @@ class Injection:
 
 @dataclass(frozen=True, slots=True)
 class UseNote:
-    """What an exchange has shown about an injection so far.
+    """What an exchange has shown about an injection so far."""
 
-    Attributes:
-        injection: Its id.
-        at: When it was noted, ISO 8601, UTC.
-        turn: The key of the message.
-        was_useful: By section, in their order.
-        paths: Files that were not known to have been of use before this note.
-        finished: Whether the exchange is over.
-    """
-
-    injection: str
-    at: str
-    turn: str
-    was_useful: tuple[bool | None, ...]
-    paths: tuple[str, ...]
-    finished: bool
+    injection: str  # its id
+    at: str  # ISO 8601, UTC
+    turn: str  # the key of the message
+    was_useful: tuple[bool | None, ...]  # by section, in their order
+    paths: tuple[str, ...]  # files that were not known to have been of use before this note
+    finished: bool  # whether the exchange is over
 
 
 def message_hash(text: str) -> str:
-    """Names a message by its words: what shell, agent and transcript do to white space is no change."""
+    """Names a message by its words: white space does not matter, since shell, agent and transcript change
+    it."""
     return hash_of(" ".join(text.split()))[:_HASH_CHARACTERS]
 
 
@@ -199,7 +169,7 @@ def _injection(record: Record) -> Injection:
 def _note(record: Record) -> UseNote:
     states = _list(record["was_useful"])
     if not all(state is None or isinstance(state, bool) for state in states):
-        raise TypeError("a section was of use, was not, or nobody knows")
+        raise TypeError("a section was of use, was not, or it is not known")
     return UseNote(
         injection=_text(record["injection"]),
         at=_text(record["at"]),

@@ -40,15 +40,10 @@ _MARK = b'"was_useful"'
 
 
 class Use(NamedTuple):
-    """How often a file was of use.
+    """How often a file was of use."""
 
-    Attributes:
-        times: In how many prompts.
-        last: When it was last, ISO 8601, UTC.
-    """
-
-    times: int
-    last: str
+    times: int  # in how many prompts
+    last: str  # ISO 8601, UTC
 
 
 class _Counted(NamedTuple):
@@ -59,12 +54,7 @@ class _Counted(NamedTuple):
 
 
 class References:
-    """Counts them. Safe to use from several threads.
-
-    Args:
-        files: The workspace's write path.
-        months: The injection log.
-    """
+    """Counts them. Safe to use from several threads."""
 
     def __init__(self, files: Files, months: MonthlyLog) -> None:
         self._files = files

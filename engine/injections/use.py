@@ -35,15 +35,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A section as the agent read it.
-
-    Attributes:
-        path: Workspace-relative path of its file.
-        text: What stands there; empty when it cannot be read any more, so that only its name can tell.
-    """
+    """A section as the agent read it."""
 
     path: str
-    text: str
+    text: str  # empty when it cannot be read any more, so that only its name can tell
 
 
 def were_useful(
@@ -52,10 +47,8 @@ def were_useful(
     """Whether there is a sign that the sections of a prompt were of use, one answer for each.
 
     Args:
-        sections: The sections.
-        message: What was asked.
-        reply: Everything the agent wrote in answer; of it and of each section the first 20,000 characters
-            are read.
+        reply: Everything the agent wrote in answer; of it and of each section the first 20,000 characters are
+            read.
         paths: Files that its tool calls named.
     """
     runs = [_runs(section.text) for section in sections]

@@ -1,4 +1,4 @@
-"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, troubles."""
+"""What happened lately, as lines a face can list: turns, tool calls, file changes, commits, errors."""
 
 from __future__ import annotations
 
@@ -47,21 +47,13 @@ KEPT_ENTRIES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One line of the feed.
+    """One line of the feed."""
 
-    Attributes:
-        at: When, UTC.
-        kind: What kind of thing happened.
-        text: The whole text; a face shows its first line.
-        note: The short right-hand note: the first active topic, a revision, what was done.
-        key: What ``Engine.trace_of`` and ``Engine.compile_of`` take; empty where there is no trace.
-    """
-
-    at: datetime
+    at: datetime  # UTC
     kind: FeedKind
-    text: str
-    note: str = ""
-    key: str = ""
+    text: str  # a face shows the first line
+    note: str = ""  # the short right-hand note: the first active topic, a revision, what was done
+    key: str = ""  # what ``Engine.trace_of`` and ``Engine.compile_of`` take; empty where there is no trace
 
 
 def entry_of_turn(turn: Turn, at: datetime, key: str) -> FeedEntry:

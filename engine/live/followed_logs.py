@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.errors import ImportFailed
 from engine.store.watcher import Change, Watcher
 
 if TYPE_CHECKING:
-    from engine.settings.model import Config
-    from engine.store.files import Files
-    from engine.store.paths import Workspace
-    from engine.store.repository import Repository
+    from engine.conversations.imports import Importing
     from engine.transcripts.importers import ImportResult, Kind
-
-
-class Following(Protocol):
-    """What following logs needs of an engine."""
-
-    workspace: Workspace
-    files: Files
-    config: Config
-    clock: Callable[[], datetime]
-
-    @property
-    def repository(self) -> Repository: ...
 
 
 class FollowedLogs:
@@ -38,14 +22,13 @@ class FollowedLogs:
     was written while nothing ran. That is the past: only what is written from then on is news.
 
     Args:
-        engine: Where the transcripts go.
         soon: Runs a job later, in the thread in which everything here is called, after what waits there.
         past: Called with the path of a transcript whose turns are no news.
     """
 
     def __init__(
         self,
-        engine: Following,
+        engine: Importing,
         soon: Callable[[Callable[[], None]], None],
         past: Callable[[str], None],
     ) -> None:
@@ -98,7 +81,7 @@ class FollowedLogs:
         return {folder.resolve(): (folder, kind) for folder, kind in named}
 
     def _all_logs(self) -> dict[Path, Kind]:
-        from engine.transcripts.importers import discover  # noqa: PLC0415 — likewise
+        from engine.transcripts.importers import discover  # noqa: PLC0415 — only where logs are followed
 
         settings = self._engine.config.imports
         found: list[tuple[float, Path, Kind]] = []

@@ -21,11 +21,7 @@ def recent_past(
 ) -> list[FeedEntry]:
     """The last turns and commits, oldest first.
 
-    Args:
-        workspace: Where.
-        conversations: Reads the transcripts.
-        repository: Its commits, where it has any.
-        limit: About how many lines; of the newest 40 conversations at most.
+    ``limit`` is about the number of lines; of the newest 40 conversations at most.
     """
     entries: list[FeedEntry] = []
     for path in conversations.newest(_MOST_FILES):

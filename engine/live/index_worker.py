@@ -41,9 +41,7 @@ class _Stopped(Exception):
 class IndexWorker:
     """Refreshes the index: everything at first, then what is reported to have changed.
 
-    Args:
-        engine: Whose index.
-        publish: Where events go; called from the worker thread.
+    ``publish`` is called from the worker thread.
     """
 
     def __init__(self, engine: Indexing, publish: Callable[[EngineEvent], None]) -> None:

@@ -33,7 +33,7 @@ from engine.events import (
 from engine.flush.worker import FlushWorker
 from engine.live.feed import KEPT_ENTRIES
 from engine.live.followed_logs import FollowedLogs
-from engine.live.index_worker import IndexWorker
+from engine.live.index_worker import Indexing, IndexWorker
 from engine.settings.file import CONFIG_FILE
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from engine.injections.injections import Injections
     from engine.live.feed import FeedEntry
     from engine.pipeline.labels import Labels
-    from engine.search.reports import IndexReport
     from engine.settings.model import Config
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -62,13 +61,12 @@ MOST_NEW_TURNS = 200
 """Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
 
 
-class Worked(Protocol):
+class LiveEngine(Indexing, Protocol):
     """What the background work needs of an engine; ``engine.engine.Engine`` is one."""
 
     workspace: Workspace
     files: Files
     config: Config
-    clock: Callable[[], datetime]
 
     @property
     def conversations(self) -> Conversations: ...
@@ -107,20 +105,14 @@ class Worked(Protocol):
 
     def problems(self) -> tuple[Problem, ...]: ...
 
-    def refresh_index(
-        self, progress: Callable[[int, int], None] | None = None, paths: Iterable[str] | None = None
-    ) -> IndexReport | None: ...
-
 
 class Live:
     """The background work of an open engine.
 
-    Args:
-        engine: What to ask for traces and prompts.
-        publish: Where events go; called from the worker threads.
+    ``publish`` is called from the worker threads.
     """
 
-    def __init__(self, engine: Worked, publish: Callable[[EngineEvent], None]) -> None:
+    def __init__(self, engine: LiveEngine, publish: Callable[[EngineEvent], None]) -> None:
         self._engine = engine
         self._publish = publish
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -320,7 +312,7 @@ class Live:
             self._engine.injections.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
 
     def _tell_problems(self) -> None:
-        """Tells of patterns that only a message showed to be unusable; the others are known from loading."""
+        """Reports patterns that only a message showed to be unusable; the others are known from loading."""
         problems = set(self._engine.problems())
         for problem in sorted(problems - self._told, key=str):
             self._publish(Trouble(self._engine.clock(), str(problem)))

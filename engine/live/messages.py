@@ -1,4 +1,4 @@
-"""A person's message of a conversation, found by what somebody calls it on a command line."""
+"""A person's message of a conversation, found by the name given for it on a command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"(.+):(\d{1,9})")
 _LIST = "list sessions with: autopoiesis session list"
 
 
-class Spoken(Protocol):
+class HasConversations(Protocol):
     """What is needed of an engine."""
 
     @property
@@ -37,31 +37,22 @@ class Spoken(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpokenMessage:
-    """A person's message that stands in a conversation.
+    """A person's message that stands in a conversation."""
 
-    Attributes:
-        key: What ``Engine.compile_of`` and ``Engine.compile_before`` take.
-        path: The conversation, workspace-relative.
-        session_id: Its session; may be empty.
-        turn: The number of the turn in it, from 1.
-        text: What was said.
-    """
-
-    key: str
+    key: str  # what ``Engine.compile_of`` and ``Engine.compile_before`` take
     path: str
-    session_id: str
-    turn: int
+    session_id: str  # may be empty
+    turn: int  # number in it, from 1
     text: str
 
 
-def find_message(engine: Spoken, name: str, session: str = "") -> SpokenMessage:
+def find_message(engine: HasConversations, name: str, session: str = "") -> SpokenMessage:
     """The message that a name means.
 
     Args:
-        engine: Reads the conversations.
         name: ``last``, or ``last:2`` for the one before it, of all conversations in the order of the feed; a
-            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7;
-            or the key of a turn. For an agent's turn it is the message that it answered.
+            session's id or a conversation's path for the last message in it, with ``:7`` for its turn 7; or
+            the key of a turn. For an agent's turn it is the message that it answered.
         session: The session or conversation that ``last`` is meant of.
 
     Raises:
@@ -76,7 +67,7 @@ def find_message(engine: Spoken, name: str, session: str = "") -> SpokenMessage:
     return _of_turn(engine, conversation, number) if match else _newest_of(engine, conversation, 1)
 
 
-def message_before(engine: Spoken, message: SpokenMessage) -> SpokenMessage:
+def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMessage:
     """The person's message before one in the same conversation.
 
     Raises:
@@ -92,14 +83,14 @@ def message_before(engine: Spoken, message: SpokenMessage) -> SpokenMessage:
     return _at(engine, key)
 
 
-def _last(engine: Spoken, number: int, session: str) -> SpokenMessage:
+def _last(engine: HasConversations, number: int, session: str) -> SpokenMessage:
     if session:
         return _newest_of(engine, _conversation(engine, session), number)
     said = [entry.key for entry in engine.feed(KEPT_ENTRIES) if entry.kind == "user" and entry.key]
     return _at(engine, _from_end(said, number, ""))
 
 
-def _newest_of(engine: Spoken, conversation: Conversation, number: int) -> SpokenMessage:
+def _newest_of(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
     said = [
         str(TurnKey(conversation.path, ordinal))
         for ordinal, turn in enumerate(conversation.turns, conversation.first)
@@ -118,7 +109,7 @@ def _from_end(said: Sequence[str], number: int, where: str) -> str:
     return said[-number]
 
 
-def _of_turn(engine: Spoken, conversation: Conversation, number: int) -> SpokenMessage:
+def _of_turn(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
     """The message that is the turn with a number, or that this turn answers."""
     if conversation.turn(number - 1) is None:
         reach = f"turns {conversation.first + 1} to {conversation.end}" if conversation.turns else "no turns"
@@ -133,7 +124,7 @@ def _of_turn(engine: Spoken, conversation: Conversation, number: int) -> SpokenM
     return _at(engine, key)
 
 
-def _at(engine: Spoken, key: str) -> SpokenMessage:
+def _at(engine: HasConversations, key: str) -> SpokenMessage:
     found = engine.turns.find(key)
     turn = found[0].turn(found[1]) if found is not None else None
     if found is None or turn is None:
@@ -142,5 +133,5 @@ def _at(engine: Spoken, key: str) -> SpokenMessage:
     return SpokenMessage(key, conversation.path, conversation.session_id, ordinal + 1, turn.text)
 
 
-def _conversation(engine: Spoken, name: str) -> Conversation:
+def _conversation(engine: HasConversations, name: str) -> Conversation:
     return engine.conversations.read(name) or engine.conversations.of_session(name)

@@ -22,37 +22,36 @@ class Questions:
 
     Args:
         publish: Where ``GateAsked`` and ``GateClosed`` go.
-        anybody: Whether a face is there that could answer.
-        clock: Now, UTC.
+        is_attended: Whether a face is there that could answer.
     """
 
     def __init__(
         self,
         publish: Callable[[EngineEvent], None],
-        anybody: Callable[[], bool],
+        is_attended: Callable[[], bool],
         clock: Callable[[], datetime],
     ) -> None:
         self._publish = publish
-        self._anybody = anybody
+        self._is_attended = is_attended
         self._clock = clock
         self._numbers = itertools.count(1)
         self._guard = threading.Lock()
         self._open: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Future[bool]]] = {}
 
     async def ask(self, question: GateQuestion, timeout: float) -> bool | None:
-        """Puts a question and waits for ``answer``; ``None`` when nobody answered within ``timeout`` seconds.
+        """Puts a question and waits for ``answer``; ``None`` without an answer within ``timeout`` seconds.
 
         Raises:
             GateError: No face is there.
         """
-        if not self._anybody():
+        if not self._is_attended():
             raise GateError(
                 "nobody to ask",
                 cure="open the workbench, or set gate.provider to something that answers alone",
             )
-        import asyncio  # noqa: PLC0415 — a process that asks nobody does without it
+        import asyncio  # noqa: PLC0415 — slow; only for a question
 
-        from engine.events import GateAsked, GateClosed  # noqa: PLC0415 — likewise
+        from engine.events import GateAsked, GateClosed  # noqa: PLC0415 — only for a question
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 """Length of the transformer's vectors."""
 SHARE = 0.65
-"""Part of a likeness that is the transformer's; the rest is the shipped vectors'."""
+"""Part of a similarity that is the transformer's; the rest is the shipped vectors'."""
 READ = 2_000
 """Characters of a text that the transformer reads."""
 
@@ -57,14 +57,12 @@ class Transformer:
     def encode(self, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> Floats:
         """float32 ``[len(texts), 384]``, rows of length 1.
 
-        Args:
-            texts: Any texts.
-            stopping: Asked between groups whether to give up.
+        ``stopping`` is asked between groups whether to give up.
 
         Raises:
             EmbeddingFailed: ``stopping`` said so.
         """
-        import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
+        import numpy  # noqa: PLC0415 — not before a text is encoded
 
         found = numpy.zeros((len(texts), DIMENSIONS), dtype=numpy.float32)
         for start in range(0, len(texts), _AT_ONCE):
@@ -95,7 +93,7 @@ def joined(transformer: Floats, shipped: Floats) -> Floats:
     Returns:
         float32 ``[N, 384 + D]``, each row of length 1 where both know the text.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — not before a text is encoded
 
     return numpy.hstack([transformer * SHARE**0.5, shipped * (1 - SHARE) ** 0.5]).astype(numpy.float32)
 

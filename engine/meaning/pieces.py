@@ -6,6 +6,8 @@ they are in the file, and a dictionary is made only of those that begin like the
 
 from __future__ import annotations
 
+import numpy
+
 INNER = b"##"
 """How a piece begins that goes on with a word."""
 
@@ -13,18 +15,13 @@ INNER = b"##"
 class Pieces:
     """Word pieces by the number of their line.
 
-    Safe to use from several threads.
-
-    Args:
-        data: The pieces in UTF-8, one a line.
+    Safe to use from several threads. ``data`` is the pieces in UTF-8, one a line.
 
     Raises:
         UnicodeDecodeError: That is no UTF-8.
     """
 
     def __init__(self, data: bytes) -> None:
-        import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
         data.decode()
         # Every line has a line end behind it, and the last one enough to look at its beginning.
         self._data = data + b"\n\n\n\n"
@@ -57,8 +54,6 @@ class Pieces:
         return rows.get(sought)
 
     def _rows_of(self, beginning: int) -> dict[bytes, int]:
-        import numpy  # noqa: PLC0415 — as above
-
         rows = numpy.flatnonzero(self._beginnings == beginning)
         places = zip(self._starts[rows].tolist(), self._ends[rows].tolist(), strict=True)
         return {self._data[start:end]: row for (start, end), row in zip(places, rows.tolist(), strict=True)}

@@ -16,12 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy
+
 from engine.errors import AutopoiesisError
 from engine.meaning.pieces import Pieces
 from engine.meaning.text import ends_of, normalised
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -59,8 +60,6 @@ class TokenVectors:
     """
 
     def __init__(self, folder: Path = DATA) -> None:
-        import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
         try:
             self._rows = numpy.load(folder / "vectors.npy", mmap_mode="r").view(numpy.ndarray)
             self._scales = numpy.load(folder / "scales.npy")
@@ -90,8 +89,6 @@ class TokenVectors:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """float32 ``[len(texts), dimensions]``, rows of length 1, or of zeros for a text without words."""
-        import numpy  # noqa: PLC0415 — as above
-
         vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
         for index, text in enumerate(texts):
             rows = rows_of(tokens_of(text), self._split, self._first_pair, self._pairs)
@@ -103,8 +100,6 @@ class TokenVectors:
         return vectors
 
     def _sum(self, rows: Sequence[int]) -> Floats:
-        import numpy  # noqa: PLC0415 — as above
-
         scales = self._scales[rows].astype(numpy.float32)
         total: Floats = scales @ self._rows[rows].astype(numpy.float32)
         return total
@@ -123,10 +118,8 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
     """The rows of a text's pieces and of its pairs of neighbouring words.
 
     Args:
-        tokens: Its tokens.
         split: Cuts a token into pieces.
         first_pair: The first row for pairs.
-        pairs: How many rows there are for them.
     """
     rows = [row for token in tokens for row in split(token)]
     plain = ["^", *(token for token in tokens if token.isalnum()), "$"]

@@ -25,10 +25,7 @@ from engine.topics.library import TopicLibrary
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.activation.fusion.combiner import Combiner
-    from engine.activation.fusion.fitted import Embedding
     from engine.activation.gate_ask import Asker
-    from engine.activation.labelled import Labelled
     from engine.context.flush_record import FlushRecord
     from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from engine.search.index import SearchIndex
     from engine.settings.model import FlushSettings
     from engine.store.change import ChangeCommit
-    from engine.topics.model import Topic
 
 
 def assemble_pipeline(
@@ -55,13 +51,8 @@ def assemble_pipeline(
     """The pipeline as memory-config.yaml describes it.
 
     Args:
-        library: The topics.
-        files: The workspace's write path.
-        config: The settings.
-        decisions: Where decisions are logged.
-        asker: Puts gate questions to a person.
-        on_problem: Told when the gate's memory cannot be read or written.
-        costs: What the gate's calls are put down to.
+        on_problem: Called when the gate's memory cannot be read or written.
+        costs: What the gate's calls are charged to.
 
     Raises:
         GateError: The provider cannot be used at all: its key is missing.
@@ -85,114 +76,41 @@ def assemble_pipeline(
 def scorer_for(settings: WatcherSettings, files: Files, decisions: DecisionLog) -> Scorer:
     """Tier 2 of a preset.
 
-    Args:
-        settings: Which preset, and with which embedding.
-        files: The workspace's write path.
-        decisions: The log, whose labels count as examples.
+    Labels of the log count as examples.
 
     Raises:
         AutopoiesisError: The embedding is not installed.
     """
     if settings.preset == "spec":
         return TfidfScorer()
-    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — not for the other preset
-    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.store import FitStore  # noqa: PLC0415 — likewise
-    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
+    from engine.pipeline.calibrated import calibrated_scorer  # noqa: PLC0415 — brings numpy
 
-    vectors, combiner = _meaning(settings)
-    return CalibratedScorer(
-        vectors=vectors,
-        combiner=combiner,
-        store=FitStore(files),
-        labelled=LabelledMessages(decisions, files),
-        headings=Headings(files),
-    )
-
-
-def _meaning(settings: WatcherSettings) -> tuple[Embedding | None, Combiner | None]:
-    """The vectors and weights of tier 2 where they are not those that ship."""
-    if settings.embedding != "minilm":
-        return None, None
-    from engine.activation.fusion.combiner import MINILM_WEIGHTS, Combiner  # noqa: PLC0415 — an extra
-    from engine.activation.fusion.minilm import JoinedVectors  # noqa: PLC0415 — likewise
-
-    return JoinedVectors(), Combiner.load(MINILM_WEIGHTS)
-
-
-def prove_topics(topics: Sequence[Topic], log: DecisionLog, files: Files, settings: WatcherSettings) -> bool:
-    """Finds out what labels prove of topics' scores, where labels or topics are not those tried last.
-
-    Takes some fits of tier 2 where a topic has enough labels.
-
-    Returns:
-        Whether anything is proven now that was not, or the reverse. Where the embedding is not installed,
-        nothing is: no message can be scored either, and that is said there.
-
-    Raises:
-        WriteFailed: What was found did not reach the disk.
-    """
-    if settings.preset == "spec" or settings.similarity_alone == "always" or files.read_only:
-        return False
-    from engine.activation.fusion.combiner import Combiner  # noqa: PLC0415 — not for the other preset
-    from engine.activation.fusion.headings import Headings  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.proving import prove  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.scorer import CalibratedScorer  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.store import fingerprint  # noqa: PLC0415 — likewise
-    from engine.activation.fusion.texts import texts_of  # noqa: PLC0415 — likewise
-    from engine.activation.labelled import LabelledMessages  # noqa: PLC0415 — likewise
-    from engine.meaning.vectors import TokenVectors  # noqa: PLC0415 — likewise
-
-    proofs = Proofs(files, settings.embedding)
-    labelled = LabelledMessages(log, files)()
-    if not labelled and proofs.stamp() is None:
-        return False
-    try:
-        given_vectors, given_combiner = _meaning(settings)
-    except EmbeddingFailed:
-        return False
-    vectors, combiner = given_vectors or TokenVectors(), given_combiner or Combiner.load()
-    read = Headings(files)
-    headings = read(topics)
-    texts = [texts_of(topic, labelled.get(topic.name), headings.get(topic.name, ())) for topic in topics]
-    matched = sorted((name, *of.matched) for name, of in labelled.items())
-    made_from = fingerprint(texts, f"{vectors.version} {combiner.version} {matched}")
-    if made_from == proofs.made_from():
-        return False
-
-    def fitted(some: Mapping[str, Labelled]) -> Scorer:
-        scorer = CalibratedScorer(vectors=vectors, combiner=combiner, labelled=lambda: some, headings=read)
-        scorer.update(topics)
-        return scorer
-
-    before, after = proofs(topics), prove(topics, labelled, fitted)
-    proofs.save(made_from, topics, after)
-    return before != after
+    return calibrated_scorer(settings, files, decisions)
 
 
 def gate_provider(
     settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
 ) -> GateProvider:
-    """Who answers gate questions. The imports are late: a message that asks nobody must not pay for them."""
+    """Who answers gate questions. Imports are late: a message without a question must not pay for them."""
     if settings.provider == "ask":
-        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — see above
+        from engine.activation.gate_ask import AskGate  # noqa: PLC0415 — for a question only
 
         return AskGate(asker)
     if settings.provider == "local":
-        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — see above
+        from engine.activation.gate_local import LocalGate, load_model  # noqa: PLC0415 — for a question only
 
         return LocalGate(load_model(files), min_labels=settings.local_min_labels)
-    from engine.providers.select import completer_for  # noqa: PLC0415 — see above
+    from engine.providers.select import completer_for  # noqa: PLC0415 — for a question only
 
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"there is no gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
     if settings.mode == "list":
-        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — see above
+        from engine.activation.gate_list import ListGate  # noqa: PLC0415 — for a question only
 
         return ListGate(completer, max_tokens=settings.max_tokens, spending=spending)
-    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — see above
+    from engine.activation.gate_model import ModelGate  # noqa: PLC0415 — for a question only
 
     return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
 
@@ -209,12 +127,9 @@ def assemble_index(
     """The search index with the embedding model that the settings name; by words alone where that is missing.
 
     Args:
-        workspace: Where.
-        files: The workspace's write path.
-        settings: The weights and the model.
         references: Gives useful references by path, which ranking counts.
         zone: The time zone whose days count.
-        costs: What calls of a service are put down to.
+        costs: What calls of a service are charged to.
     """
     from engine.search.index import SearchIndex  # noqa: PLC0415 — a trace needs no index
 
@@ -238,9 +153,7 @@ def assemble_index(
 def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
     """The embedding model of search. Nothing is loaded, connected or asked yet.
 
-    Args:
-        settings: Which.
-        costs: What calls of a service are put down to.
+    ``costs`` are what calls of a service are charged to.
 
     Raises:
         EmbeddingFailed: It is not installed.
@@ -287,8 +200,8 @@ def assemble_flusher(
 
         return put_up(review(), record, day)
 
-    from engine.providers.keys import FLUSH  # noqa: PLC0415 — likewise
-    from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
+    from engine.providers.keys import FLUSH  # noqa: PLC0415 — a trace needs none
+    from engine.providers.select import completer_for  # noqa: PLC0415 — a trace needs none
 
     return Flusher(
         files,

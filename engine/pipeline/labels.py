@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.conversations.turns import Turns
@@ -19,14 +18,9 @@ if TYPE_CHECKING:
 
 
 class Labels:
-    """What a face labels decisions with. Safe to use from several threads.
+    """Labels of decisions as a face gives them. Safe to use from several threads.
 
     Args:
-        files: The workspace's write path.
-        log: The decision log.
-        library: The topics.
-        turns: Knows the traces of turns.
-        config: The settings of now.
         pipeline: The pipeline that messages go through, if there has been one.
         refitted: Called when the local gate was fitted anew, so that the next message goes through it.
     """
@@ -54,10 +48,7 @@ class Labels:
     def label(self, trace_key: str, topic: str, useful: bool | None) -> None:
         """Records a person's judgement on one row of a trace, and learns from it.
 
-        Args:
-            trace_key: The key of a turn or signal.
-            topic: The row.
-            useful: The judgement; ``None`` takes it back.
+        ``useful=None`` takes the judgement back.
 
         Raises:
             AutopoiesisError: There is no such trace or row.
@@ -69,27 +60,11 @@ class Labels:
         self._log.label(self._log.ensure(trace, topic), useful)
         self.learn()
 
-    def label_decision(self, decision_id: str, useful: bool | None) -> Decision:
-        """Labels a logged decision by its id, or a unique start of it, and learns from it.
-
-        Args:
-            decision_id: The decision.
-            useful: The judgement; ``None`` takes it back.
-
-        Raises as ``DecisionLog.label``.
-        """
-        decision = self._log.label(decision_id, useful)
-        self.learn()
-        return decision
-
     def learn_from_use(self, path: str, first: int) -> int:
         """Labels decisions about a conversation's messages by what the agent made of them since a turn.
 
-        A label that somebody gave already stays, and so does the person's own answer to the gate.
-
-        Args:
-            path: The conversation.
-            first: The number of its first new turn.
+        A label that is there already stays, and so does the person's own answer to the gate. ``first``
+        is the number of its first new turn.
 
         Returns:
             How many were labelled; none in a workspace that cannot be written.
@@ -112,7 +87,8 @@ class Labels:
         Returns:
             Whether anything is judged differently from now on.
         """
-        from engine.pipeline.assembly import prove_topics, refit_local_gate  # noqa: PLC0415 — fitting is rare
+        from engine.pipeline.assembly import refit_local_gate  # noqa: PLC0415 — fitting is rare
+        from engine.pipeline.calibrated import prove_topics  # noqa: PLC0415 — brings numpy
 
         config, pipeline = self._config(), self._pipeline()
         relearned = pipeline is not None and pipeline.relearn()

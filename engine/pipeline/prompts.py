@@ -1,4 +1,4 @@
-"""Prompts for messages: a message, its trace and what stands before it, put before the compiler (spec 6)."""
+"""Prompts for messages: a message, its trace and what stands before it, given to the compiler (spec 6)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ class Prompts:
     """Compiles prompts. Safe to use from several threads.
 
     Args:
-        library: The topics.
-        compiler: The compiler of now.
         index: What is retrieved from; made when something is.
-        clock: Now, UTC.
         flushed: Which of the turns before a message have been flushed, by their place from 1.
         file_notes: Files of notes for paths that the turns before a message name, the newest first.
         zone: The time zone whose days count.
@@ -65,9 +62,8 @@ class Prompts:
         """The prompt for a message.
 
         Args:
-            text: The message.
             trace: What activation did with it.
-            before: What stands before it in its conversation.
+            before: The turns before it in its conversation.
             budget: Tokens for prompt and reply reserve; the workspace's setting when left out.
             tools: As in ``CompileRequest``.
 

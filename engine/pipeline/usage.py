@@ -21,11 +21,6 @@ def label_by_use(exchanges: Iterable[Exchange], topics: Sequence[Topic], log: De
 
     That a reply took nothing up is only said of one that has ended.
 
-    Args:
-        exchanges: The messages, their traces, and the replies.
-        topics: Today's topics.
-        log: Where the decisions are.
-
     Returns:
         How many were labelled.
 

@@ -36,16 +36,11 @@ Run = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a prompt holds of an expectation.
+class Coverage:
+    """What a prompt holds of an expectation."""
 
-    Attributes:
-        section: The section that holds it, or most of it; ``None`` when none holds any.
-        share: Part of the wording that is there, 0 to 1.
-    """
-
-    section: Section | None
-    share: float
+    section: Section | None  # that holds it, or most of it; ``None`` when none holds any
+    share: float  # part of the wording that is there, 0 to 1
 
     @property
     def is_enough(self) -> bool:
@@ -53,16 +48,16 @@ class Held:
         return self.section is not None and self.share >= ENOUGH
 
 
-NOTHING = Held(None, 0.0)
+NOTHING = Coverage(None, 0.0)
 
 
-def of_file(path: str, sections: Sequence[Section]) -> Held:
+def of_file(path: str, sections: Sequence[Section]) -> Coverage:
     """What the prompt holds of a file: any of it is enough."""
     own = [section for section in sections if section.source == path]
-    return Held(max(own, key=lambda section: section.tokens), 1.0) if own else NOTHING
+    return Coverage(max(own, key=lambda section: section.tokens), 1.0) if own else NOTHING
 
 
-def of_lines(path: str, lines: Sequence[str], sections: Sequence[Section]) -> Held:
+def of_lines(path: str, lines: Sequence[str], sections: Sequence[Section]) -> Coverage:
     """What the prompt holds of some lines of a file; of lines without words it can hold nothing."""
     expected = {run for line in lines for run in _runs(words(line))}
     if not expected:
@@ -76,15 +71,15 @@ def of_lines(path: str, lines: Sequence[str], sections: Sequence[Section]) -> He
             held |= found
             if len(found) > best[0]:
                 best = (len(found), section)
-    return Held(best[1], len(held) / len(expected))
+    return Coverage(best[1], len(held) / len(expected))
 
 
-def of_text(text: str, sections: Sequence[Section]) -> Held:
+def of_text(text: str, sections: Sequence[Section]) -> Coverage:
     """What the prompt holds of a text: all of it in one section, or nothing."""
     wanted = normal(text)
     for section in sections:
         if section.slot != "message" and contains(section.text, wanted):
-            return Held(section, 1.0)
+            return Coverage(section, 1.0)
     return NOTHING
 
 

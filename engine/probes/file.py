@@ -1,8 +1,8 @@
-"""``probes.yaml``: read without loss, whoever wrote it.
+"""``probes.yaml``: read without loss, whether a person or a program wrote it.
 
 A list of entries ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of ``{path, lines?}`` and
 ``{text}``. An entry that cannot be used becomes a problem that names file, line and cure, and the others are
-read: where the file as a whole is no YAML, each entry is read by itself.
+read: where the file as a whole is not YAML, each entry is read by itself.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def compose(text: str, first_line: int = 1) -> yamltext.Node | None:
     """The tree of the file.
 
     Raises:
-        YamlError: It is no YAML, or holds what is not allowed.
+        YamlError: It is not YAML, or holds what is not allowed.
     """
     return yamltext.compose(text, first_line=first_line, max_bytes=MAX_BYTES)
 
@@ -170,12 +170,12 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
         return None
     if not isinstance(name, str) or (name and not valid_id(name)):
         cure = "use letters, digits, “.”, “_” and “-”, at most 64"
-        problems.append(_problem(value.line_of("id"), "has an id that is none", cure))
+        problems.append(_problem(value.line_of("id"), "has an invalid id", cure))
         return None
     tokens = _budget(budget)
     if tokens == 0:
         cure = f"write a number of tokens from {LEAST_BUDGET}, or leave it out"
-        problems.append(_problem(value.line_of("budget"), f"budget: {budget} is no budget", cure))
+        problems.append(_problem(value.line_of("budget"), f"budget: {budget} is not a valid budget", cure))
         return None
     expectations = _expectations(expect, value, problems)
     if not expectations:
@@ -191,7 +191,7 @@ def _probe(node: yamltext.Node, problems: list[Problem]) -> Probe | None:
 
 
 def _budget(value: object) -> int | None:
-    """The tokens; ``None`` where nothing is said, 0 where it is no budget."""
+    """The tokens; ``None`` where nothing is said, 0 where it is not a valid budget."""
     if value == "":
         return None
     digits = value.replace("_", "") if isinstance(value, str) else ""
@@ -241,7 +241,9 @@ def expectation(path: object = "", lines: object = "", text: object = "") -> Exp
     if not path and lines:
         raise DocumentError("expects lines of a text", cure="give the path that they belong to")
     if lines and span_of(lines) is None:
-        raise DocumentError(f"lines: {shown(lines)} are no lines", cure="write 12-40 or 12, counted from 1")
+        raise DocumentError(
+            f"lines: {shown(lines)} is not a range of lines", cure="write 12-40 or 12, counted from 1"
+        )
     if path:
         try:
             path = "/".join(split_relative(path))

@@ -19,30 +19,17 @@ Found = dict[str, bool]
 
 
 class Earlier(NamedTuple):
-    """What was recorded of one probe.
+    """What was recorded of one probe."""
 
-    Attributes:
-        at: When, ISO 8601, UTC.
-        commit: The newest commit then; empty without one.
-        budget: The budget of its prompt, tokens; 0 where none could be made.
-        tokens: Tokens of its prompt.
-        found: Its expectations.
-    """
-
-    at: str
-    commit: str
-    budget: int
-    tokens: int
+    at: str  # ISO 8601, UTC
+    commit: str  # the newest one then; empty without one
+    budget: int  # tokens; 0 where no prompt could be made
+    tokens: int  # of its prompt
     found: Found
 
 
 class ProbeLog:
-    """Records runs and finds earlier results.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Records runs and finds earlier results."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._months = MonthlyLog(files, KIND, clock)
@@ -50,9 +37,7 @@ class ProbeLog:
     def record(self, run: Run, asked: int | None) -> None:
         """Records a run; the questions themselves stand in ``probes.yaml``.
 
-        Args:
-            run: The run.
-            asked: The budget that was asked for all of it, tokens.
+        ``asked`` is the budget that was asked for all of it, tokens.
 
         Raises:
             WriteFailed, ReadOnly: It was not recorded.

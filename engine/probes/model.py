@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Evidence that a prompt should hold: lines of a file, a file, or a text.
+    """Evidence that a prompt should hold: lines of a file, a file, or a text."""
 
-    Attributes:
-        path: Workspace-relative path; empty for a text.
-        lines: ``"12-40"`` or ``"12"``, 1-based and inclusive; empty for the whole file.
-        text: The text; empty for a file.
-    """
-
-    path: str = ""
-    lines: str = ""
-    text: str = ""
+    path: str = ""  # empty for a text
+    lines: str = ""  # ``"12-40"`` or ``"12"``, 1-based and inclusive; empty for the whole file
+    text: str = ""  # empty for a file
 
     def __str__(self) -> str:
         """As it is named in results and logs: ``path``, ``path:12-40`` or ``“text”``."""
@@ -33,67 +27,41 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question and what its prompt should hold.
+    """A question and what its prompt should hold."""
 
-    Attributes:
-        id: Names it for good; made from the question where the file names none.
-        question: What is compiled and searched for.
-        expect: The evidence; at least one.
-        budget: Tokens for prompt and reply reserve; ``None``: the workspace's setting.
-        note: What a person wants to remember about it.
-        line: Line of ``probes.yaml`` on which it starts; 0 when it comes from no file. Not compared.
-    """
-
-    id: str
-    question: str
-    expect: tuple[Expectation, ...]
-    budget: int | None = None
-    note: str = ""
-    line: int = field(default=0, compare=False)
+    id: str  # made from the question where the file names none
+    question: str  # what is compiled and searched for
+    expect: tuple[Expectation, ...]  # at least one
+    budget: int | None = None  # tokens for prompt and reply reserve; ``None``: the workspace's setting
+    note: str = ""  # what a person wants to remember about it
+    line: int = field(default=0, compare=False)  # of ``probes.yaml`` on which it starts; 0 for none
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What became of one expectation.
+    """What became of one expectation."""
 
-    Attributes:
-        expect: The expectation, as text.
-        found: Whether it is in the prompt.
-        section: Label and lines of the section that holds it, or most of it; empty when none holds any.
-        tokens: Tokens of that section.
-        share: Part of the expected lines' wording that is in the prompt, 0 to 1; ``None`` where lines are
-            not expected.
-        rank: 1-based place among the search results for the question; ``None`` when it is not among the
-            first 200.
-        why: Why it is missing, in one sentence; empty when it is found.
-    """
-
-    expect: str
+    expect: str  # as text
     found: bool
     section: str = ""
-    tokens: int = 0
+    """Label and lines of the section that holds it, or most of it; empty when none holds any."""
+    tokens: int = 0  # of that section
     share: float | None = None
-    rank: int | None = None
-    why: str = ""
+    """Part of the expected lines' wording that is in the prompt, 0 to 1; ``None`` where lines are not
+    expected."""
+    rank: int | None = None  # 1-based place among the search results; ``None`` when not among the first 200
+    why: str = ""  # why it is missing, in one sentence; empty when it is found
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one probe.
-
-    Attributes:
-        id: The probe.
-        question: Its question.
-        tokens: Tokens of the prompt; 0 when none could be made.
-        budget: The budget it was compiled for; 0 likewise.
-        evidence: One for each expectation, in order.
-    """
+    """What became of one probe."""
 
     id: str
     question: str
-    tokens: int
-    budget: int
-    evidence: tuple[Evidence, ...]
+    tokens: int  # of the prompt; 0 when none could be made
+    budget: int  # tokens; 0 likewise
+    evidence: tuple[Evidence, ...]  # one for each expectation, in order
 
     @property
     def passed(self) -> bool:
@@ -103,31 +71,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of several probes.
+    """What became of several probes."""
 
-    Attributes:
-        at: When they were run, ISO 8601, UTC.
-        commit: The workspace's newest commit then; empty without one.
-        results: One for each probe, in order.
-        expectations: How many there were.
-        found: How many of them are in their prompts.
-        recall: ``found`` of ``expectations``, 0 to 1; 1 when there were none.
-        ranked: How many of them search found.
-        mean_rank: The mean place of those; ``None`` when there are none.
-        tokens: Mean tokens of a prompt.
-        budget_used: Part of the budgets that the prompts took, 0 to 1.
-    """
-
-    at: str
-    commit: str
-    results: tuple[Result, ...]
+    at: str  # ISO 8601, UTC
+    commit: str  # the newest one then; empty without one
+    results: tuple[Result, ...]  # one for each probe, in order
     expectations: int
-    found: int
-    recall: float
-    ranked: int
-    mean_rank: float | None
-    tokens: int
-    budget_used: float
+    found: int  # how many of them are in their prompts
+    recall: float  # ``found`` of ``expectations``, 0 to 1; 1 when there were none
+    ranked: int  # how many of them search found
+    mean_rank: float | None  # the mean place of those; ``None`` when there are none
+    tokens: int  # mean tokens of a prompt
+    budget_used: float  # part of the budgets that the prompts took, 0 to 1
 
     @staticmethod
     def of(at: str, commit: str, results: tuple[Result, ...]) -> Run:
@@ -161,21 +116,13 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A run beside what was recorded before it.
+    """A run beside what was recorded before it."""
 
-    Attributes:
-        at: When the newest of the earlier results was recorded; empty when there is none.
-        commit: The commit it was recorded at.
-        compared: Expectations that both know.
-        lost: What was found then and is missing now.
-        gained: What was missing then and is found now.
-    """
-
-    at: str = ""
+    at: str = ""  # when the newest of the earlier results was recorded; empty when there is none
     commit: str = ""
-    compared: int = 0
-    lost: tuple[Turned, ...] = ()
-    gained: tuple[Turned, ...] = ()
+    compared: int = 0  # expectations that both know
+    lost: tuple[Turned, ...] = ()  # found then and missing now
+    gained: tuple[Turned, ...] = ()  # missing then and found now
 
 
 def span_of(lines: str) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from engine.probes import file, places
 from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
-from engine.probes.run import Asked, Progress, run
+from engine.probes.run import ProbedEngine, Progress, run
 from engine.store.change import ChangeCommit, commit_change
 from engine.store.paths import shown
 
@@ -30,36 +30,22 @@ _SUBJECT = 60
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run, what changed since the one before, and what of the file could not be run.
-
-    Attributes:
-        run: The run.
-        comparison: Beside what was recorded before.
-        problems: What is wrong with ``probes.yaml``.
-        notes: What could not be had of a past state, one line each.
-    """
+    """A run, what changed since the one before, and what of the file could not be run."""
 
     run: Run
     comparison: Comparison
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()  # what is wrong with ``probes.yaml``
+    notes: tuple[str, ...] = ()  # what could not be read of a past state, one line each
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A probe that was added.
-
-    Attributes:
-        probe: The probe.
-        odd: What is odd about it, one clause each.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-    """
+    """A probe that was added."""
 
     probe: Probe
-    odd: tuple[str, ...] = ()
-    commit: str = ""
-    why: str = ""
+    odd: tuple[str, ...] = ()  # what is odd about it, one clause each
+    commit: str = ""  # object name; empty where none was made
+    why: str = ""  # why none was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +58,9 @@ class Removed:
 
 
 class Probes:
-    """What a face does with probes. Safe to use from several threads.
+    """Probes as a face uses them. Safe to use from several threads.
 
-    Args:
-        files: The workspace's write path.
-        repository: Names the commit a run belongs to; where changes are committed.
-        config: The settings of now.
-        clock: Now, UTC.
+    ``repository`` names the commit a run belongs to, and takes the changes.
     """
 
     def __init__(
@@ -127,10 +109,7 @@ class Probes:
         """Adds a probe at the end of the file, keeping everything else in it, and commits the file.
 
         Args:
-            question: What is asked.
-            expect: What the prompt should hold.
             budget: Tokens for prompt and reply reserve.
-            note: A remark.
             force: Take files and lines that are not there.
 
         Raises:
@@ -146,7 +125,9 @@ class Probes:
         if not expect:
             raise AutopoiesisError("a probe needs evidence to expect", cure="name it with --expect")
         if budget is not None and budget < LEAST_BUDGET:
-            raise AutopoiesisError(f"{budget} is no budget", cure=f"give {LEAST_BUDGET} tokens or more")
+            raise AutopoiesisError(
+                f"{budget} is not a valid budget", cure=f"give {LEAST_BUDGET} tokens or more"
+            )
         odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
         refused = next((why for each, why in odd if each.path), "")
         if refused and not force:
@@ -176,15 +157,14 @@ class Probes:
     def remove(self, name: str) -> Removed:
         """Takes a probe out of the file, keeping everything else in it, and commits the file.
 
-        Args:
-            name: Its id, or a unique start of it.
+        ``name`` is its id, or a unique start of it.
 
         Raises:
             AutopoiesisError: As ``find``.
             DocumentError: The file cannot be read or edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
-        from engine.probes.editing import without_entry  # noqa: PLC0415 — as above
+        from engine.probes.editing import without_entry  # noqa: PLC0415 — ruamel.yaml takes 60 ms
 
         with self._files.lock():
             probe = self.find(name)
@@ -198,7 +178,7 @@ class Probes:
 
     def run(
         self,
-        engine: Asked,
+        engine: ProbedEngine,
         names: Sequence[str] = (),
         *,
         budget: int | None = None,
@@ -208,11 +188,9 @@ class Probes:
         """Runs probes and compares them with what was recorded before.
 
         Args:
-            engine: What they are run against.
             names: Ids, or unique starts of them; all probes when left out.
             budget: Tokens for every prompt, in place of the probes' own and the workspace's.
             record: Append the results to the log; a workspace that cannot be written keeps its log as it is.
-            progress: Called with probes done and probes in all.
 
         Raises:
             AutopoiesisError: As ``find``.
@@ -237,12 +215,8 @@ class Probes:
     ) -> Report:
         """Runs the probes of now against a past state: would its prompts have held the evidence?
 
-        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this is no
-        next step of that.
-
-        Args:
-            past: The state, open for reading.
-            names, budget, progress: As ``run``.
+        Nothing is recorded or compared: the log tells how memory has fared, run by run, and this run is not
+        part of that series. ``names``, ``budget`` and ``progress`` are as for ``run``.
 
         Raises:
             AutopoiesisError: As ``find``.

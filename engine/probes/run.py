@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetError
 from engine.probes import evidence, places
-from engine.probes.evidence import Held
+from engine.probes.evidence import Coverage
 from engine.probes.model import Evidence, Expectation, Probe, Result, span_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DEPTH = 200
 Progress = Callable[[int, int], None]
 
 
-class Asked(Protocol):
+class ProbedEngine(Protocol):
     """What probes are run against; ``engine.engine.Engine`` is one, whichever workspace it has open."""
 
     files: Files
@@ -41,14 +41,16 @@ class Asked(Protocol):
 
 
 def run(
-    engine: Asked, probes: Sequence[Probe], *, budget: int | None = None, progress: Progress | None = None
+    engine: ProbedEngine,
+    probes: Sequence[Probe],
+    *,
+    budget: int | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Result, ...]:
     """Runs probes against a workspace, which stays as it is but for its search index.
 
     Args:
-        engine: The workspace.
-        probes: The probes.
-        budget: Tokens for every prompt, in place of the probes' own budgets.
+        budget: Tokens for every prompt, in place of the probes' own.
         progress: Called with probes done and probes in all.
 
     Returns:
@@ -64,7 +66,7 @@ def run(
     return tuple(results)
 
 
-def _run(engine: Asked, probe: Probe, budget: int | None) -> Result:
+def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
     refused = ""
     compiled: Compiled | None = None
     try:
@@ -111,7 +113,7 @@ def _look(
     )
 
 
-def _held(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Held:
+def _held(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Coverage:
     if compiled is None:
         return evidence.NOTHING
     if expectation.text:
@@ -156,7 +158,7 @@ def _is_of(files: Files, left: LeftOut, expectation: Expectation) -> bool:
     return evidence.contains("\n".join(own), evidence.normal(expectation.text))
 
 
-def _too_little(held: Held) -> str:
+def _too_little(held: Coverage) -> str:
     if held.section is None:
         return ""
     return f"only {held.share:.0%} of its wording is in the prompt, {evidence.ENOUGH:.0%} are needed"

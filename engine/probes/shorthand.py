@@ -22,7 +22,7 @@ def typed(workspace: Workspace, text: str) -> Expectation:
     ``path:`` or ``text:`` before it settles the matter.
 
     Raises:
-        DocumentError: It is empty, or its lines are no lines.
+        DocumentError: It is empty, or its lines are not a range.
     """
     kind, colon, rest = text.partition(":")
     if colon and kind == "text":

@@ -1,1 +1,1 @@
-"""Whose words a text rests on: the person's, the agent's, or those of somebody outside (robustness M3)."""
+"""Whose words a text rests on: the person's, the agent's, or an outsider's (robustness M3)."""

@@ -1,9 +1,9 @@
-"""What waits for a person, because whoever speaks through it may be nobody we know (M3).
+"""What waits for a person, because its real author may be a stranger (M3).
 
-Filters alone do not stop planted text; what does is that what may be planted is not written. So the tests
-here err on the side of holding: what is held is kept, and a person decides. An item is the person's or the
-agent's own as far as its telling words are; once the agent has read text from outside, what it says in words
-that nobody had used before may be an outsider's, in whatever language or wording.
+Filters alone do not stop planted text; not writing what may be planted does. So the tests here err on the
+side of holding: what is held is kept, and a person decides. An item is the person's or the agent's own as far
+as its distinctive words are; once the agent has read text from outside, what it says in words not used before
+may be an outsider's, in whatever language or wording.
 """
 
 from __future__ import annotations
@@ -49,28 +49,23 @@ DISGUISED = "is written so that it hides something"
 ODD_PATH = "names a path that decides how an agent or a machine acts, or that leads out of the workspace"
 ACCOUNT = "names an account for payments that no person named"
 ADDRESS = "names an address that no person wrote"
-WISH = "says what a person wants, and no person said it"
+PREFERENCE = "says what a person wants, and no person said it"
 SAYS_TOOL = "comes from tool output, as the model says itself"
 TOOL = "comes from tool output"
-NOBODYS = "is in words that neither a person nor the agent used"
+UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
 OUTSIDE = "may rest on what was read from outside"
 
-REPEATED = frozenset({TOOL, SAYS_TOOL, NOBODYS, UNNAMED})
+REPEATED = frozenset({TOOL, SAYS_TOOL, UNSAID, UNNAMED})
 """Reasons of what is mostly the work of an agent that repeats its tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a text waits for a person.
+    """Why a text waits for a person."""
 
-    Attributes:
-        why: One clause.
-        read: What had been read from outside, where that is why.
-    """
-
-    why: str
-    read: tuple[str, ...] = ()
+    why: str  # one clause
+    read: tuple[str, ...] = ()  # what had been read from outside, where that is why
 
 
 def doubt_of(
@@ -85,11 +80,8 @@ def doubt_of(
     """Why a text waits for a person; ``None`` when it may be written.
 
     Args:
-        text: What was taken out of a conversation.
-        said: What was said in it.
         path: The file that it is a note of.
-        is_tool: Whether it is known to be from a tool.
-        needs_ground: Whether somebody must have used its words.
+        needs_ground: Whether it must use words that were said.
         may_order: Whether it may tell a model what to do, as a rule does that a person has set.
     """
     why = _risk(text, path, said, may_order=may_order) or _unheard(
@@ -106,7 +98,7 @@ def doubt_of(
 
 
 def _risk(text: str, path: str, said: Voices, *, may_order: bool = False) -> str:
-    """Why a text is dangerous whoever says it, or unless a person does."""
+    """Why a text is dangerous from any author, or from any but a person."""
     whole = f"{path} {text}"
     if redact(whole)[1]:
         return SECRET
@@ -141,14 +133,14 @@ def _unheard(text: str, said: Voices, *, is_tool: bool, needs_ground: bool) -> s
         return ""
     words = _telling(text)
     if _share(words, known.person, known.agent, known.results) < _GROUNDED:
-        return NOBODYS
+        return UNSAID
     named = (known.person.text, known.agent.text, known.results.text)
     if any(
         not any(name in text for text in named) for name in particulars(text) if any(map(str.isalpha, name))
     ):
         return UNNAMED
     if _WISH.search(read) and _share(words, known.person) < _SPOKEN:
-        return WISH
+        return PREFERENCE
     return ""
 
 
@@ -171,7 +163,7 @@ def _names_known(text: str, known: AllHeard) -> bool:
 
 
 def voice_of(text: str, said: Voices) -> Literal["person", "agent", "tool", ""]:
-    """Who said what a text says, by its words; empty where nobody did."""
+    """Who said what a text says, by its words; empty where no voice did."""
     if is_from_tool(plain(text), said):
         return "tool"
     words, known = _telling(text), heard(said)

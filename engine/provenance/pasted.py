@@ -15,19 +15,14 @@ from engine.transcripts.escape import HEADING
 
 Kind = Literal["own", "quote", "code", "told", "outside"]
 """``quote`` may be a quotation of what was said before; ``code`` is fenced; ``told`` is passed on from a
-source that may as well be the person's own; ``outside`` is somebody else's for certain."""
+source that may as well be the person's own; ``outside`` certainly has another author."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a message that belong together.
+    """Lines of a message that belong together."""
 
-    Attributes:
-        kind: Whose they are.
-        text: They.
-    """
-
-    kind: Kind
+    kind: Kind  # whose they are
     text: str
 
 
@@ -113,7 +108,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[Kind, str]]:
 
 
 def _begins_outside(lines: list[str], number: int) -> bool:
-    """Whether a mail, a forwarded message or somebody's turn begins at a line and takes the rest."""
+    """Whether a mail, a forwarded message or another's turn begins at a line and takes the rest."""
     line = lines[number]
     if _SUBJECT.match(line) and (number == 0 or not lines[number - 1].strip()):
         return True
@@ -174,7 +169,7 @@ _RECORD = re.compile(
     r"|聊天记录|纪要|議事録|チャット",
     re.IGNORECASE,
 )
-"""What somebody else has written down, named at the beginning of a message of several lines."""
+"""What someone else wrote, named at the beginning of a message of several lines."""
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w .'-]{0,24}[:：]\s*\S")
 _MACHINE = re.compile(
     r"\s*(?:Traceback \(|File \"|at [\w.$<>]+\(|(?:[\w.]*(?:Error|Exception|Warning|Panic|ERR!?|FEHLER"

@@ -1,4 +1,4 @@
-"""Who really speaks in a conversation: what is quoted, pasted or reported is somebody else's (M3)."""
+"""Who really speaks in a conversation: quoted, pasted and reported text has another author (M3)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ MOST_READS = 5
 def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voices:
     """What was said by whom.
 
-    Nobody's own, and so put down to tools, is: what stands in a quotation; what a person pastes; comments in
-    code that the agent shows; what it reports of a page, a file or a message, to the end of the paragraph,
-    and the next one where that ends with a colon; what tools gave back as sentences; and the plain text of
-    what is encoded in any of these. What the agent's own commands showed besides sentences is neither's.
+    Nobody present is the author of the following, which is put down to tools: what stands in a quotation;
+    what a person pastes; comments in code that the agent shows; what it reports of a page, a file or a
+    message, to the end of the paragraph, and the next one where that ends with a colon; what tools gave back
+    as sentences; and the plain text of what is encoded in any of these. What the agent's own commands showed
+    besides sentences is neither's.
 
     Args:
-        turns: The turns.
         outside: What tools brought from outside, as far as it does not stand in the turns.
         local: What the agent's own commands gave back, likewise.
     """
@@ -69,27 +69,21 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "") -> Voic
 
 @dataclass(slots=True)
 class _Heard:
-    """What was heard up to some turn; the fields are those of ``Voices``, and besides
-
-    Attributes:
-        others: ``Voices.tool``.
-        known: What the person, the agent's sound sentences and its own commands have named.
-        fresh: What its own commands have named since it last read from outside.
-        passages: ``told``, to look a sentence up in.
-        is_open: Whether what was pasted last may go on in the person's next turn.
-    """
+    """What was heard up to some turn; the first fields are those of ``Voices``."""
 
     person: list[str] = field(default_factory=list)
     agent: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # ``Voices.tool``
     told: list[str] = field(default_factory=list)
     sound: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
+    """What the person, the agent's sound sentences and its own commands have named."""
     fresh: set[str] = field(default_factory=set)
-    passages: Passages = field(default_factory=Passages)
-    is_open: bool = False
+    """What its own commands have named since it last read from outside."""
+    passages: Passages = field(default_factory=Passages)  # ``told``, to look a sentence up in
+    is_open: bool = False  # whether what was pasted last may go on in the person's next turn
 
     def take(self, turn: Turn, after: Turn | None) -> None:
         if turn.kind == TOOL:
@@ -110,7 +104,7 @@ class _Heard:
 
     def _person(self, text: str, *, is_odd: bool) -> None:
         if self.is_open or is_odd:
-            # Nobody has answered a pasted mail that looks like turns: what follows it belongs to it.
+            # A pasted mail that looks like turns has no answer: what follows belongs to it.
             self._read("a pasted message", text)
             self.is_open = True
             return
@@ -187,7 +181,7 @@ class _Heard:
             self.fresh |= shown
 
     def show(self, output: str) -> set[str]:
-        """Takes in what a command of the agent's own has shown; its sentences may be anybody's.
+        """Takes in what a command of the agent's own has shown; the author of its sentences is unknown.
 
         Returns:
             What it names.
@@ -207,7 +201,7 @@ class _Heard:
 
 def _is_odd(turn: Turn, after: Turn | None) -> bool:
     """Whether a turn is later than the one behind it, on a day that both leave open: so a heading is written
-    that stands in a text which somebody has pasted. Midnight lies between two turns far apart only.
+    that stands in a pasted text. Midnight lies only between two turns that are far apart.
     """
     if after is None or turn.day or after.day or not turn.time or not after.time:
         return False
@@ -269,7 +263,7 @@ def _own_and_reported(text: str) -> tuple[str, str]:
 
 
 def _paragraphs(text: str, comments: list[str]) -> Iterator[str]:
-    """The paragraphs of a text; comments in its code, which may be anybody's, go where they are told."""
+    """The paragraphs of a text; comments in its code, whose author is unknown, go to ``comments``."""
     lines: list[str] = []
     for line, is_code in zip(text.split("\n"), in_fences(text), strict=True):
         comment = _COMMENT.search(line) if is_code else None
@@ -310,13 +304,13 @@ _CONTINUED = re.compile(
     r"|摘要) (?:of|der|de|предыдущ))",
     re.IGNORECASE,
 )
-"""How a summary begins that stands for turns which are gone: nobody knows any more who had said what."""
+"""How a summary begins that stands for turns which are gone: who said what is no longer known."""
 _MIDNIGHT = 18 * 60
 _QUOTED_WORDS = re.compile(
     r"[\"“„](?=(?:\S{1,80}\s+){3})[^\"“”„\n]{12,2000}[\"”“]|«(?=\s?(?:\S{1,80}\s+){3})[^»\n]{12,2000}»"
     r"|「[^」\n]{8,2000}」|『[^』\n]{8,2000}』|“[^”\n]{8,2000}”"
 )
-"""Somebody's words in quotation marks; one or two words in them are a name."""
+"""Words in quotation marks; one or two words in them are a name."""
 _OWN_WORDS = frozenset({"todowrite", "update_plan", "task", "agent", "askuserquestion", "exitplanmode"})
 """Tools in whose arguments and results the agent, or one that it sent out, speaks itself."""
 _PARTICULAR = re.compile(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")

@@ -38,7 +38,7 @@ def brings_outside(call: ToolCall) -> bool:
 
 
 def reads_document(call: ToolCall) -> bool:
-    """Whether a call of the agent's own reads sentences that anybody may have written into the repository."""
+    """Whether a call of the agent's own reads sentences that anyone may have written into the repository."""
     return _DOCUMENT.search(call.summary) is not None
 
 
@@ -72,7 +72,7 @@ def _brings(piece: str) -> bool:
 
 
 def _is_of_others(paths: str) -> bool:
-    """Whether a file that is read is a letter to the person, or comes with somebody else's program."""
+    """Whether a file that is read is a letter to the person, or comes with another program."""
     return bool(_CORRESPONDENCE.search(paths) or (_FOREIGN.search(paths) and _DOCUMENT.search(paths)))
 
 

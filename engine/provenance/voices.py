@@ -14,40 +14,30 @@ _RUN = 3
 _COPIED = 0.5
 """Share of a text's runs that stand in tool output from which it counts as copied."""
 _ONLY_THERE = 0.5
-"""Share of a text's telling words that nobody but a tool has said, likewise."""
+"""Share of a text's telling words that only a tool has said, likewise."""
 _LEAST_WORDS = 2
 SAID_AGAIN = 0.5
 """Share of a sentence's telling words in one sentence that was read from which it says that again."""
 _LEAST_TELLING = 3
-"""Telling words of a sentence below which it may be anybody's."""
+"""Telling words of a sentence below which its author cannot be told."""
 _STEM = 5
 """Letters in which two forms of a word agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """What was said in some turns, by whom.
+    """What was said in some turns, by whom."""
 
-    Attributes:
-        person: What people wrote themselves.
-        agent: What the agent wrote.
-        tool: What somebody else wrote: what tools brought, what was pasted and quoted, what systems said.
-        stated: Of ``person``, what is no question.
-        sound: Of ``agent``, what it wrote before it read the first text from outside, and what it told of its
-            own commands after that.
-        results: What the agent's own commands were given and gave back, without sentences.
-        told: The sentences of these, and documents: anybody may have written them into a repository.
-        reads: Where text from outside came from, in order; empty where there was none.
-    """
-
-    person: str
+    person: str  # what people wrote themselves
     agent: str
-    tool: str
-    stated: str = ""
+    tool: str  # what others wrote: what tools brought, what was pasted and quoted, what systems said
+    stated: str = ""  # of ``person``, what is no question
     sound: str = ""
-    results: str = ""
-    told: str = ""
-    reads: tuple[str, ...] = ()
+    """Of ``agent``, what it wrote before it read the first text from outside, and what it told of its own
+    commands after that."""
+    results: str = ""  # what the agent's own commands were given and gave back, without sentences
+    told: str = ""  # the sentences of these, and documents: anyone may have written them into a repository
+    reads: tuple[str, ...] = ()  # where text from outside came from, in order; empty where there was none
 
 
 def is_from_tool(text: str, said: Voices) -> bool:
@@ -65,19 +55,12 @@ def is_from_tool(text: str, said: Voices) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one voice said, as it is compared.
+    """What one voice said, as it is compared."""
 
-    Attributes:
-        text: In plain letters.
-        words: Its words.
-        runs: Every three words in a row.
-        stems: The first letters of its words, in which forms of a word agree.
-    """
-
-    text: str
+    text: str  # in plain letters
     words: frozenset[str]
-    runs: frozenset[tuple[str, ...]]
-    stems: frozenset[str]
+    runs: frozenset[tuple[str, ...]]  # every three words in a row
+    stems: frozenset[str]  # the first letters of its words, in which forms of a word agree
 
 
 class Passages:
@@ -107,21 +90,16 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class AllHeard:
-    """What all voices said, as it is compared.
-
-    Attributes:
-        person: See ``Voices``; likewise the others.
-        firm: What was stated by the person, by the agent before it had read anything from outside, or by the
-            agent's own commands.
-        passages: The sentences of ``tool`` and ``told``.
-    """
+    """What all voices said, as it is compared."""
 
     person: Heard
     agent: Heard
     tool: Heard
     results: Heard
     firm: Heard
-    passages: Passages
+    """What was stated by the person, by the agent before it had read anything from outside, or by the agent's
+    own commands."""
+    passages: Passages  # the sentences of ``tool`` and ``told``
 
 
 @lru_cache(maxsize=2)

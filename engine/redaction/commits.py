@@ -1,6 +1,6 @@
-"""What is asked about every file before it is committed: a secret in the history is there for good.
+"""The check of every file before it is committed: a secret in the history is there for good.
 
-What the newest commit holds already is told by ``secrets scan``; refused is what a commit would add to it.
+What the newest commit holds already is reported by ``secrets scan``; only what a commit would add is refused.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ CURE = "take it out; if it is none, commit the file yourself: git commit --no-ve
 
 
 def secrets_of(data: bytes) -> tuple[Secret, ...]:
-    """What looks like a secret in a file; nothing in one that is no text, as git tells it."""
+    """What looks like a secret in a file; nothing in a binary file, by git's rule."""
     return secrets_in(_text(data))
 
 
 def refusals(path: str, data: bytes, before: Callable[[], bytes | None]) -> Iterator[tuple[int, str]]:
     """Why a file is not to be committed, without the secrets themselves; nothing when it may be.
 
-    Args:
-        path: The file.
-        data: Its bytes.
-        before: Gives its bytes in the newest commit; ``None`` where that has no such file.
+    ``before`` gives the bytes in the newest commit; ``None`` where that has no such file.
 
     Yields:
         A line, from 1, or 0 for the file's name; and what is wrong with it, as a clause.

@@ -28,19 +28,12 @@ _FILLER = re.compile(r"x{8}|X{8}|\*{4}|\.\.\.")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A place in a text that looks like a secret.
+    """A place in a text that looks like a secret."""
 
-    Attributes:
-        start: Where what is taken out begins.
-        end: Where it ends.
-        line: The line on which it begins, from 1.
-        kind: What it is, such as ``GitHub token``.
-    """
-
-    start: int
+    start: int  # where what is taken out begins
     end: int
-    line: int
-    kind: str
+    line: int  # from 1
+    kind: str  # such as ``GitHub token``
 
 
 def redacted(text: str) -> str:

@@ -18,21 +18,16 @@ MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret.
-
-    Attributes:
-        name: As it is told to a person.
-        anchor: What it begins with, in lower case; where it is looked for.
-        pattern: Matches it from the anchor's first letter on. Group ``value`` is the secret where not all of
-            the match is.
-        before: Matches what must stand before the anchor and belongs to the secret; without it nothing that
-            belongs to a word may stand there.
-    """
+    """A kind of secret."""
 
     name: str
-    anchor: str
+    anchor: str  # what it begins with, in lower case; where it is looked for
     pattern: str
+    """Matches it from the anchor's first letter on. Group ``value`` is the secret where not all of the match
+    is."""
     before: str = ""
+    """Matches what must stand before the anchor and belongs to the secret; without it no word character may
+    stand there."""
 
 
 @cache

@@ -63,16 +63,10 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A naming word.
+    """A naming word."""
 
-    Attributes:
-        name: What a secret behind it is called when it is told to a person.
-        anchor: The word, in lower case.
-        find: Looks whether a secret follows it.
-    """
-
-    name: str
-    anchor: str
+    name: str  # what a secret behind it is called
+    anchor: str  # the word, in lower case
     find: Finder
 
 

@@ -118,7 +118,6 @@ def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool
 
     Args:
         value: Without quotes.
-        quoted: It stood in quotes.
         assigned: It stands behind ``NAME=``, as in the environment or on a command line.
         ends: Nothing more of a sentence follows it.
     """
@@ -158,7 +157,7 @@ def _is_type(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether a run of letters and digits is none that people or programs give names from."""
+    """Whether a run of letters and digits is unlike the names that people and programs give."""
     if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
         return False
     if "/" in value or _DOTTED.fullmatch(value) or _NUMBERED_WORDS.fullmatch(value):

@@ -51,13 +51,8 @@ _GLANCE_S = 0.05
 class Backlog:
     """The chunks of one workspace that wait for the vectors of a slow model.
 
-    Every method may be called from any thread, but not by one that holds the index's lock.
-
-    Args:
-        workspace: Where the database is.
-        embedder: The model.
-        exclusive: Takes the index's lock.
-        resident: The copy in memory, whose image is brought up to date in the end.
+    Every method may be called from any thread, but not by one that holds the index's lock. ``exclusive``
+    takes that lock.
     """
 
     def __init__(
@@ -80,7 +75,7 @@ class Backlog:
         self._texts = _TEXTS
         self.made = 0
         """Vectors made by this object."""
-        self.trouble = ""
+        self.error = ""
         """Why the last attempt failed, in one clause; empty when it did not."""
 
     def follow(self, report: IndexReport) -> IndexReport:
@@ -96,13 +91,12 @@ class Backlog:
         self._wake()
         if lacking <= FEW:
             self._wait(PATIENCE_S)
-        return replace(report, embedded=self.made - before, vectors=self.trouble, waiting=self.lacking())
+        return replace(report, embedded=self.made - before, vectors=self.error, waiting=self.lacking())
 
     def finish(self, progress: Progress | None) -> str:
         """Goes on until all vectors are made, or making them fails.
 
-        Args:
-            progress: Told how far the work is, from this thread.
+        ``progress`` is called from this thread.
 
         Returns:
             Why it failed, in one clause; empty when it did not.
@@ -110,7 +104,7 @@ class Backlog:
         left = total = self.lacking()
         if not total:
             return ""
-        self.trouble = ""
+        self.error = ""
         self._again.set()
         self._wake()
         while self._is_at_work():
@@ -118,9 +112,9 @@ class Backlog:
             if progress is not None:
                 progress(total - left, total)
             self._wait(4 * _GLANCE_S)
-        if progress is not None and not self.trouble:
+        if progress is not None and not self.error:
             progress(total, total)
-        return self.trouble
+        return self.error
 
     def lacking(self) -> int:
         """The number of chunks that wait; 0 when there is no index to look into."""
@@ -151,7 +145,7 @@ class Backlog:
 
     def _is_at_work(self) -> bool:
         with self._guard:
-            return self._thread is not None and not self.trouble
+            return self._thread is not None and not self.error
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -171,14 +165,14 @@ class Backlog:
             try:
                 with self._alone():
                     self._make_all()
-                self.trouble = ""
+                self.error = ""
                 continue
             except database.Unavailable:
                 continue  # the next refresh makes an index, and comes here again
             except EMBEDDING_FAULTS as error:
-                self.trouble = _why(error)
+                self.error = _why(error)
             except apsw.Error as error:
-                self.trouble = f"the vectors cannot be stored ({error})"
+                self.error = f"the vectors cannot be stored ({error})"
             pause = _PAUSE_S if self.made > before else min(2 * pause, _LONGEST_PAUSE_S)
             self._texts = max(_LEAST_TEXTS, self._texts // 2)
             if not self._closing.is_set():
@@ -202,7 +196,7 @@ class Backlog:
             if found.shape != (len(rows), self._embedder.dimensions):
                 raise EmbeddingFailed("it gives vectors of another size than it says")
             self._store(index, rows, vectors.packed(found))
-            self.trouble = ""
+            self.error = ""
             if took < _QUICK_S:
                 self._texts = min(_MOST_TEXTS, 2 * self._texts)
             elif took > _LONG_S:
@@ -270,7 +264,7 @@ class Backlog:
             lock = FileLock(lock_place(self._workspace, LOCK_NAME))
             lock.acquire(timeout=0)
         except PathRefused as error:
-            raise _Taken(str(error)) from error
+            raise _LockHeld(str(error)) from error
         except Timeout:
             pass
         else:
@@ -279,12 +273,12 @@ class Backlog:
             finally:
                 lock.release()
             return
-        raise _Taken("another program is making them")
+        raise _LockHeld("another program is making them")
 
 
-class _Taken(AutopoiesisError):
-    """Another process makes the vectors, or nobody may: their lock is no file of the workspace."""
+class _LockHeld(AutopoiesisError):
+    """Another process makes the vectors, or none may: their lock is not a file of the workspace."""
 
 
 def _why(error: BaseException) -> str:
-    return str(error) if isinstance(error, _Taken) else f"the embedding model failed ({error})"
+    return str(error) if isinstance(error, _LockHeld) else f"the embedding model failed ({error})"

@@ -12,7 +12,8 @@ import apsw
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
 from engine.search.checksums import ChunkRow
-from engine.search.sources import MAX_BYTES, Reader, Source
+from engine.search.sources import MAX_BYTES, Source
+from engine.store.files import Files
 
 _SETTLED_NS = 2_000_000_000
 _UNREAD = "-"
@@ -46,31 +47,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is to be written.
-
-    Attributes:
-        source: The file.
-        known: What the index has of it; ``None`` when it is new.
-        sha256: Of its bytes; ``""`` to read it again next time.
-        read_ns: When it was read.
-        contents: What it holds; ``None`` when that has not changed, or the file is skipped.
-        skipped: Why it has no chunks.
-        rows: All its chunks.
-        new: Those that are not in the index.
-        moved: Those that are, at another place: their id, and where they belong now.
-        gone: Ids of those that are no longer in the file.
-    """
+    """A file as it is to be written."""
 
     source: Source
-    known: Known | None
-    sha256: str
+    known: Known | None  # ``None`` when it is new
+    sha256: str  # of its bytes; ``""`` to read it again next time
     read_ns: int
-    contents: chunks.Contents | None = None
-    skipped: str = ""
+    contents: chunks.Contents | None = None  # ``None`` when that has not changed, or the file is skipped
+    skipped: str = ""  # why it has no chunks
     rows: tuple[ChunkRow, ...] = ()
-    new: tuple[ChunkRow, ...] = ()
-    moved: tuple[tuple[int, _Place], ...] = ()
-    gone: tuple[int, ...] = ()
+    new: tuple[ChunkRow, ...] = ()  # those of ``rows`` that are not in the index
+    moved: tuple[tuple[int, _Place], ...] = ()  # row id, and where the chunk belongs now
+    gone: tuple[int, ...] = ()  # row ids
 
     @property
     def is_none(self) -> bool:
@@ -78,14 +66,14 @@ class Change:
         return self.known is not None and self.contents is None and self.skipped == self.known.skipped
 
 
-def read(connection: apsw.Connection, reader: Reader, source: Source, known: Known | None) -> Change:
+def read(connection: apsw.Connection, files: Files, source: Source, known: Known | None) -> Change:
     """Read a file and compare it with its rows. Never fails because of the file: it is skipped then."""
     now = time.time_ns()
     if source.size > MAX_BYTES:
         why = f"is larger than {MAX_BYTES // 1024 // 1024} MB"
         return _compared(connection, Change(source, known, _UNREAD, now, skipped=why))
     try:
-        data = reader.read(source.path, limit=MAX_BYTES)
+        data = files.read(source.path, limit=MAX_BYTES)
     except FileNotFoundError:
         return _compared(connection, Change(source, known, "", now, skipped="disappeared while it was read"))
     except AutopoiesisError as error:

@@ -1,9 +1,9 @@
 """Files cut into what is found as one: transcript turns and Markdown sections (design 3.6).
 
 A chunk's text is its file's from its first to its last line, word for word, and neither of these is blank;
-only line ends are unified and bytes that are no UTF-8 replaced. Of an endless line it is a part. Of a session
-log or chat of another program it is the turn as a transcript would have it, and the lines are those the turn
-was made from. Chunks do not overlap: neighbours are one position apart.
+only line ends are unified and bytes that are not UTF-8 replaced. An overlong line is split. Of a session log
+or chat of another program it is the turn as a transcript would have it, and the lines are those the turn was
+made from. Chunks do not overlap: neighbours are one position apart.
 """
 
 from __future__ import annotations
@@ -44,41 +44,27 @@ _NAMING_FIELDS = ("title", "name", "description", "topic", "project")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk and what else the index keeps of it.
-
-    Attributes:
-        chunk: The chunk.
-        speaker: ``user``, ``agent`` or ``system`` in a transcript, and behind it the name with which the turn
-        begins (``Caroline: …``); ``""`` elsewhere.
-        about: Words that lead to the chunk without standing in it: its date in words; with a file's first
-        chunk
-            also the file's name, title, description and tags.
-    """
+    """A chunk and what else the index keeps of it."""
 
     chunk: Chunk
     speaker: str
+    """``user``, ``agent`` or ``system`` in a transcript, and the name with which the turn begins (``Caroline:
+    …``)."""
     about: str
+    """Words that lead to the chunk without standing in it: its date in words; with a file's first chunk also
+    the file's name, title, description and tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the index keeps of a file.
+    """What the index keeps of a file."""
 
-    Attributes:
-        session_id: Of a transcript; ``""`` elsewhere.
-        title: The first heading or the name its header gives.
-        date: ISO date of the whole file; ``""`` when undated.
-        tags: The header's tags.
-        line_count: Lines of the file.
-        pieces: In file order.
-    """
-
-    session_id: str
-    title: str
-    date: str
+    session_id: str  # of a transcript
+    title: str  # the first heading, or the name its header gives
+    date: str  # ISO date of the whole file; ``""`` when undated
     tags: tuple[str, ...]
     line_count: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...]  # in file order
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +83,7 @@ def split(data: bytes, path: str, category: str) -> Contents:
     """Cut a file into chunks. Never raises: what cannot be understood is taken as plain text.
 
     Args:
-        data: The file's bytes.
-        path: Workspace-relative path; its date and suffix count.
+        path: Its date and suffix count.
         category: As ``store.paths.category_of``; ``conversation`` is read as a transcript.
     """
     if logs.is_log(path):

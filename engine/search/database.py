@@ -55,12 +55,7 @@ Identity = tuple[int, int]
 
 
 class Unavailable(Exception):
-    """The index cannot answer now; the files themselves can.
-
-    Args:
-        state: How the index stands.
-        why: One clause.
-    """
+    """The index cannot answer now; the files themselves can."""
 
     def __init__(self, state: State, why: str) -> None:
         super().__init__(why)
@@ -131,10 +126,10 @@ def identity(path: Path) -> Identity | None:
 
 
 def oddity(path: Path) -> str:
-    """Why a database is not to be opened, though something stands there, in one clause; empty when it may be.
+    """Why a database must not be opened although something is there, in one clause; empty when it may be.
 
-    SQLite makes what is missing and follows no link in the last part of a name; a folder on the way, and what
-    is no regular file, it takes as it comes.
+    SQLite makes what is missing and follows no link in the last part of a name; a link on the way, and what
+    is not a regular file, it accepts.
     """
     for suffix in _SUFFIXES:
         place = path.with_name(path.name + suffix)
@@ -172,7 +167,7 @@ def open_writer(path: Path) -> apsw.Connection:
     """A connection that may write; the file is made when there is none. Nothing in it is changed yet.
 
     Raises:
-        IndexFailed: It, or a file that belongs to it, is a symlink or no regular file.
+        IndexFailed: It, or a file that belongs to it, is a symlink or not a regular file.
         apsw.Error: The file cannot be opened, or is no database.
     """
     if odd := oddity(path):
@@ -213,7 +208,7 @@ def open_reader(path: Path) -> apsw.Connection:
     """A connection that reads.
 
     Raises:
-        Unavailable: There is no file; or it, or one that belongs to it, is a symlink or no regular file.
+        Unavailable: There is no file; or it, or one that belongs to it, is a symlink or not a regular file.
         apsw.Error: The file cannot be opened, or is no database.
     """
     if odd := oddity(path):
@@ -222,7 +217,7 @@ def open_reader(path: Path) -> apsw.Connection:
         raise Unavailable("missing", "there is no search index")
     _refuse_foreign_journal(path)
     # A reader of a write-ahead log has to write its lock table. Where it may not, the last resort is to
-    # take the file as one that nobody changes.
+    # open the file as immutable.
     attempts = [(str(path), apsw.SQLITE_OPEN_READWRITE), (str(path), apsw.SQLITE_OPEN_READONLY)]
     attempts.append(
         (f"file:{quote(str(path))}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -266,7 +261,7 @@ def _refuse_foreign_journal(path: Path) -> None:
 
 def _prepare(connection: apsw.Connection, wait_ms: int) -> None:
     connection.set_busy_timeout(wait_ms)
-    # The file may have been made by anybody: nothing in it runs.
+    # The file is not trusted: nothing in it is executed.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.pragma("cell_size_check", True)
@@ -292,9 +287,6 @@ class Readers:
     """Connections for reading: each lent to one thread at a time, opened on demand, kept for the next.
 
     A connection to a file that no longer stands under its name is never lent.
-
-    Args:
-        path: The database.
     """
 
     def __init__(self, path: Path) -> None:
@@ -305,9 +297,6 @@ class Readers:
     @contextlib.contextmanager
     def borrow(self, *, vectors: bool = False) -> Iterator[tuple[apsw.Connection, str]]:
         """A connection, within one consistent view of the database.
-
-        Args:
-            vectors: Whether sqlite-vec is needed.
 
         Yields:
             The connection, and why it lacks sqlite-vec (``""`` when it has it, or need not).

@@ -62,12 +62,10 @@ class Days:
 def days_in(query: str, today: date) -> tuple[Days, ...]:
     """The days that a query speaks of, each once, in the order in which they stand there.
 
-    Args:
-        query: Any text; of a long one the beginning counts.
-        today: What ``yesterday`` is counted from.
+    Of a long query the beginning counts; ``yesterday`` is counted from ``today``.
     """
     found: list[tuple[int, Days]] = []
-    # Not the patterns ignore case: they would take letters for one another that no name is written with.
+    # The patterns do not ignore case: that would fold letters that no name contains.
     text = query[:_MOST_CHARACTERS].lower()
     taken: list[tuple[int, int]] = []
     for kind, pattern in _PATTERNS:

@@ -14,40 +14,24 @@ from engine.search.results import SearchResult, Share, ShareName
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A chunk to describe.
-
-    Attributes:
-        chunk: Its row.
-        score: As in ``SearchResult``.
-        lexical_rank: Likewise.
-        vector_rank: Likewise.
-        cosine: Likeness by meaning; ``None`` when the search was by words alone.
-        shares: As in ``SearchResult``.
-        relevance: Likewise.
-    """
+    """A chunk to describe."""
 
     chunk: int
     score: float
     lexical_rank: int | None
     vector_rank: int | None
-    cosine: float | None
+    cosine: float | None  # ``None`` when the search was by words alone
     shares: tuple[Share, ...] = ()
     relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What the sentences of one search are about.
-
-    Attributes:
-        terms: The words that were looked up.
-        depth: Chunks that were looked at on each side.
-        in_full: ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results.
-    """
+    """What the sentences of one search are about."""
 
     terms: tuple[str, ...]
-    depth: int
-    in_full: bool = True
+    depth: int  # chunks that were looked at on each side
+    in_full: bool = True  # ``False`` leaves snippets and sentences out: a prompt looks at hundreds of results
 
 
 def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Chosen]) -> list[SearchResult]:
@@ -102,7 +86,7 @@ def described(connection: apsw.Connection, wording: Wording, chosen: Sequence[Ch
 
 
 _TYPES = (int, str, str, int, int, str, str, str, str, str)
-"""Of what is read of a chunk; damage may give a column another one."""
+"""The types of the columns that are read of a chunk; damage may change one."""
 
 _SAID: dict[ShareName, str] = {
     "words": "its words",
@@ -128,7 +112,7 @@ def _why(chosen: Chosen, wording: Wording, within: Collection[str], around: Coll
     parts = [_by_words(chosen, wording, within, around)]
     if chosen.cosine is not None:
         place = f"place {chosen.vector_rank}" if chosen.vector_rank else f"below the first {wording.depth}"
-        parts.append(f"{place} by meaning (likeness {chosen.cosine:.2f})")
+        parts.append(f"{place} by meaning (similarity {chosen.cosine:.2f})")
     helped = [
         _SAID[share.name] for share in chosen.shares if share.name not in _DIRECT and share.value > 0.05
     ]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Gives texts a place in a space where nearness means likeness."""
+    """Gives texts a place in a space where nearness means similarity."""
 
     @property
     def id(self) -> str:
@@ -143,7 +143,7 @@ class MiniLMEmbedder:
     @property
     def id(self) -> str:
         """See ``Embedder.id``."""
-        from engine.meaning.minilm import SHARE  # noqa: PLC0415 — as above
+        from engine.meaning.minilm import SHARE  # noqa: PLC0415 — an extra
 
         return f"minilm-{self.TOKENS}-{SHARE}+{self._shipped.id}"
 
@@ -155,11 +155,11 @@ class MiniLMEmbedder:
         """
         import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
 
-        from engine.meaning.minilm import joined  # noqa: PLC0415 — as above
+        from engine.meaning.minilm import joined  # noqa: PLC0415 — an extra
 
         shipped = self._shipped.embed(texts)
         found = joined(self._transformer.encode(texts, self._closed.is_set), shipped)
-        # Of nothing at all the transformer says something too.
+        # The transformer gives a vector even for an empty text.
         found[[not text.strip() for text in texts]] = 0.0
         lengths = numpy.linalg.norm(found, axis=1, keepdims=True)
         rows: Floats = numpy.divide(found, lengths, out=numpy.zeros_like(found), where=lengths > 0)

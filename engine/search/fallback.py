@@ -23,8 +23,9 @@ from engine.search import chunks, logs, matches
 from engine.search.described import counted, listed
 from engine.search.folding import Folding
 from engine.search.results import Category, Chunk, SearchResult
-from engine.search.sources import FOLDERS, MAX_BYTES, Reader, Source, all_sources
+from engine.search.sources import FOLDERS, MAX_BYTES, Source, all_sources
 from engine.store import programs
+from engine.store.files import Files
 from engine.store.paths import Workspace
 
 TIME_LIMIT_S = 3.0
@@ -69,7 +70,7 @@ class _Found:
 
 def search(
     workspace: Workspace,
-    reader: Reader,
+    files: Files,
     terms: Sequence[str],
     *,
     limit: int,
@@ -81,12 +82,6 @@ def search(
     """The chunks that hold most of the words, best first.
 
     Args:
-        workspace: Where.
-        reader: What reads the files.
-        terms: The literal words.
-        limit: Results wanted.
-        category: Only files of this category.
-        exclude: Paths of files left out.
         because: Why the index was not asked, for each result's ``why``.
         time_limit_s: Seconds after which what was found so far is the answer.
     """
@@ -108,7 +103,7 @@ def search(
         counts = _ripgrep(workspace, needles, folding, sources, clock)
         if counts is None:
             tool = "scan"
-            counts = _scan(reader, needles, folding, sources.values(), clock)
+            counts = _scan(files, needles, folding, sources.values(), clock)
         nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
         found: list[_Found] = []
         held: Counter[int] = Counter()
@@ -117,7 +112,7 @@ def search(
             enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
             if enough or clock.is_over(1.0):
                 break
-            more = list(_chunks_with(reader, sources[path], finder))
+            more = list(_chunks_with(files, sources[path], finder))
             held.update(one.key[0] for one in more)
             found += more
         found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
@@ -205,21 +200,21 @@ def _records(output: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _scan(
-    reader: Reader, needles: Sequence[str], folding: Folding, sources: Collection[Source], clock: _Clock
+    files: Files, needles: Sequence[str], folding: Folding, sources: Collection[Source], clock: _Clock
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
     for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
         if clock.is_over(_NOMINATION):
             break
-        data = _read(reader, source)
+        data = _read(files, source)
         text = folding.fold(data.decode("utf-8", "replace")) if data else ""
         if count := sum(1 for needle in needles if needle in text):
             counts[source.path] = count
     return counts
 
 
-def _chunks_with(reader: Reader, source: Source, finder: matches.Finder) -> Iterator[_Found]:
-    data = _read(reader, source)
+def _chunks_with(files: Files, source: Source, finder: matches.Finder) -> Iterator[_Found]:
+    data = _read(files, source)
     if data is None:
         return
     changed = datetime.datetime.fromtimestamp(source.mtime_ns / 1e9, datetime.UTC).date().isoformat()
@@ -231,9 +226,9 @@ def _chunks_with(reader: Reader, source: Source, finder: matches.Finder) -> Iter
             yield _Found(key, piece.chunk, source.category, within)
 
 
-def _read(reader: Reader, source: Source) -> bytes | None:
+def _read(files: Files, source: Source) -> bytes | None:
     try:
-        data = reader.read(source.path, limit=MAX_BYTES)
+        data = files.read(source.path, limit=MAX_BYTES)
     except (FileNotFoundError, AutopoiesisError):
         return None
     return None if b"\0" in data else data

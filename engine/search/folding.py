@@ -14,11 +14,7 @@ _WITH_VARIANTS = (*range(0x00C0, 0x0250), *range(0x0300, 0x0530), *range(0x1E00,
 
 
 class Folding:
-    """Folds text as FTS5's ``unicode61`` does, by asking it about every character once.
-
-    Args:
-        connection: May be one to an empty database.
-    """
+    """Folds text as FTS5's ``unicode61`` does, by asking it about every character once."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._tokenizer = connection.fts5_tokenizer("unicode61", [])

@@ -19,25 +19,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk that words or meaning found.
-
-    Attributes:
-        chunk: The chunk's row id.
-        path: Workspace-relative path.
-        line: First line; with ``path`` and ``chunk`` it orders equals.
-        bm25: Relevance by words, above 0; 0 when it holds none of them.
-        cosine: Likeness by meaning, -1 to 1; ``None`` without vectors.
-        lexical_rank: 1-based place in the list by words; ``None`` when not in it.
-        vector_rank: 1-based place in the list by meaning; ``None`` likewise.
-    """
+    """A chunk that words or meaning found."""
 
     chunk: int
     path: str
-    line: int
-    bm25: float = 0.0
-    cosine: float | None = None
-    lexical_rank: int | None = None
-    vector_rank: int | None = None
+    line: int  # with ``path`` and ``chunk`` it orders equals
+    bm25: float = 0.0  # above 0; 0 when it holds none of the words
+    cosine: float | None = None  # -1 to 1; ``None`` without vectors
+    lexical_rank: int | None = None  # 1-based place in the list by words; ``None`` when not in it
+    vector_rank: int | None = None  # 1-based place in the list by meaning; ``None`` likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +41,7 @@ class Ranked:
 def merge(candidates: Iterable[Candidate], lexical_weight: float, vector_weight: float) -> list[Ranked]:
     """Order candidates by the weighted mean of both scores, best first.
 
-    Args:
-        candidates: With both scores, where there are vectors.
-        lexical_weight: Weight of the word score, at least 0.
-        vector_weight: Weight of the meaning score, at least 0.
+    Weights are at least 0.
     """
     pool = list(candidates)
     if not any(candidate.cosine is not None for candidate in pool):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,9 @@ from engine.search.embeddings import EMBEDDING_FAULTS, vector_of
 from engine.search.maintenance import Maintenance
 from engine.search.query import literal_terms
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.request import Request
 from engine.search.resident.resident import Resident
 from engine.search.results import CATEGORIES, Category, SearchResult
-from engine.search.talk import telling
 from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
@@ -32,15 +31,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.search.embeddings import Embedder, Floats
-    from engine.search.sources import Reader
     from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
+    from engine.store.files import Files
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
-_SAYS_ENOUGH = 3
-"""Telling words from which the meaning of a query is its own."""
-_CONTEXT_CHARACTERS = 400
 _NO_EMBEDDER = "no embedding model is set up"
 
 
@@ -50,10 +46,7 @@ class SearchIndex:
     Reading opens nothing before the first search, and loads no embedding model for a search by words.
 
     Args:
-        workspace: Where the files and the database are.
-        reader: What reads the files: ``store.files.Files``.
-        settings: The weights.
-        embedder: Gives vectors; ``None`` for search by words alone.
+        embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
         references: Gives useful references by path, which ranking counts.
         read_only: Never write: neither index nor repair.
@@ -63,7 +56,7 @@ class SearchIndex:
     def __init__(
         self,
         workspace: Workspace,
-        reader: Reader,
+        files: Files,
         settings: SearchSettings,
         embedder: Embedder | None = None,
         *,
@@ -74,7 +67,7 @@ class SearchIndex:
         lock_timeout_s: float = 30.0,
     ) -> None:
         self._workspace = workspace
-        self._reader = reader
+        self._files = files
         self._settings = settings
         self._embedder = embedder
         self._without_vectors = "" if embedder else without_vectors
@@ -87,7 +80,7 @@ class SearchIndex:
         self._closing = threading.Event()
         self._maintenance = Maintenance(
             workspace,
-            reader,
+            files,
             embedder,
             self._without_vectors,
             self._resident,
@@ -119,14 +112,13 @@ class SearchIndex:
         background.
 
         Args:
-            query: Text in any language.
-            limit: Results wanted; at most 500.
-            category: Only files of this category.
-            exclude: Workspace-relative paths of files left out.
+            limit: At most 500.
+            exclude: Paths of files left out.
             use_vectors: ``False`` searches by words alone, and loads no model.
-            today: What ``last week`` is counted from, and age; the present day unless given.
+            today: What ``last week`` and age are counted from; the present day unless given.
             in_full: ``False`` leaves snippets out and says less of why, in a fraction of the time.
-            context: What it is asked in. Its rarest words count a little, and more the less the query says.
+            context: What precedes the query. Its rarest words count a little, and more the less the query
+                says.
             room: For a prompt: of so many results, those that may find room there, in the order in which they
                 are worth it.
 
@@ -138,7 +130,7 @@ class SearchIndex:
         limit = min(limit, MAX_LIMIT)
         if not terms or limit < 1:
             return []
-        asked = _Asked(
+        asked = Request(
             query,
             terms,
             limit,
@@ -167,7 +159,7 @@ class SearchIndex:
 
         found = fallback.search(
             self._workspace,
-            self._reader,
+            self._files,
             terms,
             limit=limit,
             category=known,
@@ -209,9 +201,7 @@ class SearchIndex:
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
         """Compare all that the index holds with itself, and make it anew if anything is wrong.
 
-        Args:
-            progress: As for ``refresh``.
-            repair: ``False`` only reports.
+        ``repair=False`` only reports.
 
         Raises:
             IndexFailed, ReadOnly: As ``refresh``.
@@ -237,9 +227,6 @@ class SearchIndex:
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has made all vectors; they are used, and files may change, meanwhile.
 
-        Args:
-            progress: As for ``refresh``.
-
         Returns:
             Why they are not all made, in one clause; ``""`` when they are.
         """
@@ -264,7 +251,7 @@ class SearchIndex:
         self.settle()
         self._readers.close()
 
-    def _ask(self, asked: _Asked) -> list[SearchResult]:
+    def _ask(self, asked: Request) -> list[SearchResult]:
         settings = self._settings
         by_list = settings.ranking == "spec"
         wanted = self._embedder if asked.use_vectors and settings.weights[1] > 0 else None
@@ -320,7 +307,7 @@ class SearchIndex:
             raise Unavailable("building", "the search index is being made")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
-        """The vector of a query; ``None`` to search by words alone, and why stands in the status then."""
+        """The vector of a query; ``None`` to search by words alone; the status then says why."""
         try:
             found = vector_of(embedder, query)
             self._without_vectors = vectors.unlike(found, embedder)
@@ -334,8 +321,8 @@ class SearchIndex:
         refreshed = schema.get_meta(connection, "refreshed_ns")
         without = self._without_vectors or database.vector_library()[1]
         found, coming = vectors.standing(connection, self._embedder) if self._embedder else (0, "")
-        if coming and (trouble := self._maintenance.trouble_with_vectors):
-            coming = f"{coming}: {trouble}"
+        if coming and (error := self._maintenance.vectors_error):
+            coming = f"{coming}: {error}"
         if coming and not found and not without:
             without = coming
         return IndexStatus(
@@ -357,9 +344,7 @@ class SearchIndex:
     def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
         """Bring the index up in the background, unless that is under way.
 
-        Args:
-            damaged: The file that was found damaged; one that has taken its place since is kept.
-            why: What was wrong with it.
+        ``damaged`` is the file that was found damaged; one that has taken its place since is kept.
         """
         with self._repairs:
             if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
@@ -376,29 +361,6 @@ class SearchIndex:
             self._trouble = ""
         except AutopoiesisError as error:
             self._trouble = str(error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments of a search, checked."""
-
-    query: str
-    terms: tuple[str, ...]
-    limit: int
-    category: Category | None
-    exclude: frozenset[str]
-    use_vectors: bool
-    today: date
-    in_full: bool
-    context: str
-    room: Room | None
-
-    @property
-    def meant(self) -> str:
-        """The text whose meaning is looked for: with the end of its context where it says little."""
-        if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
-            return self.query
-        return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"
 
 
 def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:

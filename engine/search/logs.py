@@ -19,18 +19,11 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a session log says.
-
-    Attributes:
-        session_id: The session's.
-        title: What the log or its person calls the session, or else the first line of the first question.
-        date: ISO date of its first record; ``""`` without one.
-        turns: In order, each with the line it begins on.
-    """
+    """What a session log says."""
 
     session_id: str
-    title: str
-    date: str
+    title: str  # what the log or its person calls the session, or else the first line of the first question
+    date: str  # ISO date of its first record; ``""`` without one
     turns: tuple[Turn, ...]
 
 
@@ -45,7 +38,7 @@ def is_known(data: bytes, path: str) -> bool:
 
 
 def read(data: bytes, path: str) -> Log:
-    """A log or a chat of any kind that can be read; what is of no such kind has no turns. Never raises.
+    """A log or a chat of any kind that can be read; any other file has no turns. Never raises.
 
     Args:
         data: The file's bytes; of its last line, what is there.

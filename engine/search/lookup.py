@@ -27,27 +27,16 @@ _RANK = f"bm25({', '.join(map(str, schema.BM25_WEIGHTS))})"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of the database.
+    """What is asked of the database."""
 
-    Attributes:
-        terms: The literal words, at least one.
-        vector: The query as a packed vector; ``b""`` to search by words alone.
-        limit: Results wanted.
-        category: Only files of this category; ``None`` for all.
-        exclude: Paths of files left out.
-        lexical_weight: As in ``fusion.merge``.
-        vector_weight: As in ``fusion.merge``.
-        in_full: As in ``described.Wording``.
-    """
-
-    terms: tuple[str, ...]
-    vector: bytes
+    terms: tuple[str, ...]  # at least one
+    vector: bytes  # packed; ``b""`` to search by words alone
     limit: int
     category: Category | None
     exclude: Collection[str]
-    lexical_weight: float
+    lexical_weight: float  # as in ``fusion.merge``, likewise the next
     vector_weight: float
-    in_full: bool = True
+    in_full: bool = True  # as in ``described.Wording``
 
     @property
     def depth(self) -> int:
@@ -58,9 +47,7 @@ class Question:
 def answer(connection: apsw.Connection, question: Question) -> list[SearchResult]:
     """The best chunks, best first.
 
-    Args:
-        connection: Within one view of the database; with sqlite-vec where the question has a vector.
-        question: What is asked.
+    The connection is within one view of the database, with sqlite-vec where the question has a vector.
 
     Raises:
         apsw.Error: The database is damaged.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.resident.resident import Resident
-    from engine.search.sources import Reader
     from engine.search.writer import Outcome, Progress
+    from engine.store.files import Files
     from engine.store.paths import Workspace
 
 LOCK_NAME = "scratch/.index.lock"
@@ -35,12 +35,7 @@ class Maintenance:
     """Writes the index of one workspace. Every method may be called from any thread.
 
     Args:
-        workspace: Where the files and the database are.
-        reader: What reads the files.
-        embedder: Gives vectors; ``None`` for search by words alone.
-        without_vectors: Why there is no embedder.
-        resident: The copy in memory, whose image is brought up to date as well.
-        read_only: Refuse everything.
+        embedder: ``None`` for search by words alone.
         lock_timeout_s: Seconds to wait for another process.
         stopping: Asked between steps whether to end early.
     """
@@ -48,7 +43,7 @@ class Maintenance:
     def __init__(
         self,
         workspace: Workspace,
-        reader: Reader,
+        files: Files,
         embedder: Embedder | None,
         without_vectors: str,
         resident: Resident,
@@ -58,7 +53,7 @@ class Maintenance:
         stopping: Callable[[], bool],
     ) -> None:
         self._workspace = workspace
-        self._reader = reader
+        self._files = files
         self._slow = slow_one(embedder)
         self._embedder = None if self._slow else embedder
         self._backlog: Backlog | None = None
@@ -80,9 +75,8 @@ class Maintenance:
         """Bring the index up to date; the vectors of a slow model follow in the background.
 
         Args:
-            progress: Told how far the work is.
             paths: What to look at; ``None`` for everything.
-            rebuild: Why to delete it first; ``""`` to keep it.
+            rebuild: Why to delete the index first; ``""`` to keep it.
 
         Raises:
             IndexFailed, ReadOnly: As ``SearchIndex.refresh``.
@@ -95,9 +89,9 @@ class Maintenance:
         return "" if self._backlog is None else self._backlog.finish(progress)
 
     @property
-    def trouble_with_vectors(self) -> str:
+    def vectors_error(self) -> str:
         """Why vectors are not made in the background, in one clause; ``""`` when they are."""
-        return "" if self._backlog is None else self._backlog.trouble
+        return "" if self._backlog is None else self._backlog.error
 
     def close(self) -> None:
         """End what is under way in the background, and let go of a slow model."""
@@ -167,7 +161,7 @@ class Maintenance:
             outcome = Writer(
                 connection,
                 self._workspace,
-                self._reader,
+                self._files,
                 self._embedder,
                 self._without_vectors,
                 progress=progress,
@@ -209,7 +203,7 @@ class Maintenance:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Be the only one that writes, among threads and processes; the thread that is may be again."""
+        """The write lock among threads and processes; reentrant for the thread that holds it."""
         if self._read_only:
             raise ReadOnly("the workspace is open for reading only", where=self._path.name)
         from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms that reading never needs

@@ -23,15 +23,11 @@ Stems = Callable[[bytes], Spans]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A query's words in a text.
+    """A query's words in a text."""
 
-    Attributes:
-        terms: The query's words that occur, as the query has them, in its order.
-        spans: Character span of each occurrence and the stem it shares with the query, in order.
-    """
-
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # the query's words that occur, as the query has them, in its order
     spans: tuple[tuple[int, int, str], ...]
+    """Character span of each occurrence and the stem it shares with the query, in order."""
 
 
 def stemmer(connection: apsw.Connection) -> Stems:
@@ -48,12 +44,7 @@ def stemmer(connection: apsw.Connection) -> Stems:
 class Finder:
     """Finds a query's words, or words of the same stem, in any number of texts.
 
-    Args:
-        terms: The query's words.
-        stems: As ``stemmer`` gives it.
-
-    Attributes:
-        stems_of: The stems of each word, in order; more than one where the index cuts the word.
+    ``stems_of`` gives the stems of each word, in order; more than one where the index cuts the word.
     """
 
     def __init__(self, terms: Sequence[str], stems: Stems) -> None:
@@ -127,7 +118,6 @@ def snippet(text: str, matches: Matches, limit: int = SNIPPET_CHARACTERS) -> str
     """The stretch of lines or sentences that holds most of the query's words, on one line.
 
     Args:
-        text: The whole chunk.
         matches: Where the words stand in it; without any, the snippet is the beginning.
         limit: Longest snippet in characters; what is cut off is marked by ``…``.
     """
@@ -145,9 +135,8 @@ def stretch(text: str, matches: Matches, limit: int) -> tuple[int, int]:
     """Where the stretch of lines or sentences begins and ends that holds most of the query's words.
 
     Args:
-        text: The whole text.
-        matches: Where the words stand in it; without any, the stretch is the beginning.
-        limit: Longest stretch in characters.
+        matches: Without any, the stretch is the beginning.
+        limit: In characters.
     """
     parts = _parts(text, limit)
     words = _words_of(parts, matches.spans)

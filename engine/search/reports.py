@@ -19,22 +19,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one refresh did.
-
-    Attributes:
-        added: Files that are new in the index.
-        changed: Files whose content was read anew.
-        removed: Files that are gone.
-        unchanged: Files left alone.
-        skipped: Files that cannot be indexed.
-        chunks: Chunks in the index now.
-        embedded: Vectors computed by this refresh.
-        seconds: How long it took.
-        rebuilt: Why the whole index was made anew; ``""`` when it was not.
-        vectors: Why there is no search by meaning, or why it does not get on; ``""`` when all is well.
-        waiting: Chunks whose vectors a slow model is still to make, in the background.
-        stopped: The refresh was ended before its work was done; the next one goes on from there.
-    """
+    """What one refresh did."""
 
     added: int = 0
     changed: int = 0
@@ -42,24 +27,17 @@ class IndexReport:
     unchanged: int = 0
     skipped: tuple[Skipped, ...] = ()
     chunks: int = 0
-    embedded: int = 0
+    embedded: int = 0  # computed by this refresh
     seconds: float = 0.0
-    rebuilt: str = ""
-    vectors: str = ""
-    waiting: int = 0
-    stopped: bool = False
+    rebuilt: str = ""  # why the whole index was made anew
+    vectors: str = ""  # why there is no search by meaning, or why it does not get on
+    waiting: int = 0  # chunks whose vectors a slow model is still to make, in the background
+    stopped: bool = False  # ended before its work was done; the next one goes on from there
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryCount:
-    """What the index holds of one category.
-
-    Attributes:
-        category: As in ``Chunk.category``.
-        files: Indexed files.
-        chunks: Their chunks.
-        skipped: Files of it that cannot be indexed.
-    """
+    """What the index holds of one category."""
 
     category: str
     files: int
@@ -69,56 +47,32 @@ class CategoryCount:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """How the index stands, without changing it.
+    """How the index stands, without changing it."""
 
-    Attributes:
-        state: ``ready`` answers; in every other state the files themselves are searched.
-        why: One clause where the state is not ``ready``.
-        files: Indexed files.
-        chunks: Their chunks.
-        vectors: Chunks that can be found by meaning.
-        without_vectors: Why there is no search by meaning; ``""`` when there is.
-        vectors_coming: How far the vectors are while a model makes them, and what keeps it from going on;
-            ``""`` when all are there.
-        embedder: Id of the model the vectors are of; ``""`` without vectors.
-        skipped: Files that cannot be indexed.
-        size: Bytes on disk.
-        refreshed: When the index last became complete, UTC.
-        journal: SQLite's journal mode, ``wal`` or ``delete``.
-        trouble: Why the last attempt to bring the index up in the background failed; ``""`` otherwise.
-        categories: Files and chunks by category, in the order of ``results.CATEGORIES``; none of what has no
-            file. ``files`` and ``chunks`` are their sums.
-    """
-
-    state: State
-    why: str = ""
+    state: State  # in every state but ``ready`` the files themselves are searched
+    why: str = ""  # where the state is not ``ready``
     files: int = 0
     chunks: int = 0
-    vectors: int = 0
-    without_vectors: str = ""
-    vectors_coming: str = ""
-    embedder: str = ""
+    vectors: int = 0  # chunks that can be found by meaning
+    without_vectors: str = ""  # why there is no search by meaning
+    vectors_coming: str = ""  # how far a slow model is, and what keeps it from going on
+    embedder: str = ""  # id of the model
     skipped: tuple[Skipped, ...] = ()
-    size: int = 0
-    refreshed: datetime | None = None
-    journal: str = ""
-    trouble: str = ""
+    size: int = 0  # bytes on disk
+    refreshed: datetime | None = None  # when the index last became complete, UTC
+    journal: str = ""  # SQLite's journal mode, ``wal`` or ``delete``
+    trouble: str = ""  # why the last attempt to index in the background failed
     categories: tuple[CategoryCount, ...] = ()
+    """In the order of ``results.CATEGORIES``; ``files`` and ``chunks`` are their sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What a check of the index found.
-
-    Attributes:
-        problems: One clause each; empty when the index is sound.
-        rebuilt: The index was made anew because of them.
-        refresh: What the making did; ``None`` when there was none.
-    """
+    """What a check of the index found."""
 
     problems: tuple[str, ...] = ()
     rebuilt: bool = False
-    refresh: IndexReport | None = None
+    refresh: IndexReport | None = None  # ``None`` when nothing was rebuilt
 
     @property
     def sound(self) -> bool:

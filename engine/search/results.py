@@ -17,23 +17,14 @@ CATEGORIES: tuple[Category, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file that is found as one: a transcript turn, or a Markdown section.
-
-    Attributes:
-        path: Workspace-relative path.
-        start_line: 1-based first line.
-        end_line: 1-based last line, inclusive.
-        heading: The heading path (``Core Memory › Key Decisions``), or speaker and time of a turn.
-        date: ISO date the text belongs to; empty when undated.
-        text: The text as it stands in the file.
-    """
+    """A piece of a file that is found as one: a transcript turn, or a Markdown section."""
 
     path: str
     start_line: int
-    end_line: int
-    heading: str
-    date: str
-    text: str
+    end_line: int  # inclusive
+    heading: str  # the heading path (``Core Memory › Key Decisions``), or speaker and time of a turn
+    date: str  # ISO date the text belongs to; empty when undated
+    text: str  # as it stands in the file
 
 
 ShareName = Literal["words", "meaning", "neighbours", "session", "speaker", "date", "recency", "use"]
@@ -51,42 +42,25 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One answer to a query, best first.
-
-    Attributes:
-        path: Workspace-relative path.
-        start_line: 1-based first line of the chunk.
-        end_line: 1-based last line, inclusive.
-        category: The spec's category of the file.
-        heading: As in ``Chunk``.
-        date: As in ``Chunk``.
-        snippet: The best lines of the chunk, plain text.
-        text: The whole chunk.
-        score: 0 to 1, as a share of the best result's; with ``search.ranking: spec`` the merged score.
-        lexical_rank: 1-based rank by words; ``None`` when the words did not find it.
-        vector_rank: 1-based rank by meaning; ``None`` likewise.
-        source: ``index``, ``ripgrep`` or ``scan``: who answered.
-        why: One sentence.
-        shares: What the score is made of, largest first; empty where nobody ranked by signals.
-        relevance: 0 to 1, how surely it has to do with the query at all, on one scale for all queries;
-            ``None`` where it was not measured.
-        speaker: In a transcript ``user``, ``agent`` or ``system``, and behind it the speaker's name where the
-            turn begins with one; ``""`` elsewhere.
-    """
+    """One answer to a query, best first."""
 
     path: str
     start_line: int
-    end_line: int
+    end_line: int  # inclusive
     category: Category
     heading: str
     date: str
-    snippet: str
+    snippet: str  # the best lines of the chunk, plain text
     text: str
-    score: float
-    lexical_rank: int | None
-    vector_rank: int | None
-    source: Literal["index", "ripgrep", "scan"]
-    why: str
-    shares: tuple[Share, ...] = ()
+    score: float  # 0 to 1, as a share of the best result's; with ``search.ranking: spec`` the merged score
+    lexical_rank: int | None  # 1-based; ``None`` when the words did not find it
+    vector_rank: int | None  # 1-based rank by meaning
+    source: Literal["index", "ripgrep", "scan"]  # what answered
+    why: str  # one sentence
+    shares: tuple[Share, ...] = ()  # what the score is made of, largest first
     speaker: str = ""
+    """In a transcript ``user``, ``agent`` or ``system``, and behind it the speaker's name where the turn
+    begins with one."""
     relevance: float | None = None
+    """0 to 1, how surely it has to do with the query at all, on one scale for all queries; ``None`` where it
+    was not measured."""

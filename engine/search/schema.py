@@ -8,11 +8,11 @@ its place in the file and so its neighbours, its session, its speaker, its date.
 compare the two, which is how damage is found.
 
 ``chunk_vectors`` is an ordinary table that sqlite-vec's distance function scans, not one of its ``vec0``
-tables. Measured on 10,000 vectors on disk the scan takes the same 6 ms, the likeness of 50 given chunks .1
+tables. Measured on 10,000 vectors on disk the scan takes the same 6 ms, the similarity of 50 given chunks .1
 ms instead of 2.3, a thousand neighbours 8 ms instead of 21; a category narrows the scan instead of
 filtering its result; and rows can be replaced and checked like any others. Vectors have eight bits a
 dimension, each stretched to the full range, which leaves the cosine as it is: a quarter of the bytes of
-floats, and likenesses within a hundredth.
+floats, and similarities within a hundredth.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ APPLICATION_ID = 0x41504F49
 """Stands in the database's header: this file is ours (``APOI``)."""
 
 TOKENIZER = ("porter", ["unicode61"])
-"""What cuts texts into terms, as ``chunk_words`` is told below."""
+"""What cuts texts into terms, as ``chunk_words`` is declared below."""
 
 BM25_WEIGHTS = (1.0, 0.8, 0.4)
 """How much a word counts in a chunk's text, heading and surroundings."""

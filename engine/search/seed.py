@@ -18,11 +18,7 @@ def seed(path: Path, other: Path) -> bool:
     """Makes an index as a copy of another; where that cannot be done, there is none.
 
     Every file counts as changed since, so that the next refresh reads it and compares its content: what is
-    the same keeps its chunks and their vectors.
-
-    Args:
-        path: The index to make; nothing may be there.
-        other: The index to copy, which may be in use.
+    the same keeps its chunks and their vectors. Nothing may be at ``path``; ``other`` may be in use.
 
     Returns:
         Whether there is one now.

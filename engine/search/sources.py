@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from engine.errors import PathRefused
 from engine.store.paths import Workspace, category_of
@@ -19,24 +18,9 @@ MAX_BYTES = 8 * 1024 * 1024
 _SUFFIXES = (".md", ".txt", ".jsonl")
 
 
-class Reader(Protocol):
-    """What reads files, confined to the workspace: ``store.files.Files``."""
-
-    def read(self, relative: str, *, limit: int | None = ...) -> bytes:
-        """The bytes of a regular file, at most ``limit``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that can be searched.
-
-    Attributes:
-        path: Workspace-relative path.
-        category: Its category.
-        size: Bytes.
-        mtime_ns: Modification time, nanoseconds.
-    """
+    """A file that can be searched."""
 
     path: str
     category: str
@@ -45,7 +29,7 @@ class Source:
 
 
 def all_sources(workspace: Workspace) -> Iterator[Source]:
-    """Every searchable file, in no order; what stands behind a symlink or cannot be listed is none."""
+    """Every searchable file, in no order; none behind a symlink or in a folder that cannot be listed."""
     for folder in FOLDERS:
         yield from _below(workspace.root, folder)
 
@@ -53,13 +37,11 @@ def all_sources(workspace: Workspace) -> Iterator[Source]:
 def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
     """What is searchable under one path now.
 
-    Args:
-        workspace: Where.
-        path: Workspace-relative path of a file or folder; it need not exist.
+    The path is of a file or folder, and need not exist.
 
     Returns:
         The path in its plain form, and the file itself or all files below the folder. What lies outside the
-        searched folders, or behind a symlink, is none.
+        searched folders, or behind a symlink, is left out.
     """
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     try:

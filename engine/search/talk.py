@@ -49,8 +49,7 @@ _MOST_DIGITS = 2
 def telling(terms: Iterable[str]) -> tuple[str, ...]:
     """Those of a query's words that say what is asked for; empty where it asks for nothing.
 
-    Args:
-        terms: As ``query.literal_terms`` gives them.
+    ``terms`` are those of ``query.literal_terms``.
     """
     return tuple(term for term in terms if term not in TALK and not _is_choice(term))
 

@@ -42,7 +42,7 @@ def unlike(vector: Floats, embedder: Embedder) -> str:
             " correct search.embedding_model or search.embedding_dimensions"
         )
     if not numpy.isfinite(vector).all():
-        return "the embedding model gave what are no numbers for the query"
+        return "the embedding model gave something other than numbers for the query"
     return ""
 
 
@@ -58,7 +58,7 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
 
 
 def settled(connection: apsw.Connection) -> None:
-    """Note that no chunk waits any more: from here on the model is no new one."""
+    """Note that no chunk waits any more: from here on the model is not new."""
     with connection:
         schema.set_meta(connection, "another_model", "")
 
@@ -157,12 +157,7 @@ def nearest(
 ) -> list[tuple[int, float, str, int]]:
     """The chunks nearest to a packed vector: row id, cosine, path and first line, nearest first.
 
-    Args:
-        connection: With sqlite-vec.
-        query: A packed vector.
-        count: How many.
-        category: Only chunks of files of this category.
-        exclude: Paths of files left out.
+    The connection needs sqlite-vec.
     """
     among = ""
     if category is not None or exclude:

@@ -26,8 +26,7 @@ def check_words(connection: apsw.Connection) -> None:
 def problems(connection: apsw.Connection) -> list[str]:
     """Everything that is wrong with an index, one clause each.
 
-    Args:
-        connection: A writer's connection to a database of the newest schema.
+    The connection is a writer's, to a database of the newest schema.
     """
     found: list[str] = []
     for check in (_pages, _definitions, _words, _rows, _vectors):

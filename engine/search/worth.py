@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 4
 LENGTH_POWER = 0.4
 LENGTH_FLOOR = 60
-"""Tokens: shorter texts are taken for as long, because each also costs its source."""
+"""Tokens: shorter texts count as this long, because each also costs its source."""
 OWN = 1.5
 """By what the score of earlier turns of the same conversation is multiplied."""
 RELEVANCE = 0.2
@@ -44,36 +44,22 @@ _STANDS_OUT = (1.0, 1.2)
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Where results are wanted.
+    """Where results are wanted."""
 
-    Attributes:
-        tokens: Of the room for all of them.
-        own: The transcript of the conversation for which it is; empty without one.
-    """
-
-    tokens: int
-    own: str = ""
+    tokens: int  # of the room for all of them
+    own: str = ""  # the transcript of the conversation for which it is; empty without one
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """``N`` results that might get room, best first.
+    """``N`` results that might get room, best first."""
 
-    Attributes:
-        files: int ``[N]``: the same number for those of one file, from 0.
-        own: The number of the transcript of the conversation itself; -1 where nothing of it was found.
-        scores: float ``[N]``, as in ``SearchResult``.
-        by_file: float ``[N]``: the part of each score that its file gave it.
-        relevance: float ``[N]``, as in ``SearchResult``; 0 where it was not measured.
-        tokens: int ``[N]``: about how many each takes.
-    """
-
-    files: NDArray[Any]
-    own: int
-    scores: NDArray[Any]
-    by_file: NDArray[Any]
-    relevance: NDArray[Any]
-    tokens: NDArray[Any]
+    files: NDArray[Any]  # int ``[N]``: the same number for those of one file, from 0
+    own: int  # the number of the transcript of the conversation itself; -1 where nothing of it was found
+    scores: NDArray[Any]  # float ``[N]``, as in ``SearchResult``
+    by_file: NDArray[Any]  # float ``[N]``: the part of each score that its file gave it
+    relevance: NDArray[Any]  # float ``[N]``, as in ``SearchResult``; 0 where it was not measured
+    tokens: NDArray[Any]  # int ``[N]``: about how many each takes
 
 
 def about(characters: int) -> int:
@@ -87,12 +73,7 @@ def largest(room: int) -> int:
 
 
 def chosen(results: Sequence[SearchResult], room: Room | None, *, every: bool = False) -> list[SearchResult]:
-    """The results in the order in which they are worth the room; as they are where there is none.
-
-    Args:
-        results: In any order.
-        room, every: As for ``in_order``.
-    """
+    """The results in the order in which they are worth the room; as they are where there is none."""
     if room is None or not results:
         return list(results)
     best_first = sorted(results, key=lambda each: (-each.score, each.path, each.start_line))
@@ -119,12 +100,9 @@ def _offered(results: Sequence[SearchResult], room: Room) -> Offers:
 def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
     """The places of the offers, those worth most first; equals as they were given.
 
-    Args:
-        offers: Best first.
-        room: What they would share.
-        every: Whether to give all of them, or no more than may find room.
+    ``every`` gives all of them, not only those that may find room.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     if not len(offers.files):
         return []
@@ -148,7 +126,7 @@ def in_order(offers: Offers, room: Room, *, every: bool = False) -> list[int]:
 
 def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
     """What each offer is worth per token."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     scores = numpy.where(offers.files == offers.own, scores * OWN, scores)
     lengths = numpy.maximum(offers.tokens, LENGTH_FLOOR) ** LENGTH_POWER
@@ -159,7 +137,7 @@ def _worth(offers: Offers, scores: NDArray[Any]) -> NDArray[Any]:
 
 def _repeats(offers: Offers, room: Room) -> NDArray[Any]:
     """By file, which part of what the file gave its results counts for the first of them alone."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     best = numpy.zeros(int(offers.files.max()) + 1)
     if len(best) < _MANY_FILES:
@@ -175,6 +153,6 @@ def _repeats(offers: Offers, room: Room) -> NDArray[Any]:
 
 def _between(values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     """Where values lie between two others, 0 to 1."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     return numpy.clip((values - low) / (high - low or 1.0), 0.0, 1.0)

@@ -14,7 +14,8 @@ from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, Known
 from engine.search.checksums import file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
-from engine.search.sources import Reader, Source, all_sources, is_encodable, named_sources
+from engine.search.sources import Source, all_sources, is_encodable, named_sources
+from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 
 Progress = Callable[[int, int], None]
@@ -52,11 +53,7 @@ class Writer:
 
     Args:
         connection: A writer's connection to a database of the newest schema.
-        workspace: Where the files are.
-        reader: What reads them.
         embedder: Gives vectors while files are written; ``None`` when none does, or a slow one does later.
-        without_vectors: Why there is no embedder.
-        progress: Told how far the work is.
         stopping: Asked between steps whether to end early.
     """
 
@@ -64,7 +61,7 @@ class Writer:
         self,
         connection: apsw.Connection,
         workspace: Workspace,
-        reader: Reader,
+        files: Files,
         embedder: Embedder | None,
         without_vectors: str = "",
         *,
@@ -73,7 +70,7 @@ class Writer:
     ) -> None:
         self._connection = connection
         self._workspace = workspace
-        self._reader = reader
+        self._files = files
         self._embedder = embedder
         self._progress = progress or (lambda done, total: None)
         self._stopping = stopping
@@ -185,7 +182,7 @@ class Writer:
         for source in pending:
             if self._must_stop():
                 break
-            batch.append(changes.read(self._connection, self._reader, source, known.get(source.path)))
+            batch.append(changes.read(self._connection, self._files, source, known.get(source.path)))
             size += source.size
             if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
                 yield batch

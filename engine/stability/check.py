@@ -31,50 +31,30 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """One message compiled twice.
+    """One message compiled twice."""
 
-    Attributes:
-        equal: Whether both prompts are the same to the byte.
-        bytes: Length of the first.
-        in_prefix: Whether the stable prefix differs.
-        layer: The first layer that differs; 0 where none does.
-        name: Its name.
-        label: The first section that differs.
-        source: Its file.
-        line: Line of the file, where it is known, else 0.
-        byte: Offset of the first byte that differs.
-        diff: Both sides of what differs, as lines of a unified diff.
-    """
-
-    equal: bool
-    bytes: int
+    equal: bool  # to the byte
+    bytes: int  # length of the first
     in_prefix: bool = False
-    layer: int = 0
-    name: str = ""
-    label: str = ""
-    source: str = ""
-    line: int = 0
-    byte: int = 0
-    diff: tuple[str, ...] = ()
+    layer: int = 0  # the first that differs; 0 where none does
+    name: str = ""  # the layer's
+    label: str = ""  # the first section that differs
+    source: str = ""  # its file
+    line: int = 0  # of the file, where it is known, else 0
+    byte: int = 0  # offset of the first byte that differs
+    diff: tuple[str, ...] = ()  # lines of a unified diff
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixSize:
-    """A prefix in figures.
+    """A prefix in figures."""
 
-    Attributes:
-        sha256: Of its UTF-8.
-        characters, bytes, tokens: Its length.
-        sections: How many it has.
-        boundaries: Tokens up to each place where a cache may end.
-    """
-
-    sha256: str
+    sha256: str  # of its UTF-8
     characters: int
     bytes: int
     tokens: int
     sections: int
-    boundaries: tuple[int, ...]
+    boundaries: tuple[int, ...]  # tokens up to each place where a cache may end
 
     @classmethod
     def of(cls, prefix: Prefix) -> PrefixSize:
@@ -91,44 +71,26 @@ class PrefixSize:
 
 @dataclass(frozen=True, slots=True)
 class CheckedTurn:
-    """A prefix that was used, against the one before it.
+    """A prefix that was used, against the one before it."""
 
-    Attributes:
-        at: When it was used, UTC.
-        discussion: Its session.
-        prefix: Its figures.
-        gap_s: Seconds since the one before; ``None`` for the first.
-        found: What broke it; ``None`` for the first, and where it is the same.
-    """
-
-    at: datetime
+    at: datetime  # when it was used, UTC
     discussion: str
     prefix: PrefixSize
-    gap_s: float | None
-    found: Break | None
+    gap_s: float | None  # seconds since the one before; ``None`` for the first
+    found: Break | None  # what broke it; ``None`` for the first, and where it is the same
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found.
-
-    Attributes:
-        repeat: The message compiled twice.
-        prefix: The prefix as it would be sent now.
-        discussion: The session whose turns are listed; ``None`` where nothing was ever recorded.
-        turns: Its last turns, oldest first.
-        used: The last of them; ``None`` where there is none.
-        since: What has broken the prefix since then; ``None`` where nothing has.
-        misses: What broken prefixes have cost, for each time that a cache may stay.
-    """
+    """What was found."""
 
     repeat: Repeat
-    prefix: PrefixSize
-    discussion: str | None
-    turns: tuple[CheckedTurn, ...]
-    used: CheckedTurn | None
-    since: Break | None
-    misses: tuple[Misses, ...]
+    prefix: PrefixSize  # as it would be sent now
+    discussion: str | None  # the session whose turns are listed; ``None`` where nothing was ever recorded
+    turns: tuple[CheckedTurn, ...]  # its last turns, oldest first
+    used: CheckedTurn | None  # the last of them
+    since: Break | None  # what has broken the prefix since then
+    misses: tuple[Misses, ...]  # what broken prefixes have cost, for each lifetime of a cache
 
 
 def check(
@@ -146,10 +108,7 @@ def check(
     Args:
         here: Compiles the message in this process.
         there: Compiles it in another.
-        log: The prefixes that were used.
-        files: The workspace.
         discussion: The session whose turns are looked at; that of the last prompt when left out.
-        last: How many of them.
         dollars: What so many tokens cost that were sent again instead of read from a cache.
 
     Raises:
@@ -218,7 +177,7 @@ def _twice(here: Callable[[], Compiled], there: Callable[[], Compiled]) -> tuple
         if compiled.text == other.text or here().text == compiled.text:
             return compiled, other
     raise AutopoiesisError(
-        "files were changed while the prompt was compiled", cure="try again when nobody writes to it"
+        "files were changed while the prompt was compiled", cure="try again when nothing is writing to it"
     )
 
 

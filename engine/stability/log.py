@@ -31,17 +31,14 @@ KEPT_TEXTS = 24
 
 _TEXT_LIMIT = 16 * 1024 * 1024
 _MONTHS = 2
-"""Files of the log that are looked at; older prefixes are of no use to anybody."""
+"""Files of the log that are looked at; older prefixes are of no use."""
 _NAME = re.compile(r"([0-9a-f]{64})\.txt")
 
 
 class PrefixLog:
     """Writes and reads the log of prefixes. Safe to use from several threads and processes.
 
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-        on_problem: Told when a prefix could not be recorded.
+    ``on_problem`` is called when a prefix could not be recorded.
     """
 
     def __init__(
@@ -62,14 +59,10 @@ class PrefixLog:
     def note(self, compiled: Compiled, discussion: str = "", at: datetime | None = None) -> Prefix | None:
         """Records the prefix of a prompt that is being used.
 
-        Args:
-            compiled: The prompt.
-            discussion: Its session; empty where there is none.
-            at: When it is used, UTC; now when left out.
+        ``discussion`` may be empty; ``at`` is UTC, now when left out.
 
         Returns:
-            The prefix; ``None`` when it could not be recorded, which is told but keeps nobody from the
-            prompt.
+            The prefix; ``None`` when it could not be recorded, which is reported and stops nothing.
         """
         prefix = self.prefix_of(compiled)
         use = PrefixUse(self._clock() if at is None else at, discussion, prefix)

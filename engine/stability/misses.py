@@ -12,48 +12,29 @@ from engine.stability.record import PrefixUse
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """What broke prefixes.
+    """What broke prefixes."""
 
-    Attributes:
-        layer: 1 to 7; 0 where it is unknown.
-        name: The layer's name.
-        source: The file; where there is none the section's label.
-        times: How often.
-        lost: Tokens that were sent anew because of it.
-        dollars: What these cost; ``None`` where no price is known.
-        last: When it did so last, UTC.
-    """
-
-    layer: int
-    name: str
-    source: str
+    layer: int  # 1 to 7; 0 where it is unknown
+    name: str  # the layer's
+    source: str  # the file; where there is none the section's label
     times: int
-    lost: int
-    dollars: float | None
-    last: datetime
+    lost: int  # tokens that were sent anew because of it
+    dollars: float | None  # ``None`` where no price is known
+    last: datetime  # UTC
 
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """The turns of a log, and those whose cache was lost.
+    """The turns of a log, and those whose cache was lost."""
 
-    Attributes:
-        ttl_s: How long a cache was taken to stay, seconds.
-        turns: Prompts in the log.
-        followed: Of these, prompts that followed another of their discussion while a cache would have stayed.
-        kept: Of these, those whose prefix was the same, or had been sent by any discussion in that time.
-        lost: Tokens that were sent anew in the others.
-        dollars: What these cost; ``None`` where no price is known.
-        culprits: What broke them, the dearest first.
-    """
-
-    ttl_s: float
-    turns: int
+    ttl_s: float  # how long a cache was taken to stay, seconds
+    turns: int  # prompts in the log
     followed: int
-    kept: int
-    lost: int
-    dollars: float | None
-    culprits: tuple[Culprit, ...]
+    """Of these, prompts that followed another of their discussion while a cache would have stayed."""
+    kept: int  # of these, those whose prefix was the same, or had been sent by any discussion in that time
+    lost: int  # tokens that were sent anew in the others
+    dollars: float | None  # what these cost; ``None`` where no price is known
+    culprits: tuple[Culprit, ...]  # the dearest first
 
     @property
     def broken(self) -> int:

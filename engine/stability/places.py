@@ -16,12 +16,7 @@ Read = Callable[[str], bytes]
 
 
 def first_line(section: Section, read: Read) -> int | None:
-    """The line of its file on which a section's text starts; ``None`` where it does not stand there.
-
-    Args:
-        section: A section just compiled.
-        read: Reads the workspace.
-    """
+    """The line of its file on which a section's text starts; ``None`` where it does not stand there."""
     document = _document(section.source, read)
     if document is None:
         return None

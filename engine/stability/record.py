@@ -16,17 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PrefixUse:
-    """A prefix and when it was used.
+    """A prefix and when it was used."""
 
-    Attributes:
-        at: UTC.
-        discussion: Its session; empty where none was named.
-        prefix: The prefix, with its text only where that is still kept.
-    """
-
-    at: datetime
-    discussion: str
-    prefix: Prefix
+    at: datetime  # UTC
+    discussion: str  # empty where none was named
+    prefix: Prefix  # with its text only where that is still kept
 
     def with_text(self, text: str | None) -> PrefixUse:
         """The same with the prefix's text."""

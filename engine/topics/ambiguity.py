@@ -33,15 +33,10 @@ _LOOPS = ("MAX_REPEAT", "MIN_REPEAT")
 
 @dataclass(frozen=True, slots=True)
 class Pump:
-    """A text that a loop of a pattern can match in exponentially many ways.
+    """A text that a loop of a pattern can match in exponentially many ways."""
 
-    Attributes:
-        before: A text that leads into the loop.
-        text: What to repeat.
-    """
-
-    before: str
-    text: str
+    before: str  # leads into the loop
+    text: str  # what to repeat
 
 
 @dataclass(slots=True)
@@ -60,8 +55,7 @@ class _TooLarge(Exception):
 def find_pump(tree: Any) -> Pump | None:
     """The first exponentially ambiguous loop of a pattern that something after it can make fail.
 
-    Args:
-        tree: A parse tree of ``engine.topics.expressions.tree``.
+    ``tree`` is a parse tree of ``engine.topics.expressions.tree``.
     """
     if not _is_suspicious(tree):
         return None

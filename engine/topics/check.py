@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 def check_topics(workspace: Workspace, files: Files) -> tuple[Problem, ...]:
     """Reads all topics and tries all patterns.
 
-    Args:
-        workspace: Where the topics are.
-        files: How they are read.
-
     Returns:
         Problems by file and line: headers, values, triggers, subscriptions, names; patterns that do not
-        compile, can take exponential time, are slow or match nearly everything; schedules that are no cron
+        compile, can take exponential time, are slow or match nearly everything; schedules that are not cron
         expressions.
     """
     library = TopicLibrary(workspace, files, check_patterns=False)

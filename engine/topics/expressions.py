@@ -35,8 +35,7 @@ _DIFFERENT = re.compile(r"\[:|\[\^?\[|\[[^\]]*(?:--|&&|\|\||~~)|\{[^}\d,]|\{\d*,
 class ExpressionError(AutopoiesisError):
     """A pattern that cannot be used.
 
-    Attributes:
-        position: 0-based offset of the trouble in the pattern as it was written; -1 when it is all of it.
+    ``position`` is a 0-based offset in the pattern as it was written; -1 when the error is all of it.
     """
 
     def __init__(self, what: str, *, position: int = -1, cure: str = "") -> None:
@@ -96,7 +95,7 @@ def compile_expression(match: str) -> Any:
     """The compiled ``regex`` pattern of a trigger's ``match``, ignoring case.
 
     Raises:
-        ExpressionError: It is no valid expression, or too large to compile.
+        ExpressionError: It is not a valid expression, or too large to compile.
     """
     expression = plain(match)
     refuse_large(expression)

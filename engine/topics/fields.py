@@ -41,10 +41,7 @@ def shown(value: object) -> str:
 class Fields:
     """One mapping of a file's header, read field by field.
 
-    Args:
-        mapping: The fields.
-        path: The file, for problems.
-        problems: Where problems are added.
+    What is wrong is added to ``problems``.
     """
 
     def __init__(self, mapping: Mapping, path: str, problems: list[Problem]) -> None:
@@ -132,8 +129,6 @@ class Fields:
         """One of a few words, the default when absent or wrong.
 
         Args:
-            key: The field.
-            allowed: The words.
             default: What counts meanwhile.
             meant: Words that people write instead, with the one they mean.
         """
@@ -158,7 +153,6 @@ class Fields:
         """Warn of keys that mean nothing here.
 
         Args:
-            known: The keys that do.
             meant: Keys that people write instead, with the one they mean.
             only_near: Leave keys alone that resemble no known one: they are the writer's own.
         """

@@ -34,18 +34,13 @@ _STAYS = "until then the version read before stays in use"
 
 @dataclass(frozen=True, slots=True)
 class TopicsDelta:
-    """What a refresh found.
-
-    Attributes:
-        changed: Names of topics that are new or differ from before, sorted. Being switched on or off by hand
-            is a difference, and so is the end of a file's problems.
-        removed: Names of topics that are gone, and of broken files that are, sorted.
-        problems: What is wrong with the files that were read.
-    """
+    """What a refresh found."""
 
     changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    """Names of topics that are new or differ from before, sorted. Being switched on or off by hand is a
+    difference, and so is the end of a file's problems."""
+    removed: tuple[str, ...] = ()  # names of topics that are gone, and of broken files that are, sorted
+    problems: tuple[Problem, ...] = ()  # what is wrong with the files that were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +55,8 @@ class TopicLibrary:
     """The topics of a workspace.
 
     Safe to use from several threads: a reader sees the topics before a refresh or after it.
-
-    Args:
-        workspace: Where.
-        files: How its files are read and written.
-        check_patterns: Whether patterns and schedules are looked into as topics are read. A process that
-            answers one message and ends can do without.
+    ``check_patterns`` looks into patterns and schedules as topics are read. A process that answers one
+    message and ends can do without.
     """
 
     def __init__(self, workspace: Workspace, files: Files, *, check_patterns: bool = True) -> None:
@@ -107,9 +98,8 @@ class TopicLibrary:
     def refresh(self, paths: Iterable[str] | None = None) -> TopicsDelta:
         """Read files again.
 
-        Args:
-            paths: Workspace-relative paths of files that may have changed, appeared or gone, inside
-                ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
+        ``paths`` are workspace-relative paths of files that may have changed, appeared or gone, inside
+        ``topics/`` or not; ``None`` for all of ``topics/``. A folder stands for everything in it.
         """
         with self._lock:
             before, problems_before = self._by_name, {problem.path for problem in self._problems}
@@ -192,7 +182,7 @@ class TopicLibrary:
         known = self._entries.get(path)
         good = known.topic if known else None
         if not path.endswith(".md"):
-            what, cure = "is not Markdown, so it is no topic", "name it *.md, or move it out of topics/"
+            what, cure = "is not Markdown, so it is not a topic", "name it *.md, or move it out of topics/"
             self._entries[path] = _Entry(None, (Problem(path, 0, what, cure, "warning"),))
             return
         try:

@@ -82,11 +82,8 @@ def load_topic(
 ) -> tuple[Topic | None, tuple[Problem, ...]]:
     """The topic a document holds.
 
-    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``.
-
-    Args:
-        document: The file. Its stem is the topic's name.
-        workspace: Where subscriptions are looked up; without it only their form is checked.
+    Patterns and schedules are not looked into here; see ``engine.topics.patterncheck``. Without a workspace
+    only the form of subscriptions is checked.
 
     Returns:
         The topic and the problems found. ``None`` in place of the topic when the header is missing or
@@ -177,7 +174,7 @@ def _as_top_level(path: str, key: str, line: int) -> Problem:
 def _why_not(document: Document) -> tuple[Problem, ...]:
     errors = [problem for problem in document.problems if problem.severity == "error"]
     if not errors:
-        what = "is empty" if not document.raw.strip() else "has no header, so it is no topic"
+        what = "is empty" if not document.raw.strip() else "has no header, so it is not a topic"
         cure = "begin it with the lines ---, type: topic, ---, or move it out of topics/"
         return (Problem(document.path, 1, what, cure),)
     first = errors[0]
@@ -194,7 +191,7 @@ def _is_topic(fields: Fields) -> bool:
     if kind == "" and "triggers" in fields.mapping:
         fields.say(fields.mapping.line, "the header has no type", "add the line type: topic", "warning")
         return True
-    what = f"type is {shown(kind)}, not topic" if kind else "the header has no type, so this is no topic"
+    what = f"type is {shown(kind)}, not topic" if kind else "the header has no type, so this is not a topic"
     fields.say(fields.line("type"), what, "write type: topic, or move the file out of topics/")
     return False
 

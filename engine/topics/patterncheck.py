@@ -71,9 +71,7 @@ class Finding:
 def trigger_problems(topic: Topic, *, probe: bool = False) -> tuple[Problem, ...]:
     """What is wrong with the patterns and schedules of a topic's triggers.
 
-    Args:
-        topic: The topic.
-        probe: Also compile and try every pattern; some milliseconds each, more for slow ones.
+    ``probe`` also compiles and tries every pattern: some milliseconds each, more for slow ones.
     """
     return tuple(
         Problem(topic.path, trigger.line, finding.what, finding.cure, finding.severity)

@@ -24,9 +24,7 @@ def existing(path: str, line: int, fields: Fields, workspace: Workspace | None) 
     """Checks one subscription and says what is wrong with it.
 
     Args:
-        path: Workspace-relative, already known to be of an allowed form.
-        line: Its line in the topic's file.
-        fields: Where problems are said.
+        path: Already known to be of an allowed form.
         workspace: Where to look; ``None`` to check the form only.
 
     Returns:

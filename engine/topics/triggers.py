@@ -101,26 +101,15 @@ _LANGUAGE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class TriggerList:
-    """What stands under ``triggers``.
+    """What stands under ``triggers``."""
 
-    Attributes:
-        triggers: Those that work.
-        settings: Topic settings that stand among them, as fields; ``None`` when there are none.
-    """
-
-    triggers: tuple[Trigger, ...] = ()
+    triggers: tuple[Trigger, ...] = ()  # those that work
     settings: Mapping | None = None
+    """Topic settings that stand among them, as fields; ``None`` when there are none."""
 
 
 def read_triggers(value: object, line: int, path: str, problems: list[Problem]) -> TriggerList:
-    """The triggers of a header.
-
-    Args:
-        value: What stands under the key.
-        line: Line of the key.
-        path: The file, for problems.
-        problems: Where problems are added.
-    """
+    """The triggers of a header."""
     if value == "":
         return TriggerList()
     if isinstance(value, Mapping):
@@ -295,7 +284,7 @@ def _webhook(fields: Fields, line: int) -> _Made | None:
         _missing(fields, line, "source", "source: email")
         return None
     if source.lower() == "cron":
-        fields.say(fields.line("source"), "cron is no webhook source", "use type: cron with a schedule")
+        fields.say(fields.line("source"), "cron is not a webhook source", "use type: cron with a schedule")
         return None
     return _Made(source=source, event=fields.text("event"))
 

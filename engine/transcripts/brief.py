@@ -15,9 +15,7 @@ _WINDOW = 16 * 1024
 def one_line(text: str, limit: int = LIMIT) -> str:
     """A text on one line: white space collapsed, terminal sequences dropped, an ellipsis where it was cut.
 
-    Args:
-        text: Any text.
-        limit: The most characters kept, the ellipsis included.
+    At most ``limit`` characters are kept, the ellipsis included.
     """
     window = text[: max(_WINDOW, 4 * limit)]
     line = " ".join(_TERMINAL.sub("", window).split())

@@ -68,7 +68,7 @@ class ConversationCapture:
     All state is in the transcript: each call finds the session's file again. A call is one locked append, or
     one atomic replacement for ``start`` and ``end``, so a reader sees an entry whole or not at all.
 
-    Whoever was interrupted cannot know whether the entry was written, so every call may be repeated:
+    A caller that was interrupted cannot know whether the entry was written, so every call may be repeated:
 
     - ``start`` and ``end`` recognise what they did before.
     - With a ``key``, a call is recorded by a line ``<!-- key:… -->`` behind its entry, invisible where
@@ -78,9 +78,10 @@ class ConversationCapture:
       minute, is taken for a repetition (a retry, or a hook that is registered twice). Tool calls without a
       key are always written: agents do run the same command twice.
 
+    A session id is made of letters, digits, ``.``, ``_`` and ``-``. Times are now by default. An entry
+    gives whether it was written: not when its key was seen before.
+
     Args:
-        files: The workspace's write path.
-        clock: Gives the time in UTC.
         folder: Where transcripts go, workspace-relative.
         redact: Write ``[secret]`` in the place of what looks like a key or password. The header of a session
             that has ended then says in how many places.
@@ -112,11 +113,8 @@ class ConversationCapture:
         """Begin a session's transcript; one that exists is left as it is.
 
         Args:
-            session_id: Letters, digits, ``.``, ``_`` and ``-``.
-            model: The language model.
             channel: Where the session takes place, such as ``cli``.
             title: What it is about; gives the file's slug, which never changes.
-            started: When it began; now by default.
 
         Returns:
             The transcript's workspace-relative path.
@@ -168,13 +166,9 @@ class ConversationCapture:
         What an agent says after tool calls that opened a turn is part of that turn.
 
         Args:
-            session_id: A session that was started and has not ended.
-            role: Who speaks.
             content: Markdown.
-            kind: A short word for the brackets in the heading; empty for dialogue. What a person says to
-                correct an agent that has spoken is then given the kind ``correction``.
-            at: When; now by default.
-            key: Identifies the call, see the class.
+            kind: A short word for the brackets in the heading; empty for dialogue. A message that corrects an
+                agent that has spoken is then given the kind ``correction``.
             attachments: Paths of binary content the message refers to.
 
         Returns:
@@ -212,18 +206,9 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a tool call to the agent's turn; opens one if somebody else spoke last.
+        """Append a tool call to the agent's turn; opens one if another role spoke last.
 
-        Args:
-            session_id: A session that was started and has not ended.
-            tool: The tool's name.
-            args_summary: What it was asked; made one line of at most 200 characters.
-            result_summary: What came of it; the same.
-            at: When; now by default.
-            key: Identifies the call, see the class.
-
-        Returns:
-            Whether it was written: not when the key was seen before.
+        Both summaries are made one line of at most 200 characters.
 
         Raises:
             TranscriptError: There is no such session, or it has ended.
@@ -248,18 +233,9 @@ class ConversationCapture:
         *,
         key: str = "",
     ) -> bool:
-        """Append a memory operation, in a turn ``agent [memory]``.
+        """Append a memory operation, such as ``updated``, in a turn ``agent [memory]``.
 
-        Args:
-            session_id: A session that was started and has not ended.
-            action: What was done, such as ``updated``.
-            path: The file, workspace-relative.
-            summary: What changed; made one line of at most 200 characters.
-            at: When; now by default.
-            key: Identifies the call, see the class.
-
-        Returns:
-            Whether it was written: not when the key was seen before.
+        The summary is made one line of at most 200 characters.
 
         Raises:
             TranscriptError: There is no such session, or it has ended.
@@ -286,13 +262,7 @@ class ConversationCapture:
     ) -> str:
         """Finish a transcript: its header gets the end, the counts and the changes; no byte below it changes.
 
-        Args:
-            session_id: A session that was started.
-            tokens_in: All tokens sent in the session.
-            tokens_out: All tokens received.
-            tags: What to file it under; left as they are when there are none.
-            knowledge_changes: The files changed; by default what the transcript's memory turns say.
-            at: When it ended; now by default.
+        Without ``tags`` the header's stay; the changes are by default what the transcript's memory turns say.
 
         Returns:
             The transcript's workspace-relative path.

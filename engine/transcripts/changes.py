@@ -14,9 +14,7 @@ _MOST_BYTES = 8 * 1024
 def changes_field(changes: Iterable[KnowledgeChange | Mapping[str, str]], data: bytes) -> dict[str, object]:
     """The header fields: as many changes as a header takes; the rest is counted, and stands in the turns.
 
-    Args:
-        changes: The changes.
-        data: The transcript, whose memory turns are listed when there are no ``changes``.
+    The memory turns of ``data`` are listed when there are no ``changes``.
     """
     listed = [_fields(change) for change in changes]
     if not listed:

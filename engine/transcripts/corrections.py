@@ -134,9 +134,6 @@ def is_correction(text: str) -> bool:
 
     Recognised in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese, Japanese and
     Korean, by how a sentence begins.
-
-    Args:
-        text: What the person said, as Markdown.
     """
     prose = _NOT_PROSE.sub("", _CODE.sub(" … ", text[: 4 * _PROSE]))[:_PROSE]
     # "No. Use the other one." is one thought.

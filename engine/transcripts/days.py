@@ -16,7 +16,7 @@ def following(moment: datetime, clock: str, day: str = "") -> datetime:
 
     Args:
         moment: When the turn before was spoken, or the session started; UTC.
-        clock: The time in the heading, ``HH:MM``; ``moment`` is the answer where it is none.
+        clock: The time in the heading, ``HH:MM``; the result is ``moment`` when it is not one.
         day: The date in the heading, ``YYYY-MM-DD``; empty where it has none.
     """
     on = date_of(day)
@@ -35,16 +35,14 @@ def following(moment: datetime, clock: str, day: str = "") -> datetime:
 def day_to_write(at: datetime, before: datetime) -> str:
     """The date that the heading of a turn needs; empty where a reader knows the day without it.
 
-    Args:
-        at: When the turn is spoken, UTC.
-        before: When the turn before it was, as ``following`` has it, or the session started.
+    ``before`` is when the turn before it was, as ``following`` has it, or the session started.
     """
     is_known = before.date() == at.date() == following(before, f"{at:%H:%M}").date()
     return "" if is_known else at.date().isoformat()
 
 
 def moment(value: object) -> datetime | None:
-    """An ISO 8601 time as UTC; ``None`` when it is none. Without a zone it is UTC."""
+    """An ISO 8601 time as UTC; ``None`` when it is not one. Without a zone it is UTC."""
     if not isinstance(value, str):
         return None
     try:

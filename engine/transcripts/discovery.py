@@ -40,41 +40,26 @@ _UUID = re.compile(r"(?:^|-)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session's file that was found.
-
-    Attributes:
-        agent: Whose.
-        path: The file.
-        project: The folder it was about; where that is not known, the folder it lies in.
-        size: Its bytes.
-        first: The ISO date of its beginning, UTC; empty where it has none.
-        last: The same for its end.
-        news: ``new``; ``grown`` since it was imported; ``second`` for another file of a session that was
-            imported; ``imported`` when all of it was.
-    """
+    """A session's file that was found."""
 
     agent: Agent
     path: Path
-    project: str
-    size: int
-    first: str
-    last: str
+    project: str  # the folder it was about; where that is not known, the folder it lies in
+    size: int  # bytes
+    first: str  # ISO date of its beginning, UTC; empty where it has none
+    last: str  # the same for its end
     news: News
+    """``grown`` since it was imported; ``second`` for another file of an imported session; ``imported`` when
+    all of it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What is on this machine.
-
-    Attributes:
-        found: The sessions' files.
-        looked_in: The folders that were looked at, there or not.
-        sub_agents: Logs of sub-agents, which are not imported.
-    """
+    """What is on this machine."""
 
     found: tuple[Found, ...]
-    looked_in: tuple[str, ...]
-    sub_agents: int
+    looked_in: tuple[str, ...]  # the folders that were looked at, there or not
+    sub_agents: int  # logs of sub-agents, which are not imported
 
     @property
     def news(self) -> tuple[Found, ...]:
@@ -88,10 +73,8 @@ def discover_all(
     """Every session of every agent that can be found.
 
     Args:
-        known: What was imported.
         homes: The folder of an agent; ``None`` for where it is by default.
         here: A project's folder that may have a history of SpecStory.
-        agents: Whose sessions.
     """
     wanted = set(agents)
     found: list[Found] = []

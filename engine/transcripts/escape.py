@@ -73,7 +73,8 @@ def _decoded(match: re.Match[str]) -> str:
 
 
 class Fences:
-    """The fenced code blocks of a text. A fence never closed is none: it would swallow what follows."""
+    """The fenced code blocks of a text. A fence that is never closed does not count: it would swallow what
+    follows."""
 
     def __init__(self, text: str) -> None:
         self._lines: list[tuple[int, int, str, str]] = []

@@ -52,10 +52,6 @@ def parse(data: bytes, path: str) -> Transcript:
 
     Text above the first turn other than the title becomes a ``system`` turn without a time; so does the whole
     of a file without turns. Bytes that are not UTF-8 come back as surrogates (``surrogateescape``).
-
-    Args:
-        data: The bytes of the file.
-        path: The transcript's path, workspace-relative.
     """
     found = locate(data)
     start = max(found.body, len(BOM) if found.bom else 0)
@@ -76,11 +72,7 @@ def parse(data: bytes, path: str) -> Transcript:
 
 
 def last_turn(data: bytes) -> Turn | None:
-    """The last turn of a transcript, without reading all of it where that is possible; its line is not given.
-
-    Args:
-        data: The bytes of the file.
-    """
+    """The last turn of a transcript, reading no more of it than necessary; its ``line`` is not set."""
     tail, end = data, len(data)
     while (start := data.rfind(b"\n## ", 0, end) + 1) > 0:
         line = data[start : data.find(b"\n", start) + 1 or len(data)].decode("utf-8", "replace")
@@ -94,11 +86,7 @@ def last_turn(data: bytes) -> Turn | None:
 
 
 def last_day(data: bytes) -> str:
-    """The last date that a heading of a transcript holds; empty when none does.
-
-    Args:
-        data: The bytes of the file.
-    """
+    """The last date that a heading of a transcript holds; empty when none does."""
     # Most sessions begin and end on one day: nothing has to be parsed then.
     turns = parse(data, "").turns if _DATED.search(data) else ()
     return next((turn.day for turn in reversed(turns) if turn.day), "")
@@ -146,9 +134,7 @@ def render_blocks(blocks: tuple[Block, ...], previous: Block | None = None) -> s
 def parse_turns(body: str, first_line: int = 1) -> tuple[str, tuple[Turn, ...]]:
     """The title and the turns of a transcript's body.
 
-    Args:
-        body: Text with ``\\n`` line ends.
-        first_line: The line of the file on which ``body`` starts.
+    ``body`` has ``\\n`` line ends and starts on the file's line ``first_line``.
     """
     title, above = "", _Draft("system", "", "", 0)
     drafts = [above]
@@ -232,7 +218,7 @@ class _Gatherer:
 
 
 def _marks(body: str) -> Iterator[_Mark]:
-    """The marks of a body in order; whatever stands inside fenced code is none."""
+    """The marks of a body in order; fenced code has none."""
     lines = _MARK.finditer("\n" + body)
     for match in outside(Fences(body).blocks(), lines, lambda match: match.start()):
         line = match[0][1:]

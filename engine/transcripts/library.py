@@ -25,36 +25,20 @@ _FIELDS = ("session_id", "started", "ended", "channel")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptInfo:
-    """A transcript as a list shows it.
-
-    Attributes:
-        path: Workspace-relative path.
-        session_id: From the header; empty when it has none.
-        started: ISO 8601 UTC time as the header gives it; from the path when it does not.
-        ended: The same for the end; empty while the session runs.
-        channel: Where the session took place.
-        title: The first heading; the slug when it lies too deep.
-        size: Bytes.
-        mtime_ns: Last change, in nanoseconds since the epoch.
-    """
+    """A transcript as a list shows it."""
 
     path: str
-    session_id: str
-    started: str
-    ended: str
-    channel: str
-    title: str
-    size: int
-    mtime_ns: int
+    session_id: str  # from the header; empty when it has none
+    started: str  # ISO 8601, UTC, as the header gives it; from the path when it does not
+    ended: str  # the same for the end; empty while the session runs
+    channel: str  # where the session took place
+    title: str  # the first heading; the slug when it lies too deep
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since the epoch
 
 
 def list_transcripts(workspace: Workspace, folder: str = FOLDER) -> list[TranscriptInfo]:
-    """Every transcript, newest first. Only the first kilobytes of each are read.
-
-    Args:
-        workspace: Where.
-        folder: The folder of transcripts, workspace-relative.
-    """
+    """Every transcript, newest first. Only the first kilobytes of each are read."""
     found = (_info(workspace, path) for path in session_files(workspace, folder))
     infos = [info for info in found if info is not None]
     return sorted(infos, key=lambda info: (info.started, info.path), reverse=True)
@@ -62,10 +46,6 @@ def list_transcripts(workspace: Workspace, folder: str = FOLDER) -> list[Transcr
 
 def read_transcript(files: Files, path: str) -> Transcript:
     """A conversation as turns, whichever program wrote it: ours, plain text, or an agent's JSONL.
-
-    Args:
-        files: The workspace's files.
-        path: Workspace-relative path.
 
     Raises:
         TranscriptError: There is no such file.

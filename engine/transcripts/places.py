@@ -26,10 +26,8 @@ def session_path(session_id: str, started: datetime, title: str, folder: str = F
     """The path of a new transcript, workspace-relative.
 
     Args:
-        session_id: A valid session id.
-        started: When the session began; dated in UTC.
+        started: Dated in UTC.
         title: What the slug is made from; ``session`` when empty.
-        folder: The folder of transcripts.
     """
     at = started.astimezone(UTC)
     slug = slugify(title or "session", 2 * _SLUG_LIMIT)
@@ -64,9 +62,9 @@ def session_of(path: Path) -> str:
 
 
 def read_head(path: Path) -> bytes:
-    """The first kilobytes of a regular file; nothing when it is none or cannot be read."""
+    """The first kilobytes of a regular file; nothing when it is not one or cannot be read."""
     try:
-        # A named pipe would wait for somebody who writes into it.
+        # Opening a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""

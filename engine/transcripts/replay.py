@@ -21,8 +21,7 @@ _TOOL_S = 0.6
 def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
     """Seconds before each turn: people type, agents answer quickly, tools take their time.
 
-    Args:
-        speed: 2 plays twice as fast.
+    A ``speed`` of 2 plays twice as fast.
 
     Raises:
         ValueError: The speed is not positive.
@@ -41,16 +40,13 @@ def human_pace(speed: float = 1.0) -> Callable[[Turn], float]:
 class Replay:
     """Plays one transcript, once.
 
-    The target begins anew with an atomic replacement, so that whoever follows it sees a new conversation;
-    then each turn is appended when its time comes, with the time of the clock in its heading.
+    The target begins anew with an atomic replacement, so that a follower sees a new conversation; then
+    each turn is appended when its time comes, with the time of the clock in its heading.
 
     Args:
-        files: The workspace's write path.
-        source: The transcript to play.
         target: The conversation file to write, workspace-relative, such as ``conversations/demo.md``.
         pace: Seconds to wait before a turn.
         sleep: Waits; by default until the time is over or the replay is stopped.
-        clock: Gives the time in UTC.
     """
 
     def __init__(

@@ -29,40 +29,24 @@ _READ_LIMIT = 64 * 1024 * 1024
 
 
 class TailedTurn(NamedTuple):
-    """A turn that is new, or is longer than when it was given last.
+    """A turn that is new, or is longer than when it was given last."""
 
-    Attributes:
-        ordinal: Its place in the file, from 0; with the path it identifies the turn.
-        turn: The turn.
-        grown: Whether an earlier form of it was given before.
-    """
-
-    ordinal: int
+    ordinal: int  # its place in the file, from 0; with the path it identifies the turn
     turn: Turn
-    grown: bool
+    grown: bool  # whether an earlier form of it was given before
 
 
 @dataclass(slots=True)
 class _Seen:
-    """How much of the file was read.
+    """How much of the file was read."""
 
-    Attributes:
-        inode: Device and inode of the file.
-        size: Its size in bytes; -1 before the first reading.
-        mtime_ns: When it was last changed.
-        stable: Byte offset at which the next reading starts.
-        mark: The bytes before ``stable``: a file that goes on still has them there.
-        turns: Turns before ``stable``.
-        lines: Lines before ``stable``.
-    """
-
-    inode: tuple[int, int] = (0, 0)
-    size: int = -1
+    inode: tuple[int, int] = (0, 0)  # device and inode
+    size: int = -1  # bytes; -1 before the first reading
     mtime_ns: int = 0
-    stable: int = 0
-    mark: bytes = b""
-    turns: int = 0
-    lines: int = 0
+    stable: int = 0  # byte offset at which the next reading starts
+    mark: bytes = b""  # the bytes before ``stable``: a file that goes on still has them there
+    turns: int = 0  # before ``stable``
+    lines: int = 0  # before ``stable``
 
 
 class Tail:
@@ -75,7 +59,7 @@ class Tail:
     character is ever given.
 
     Args:
-        path: The file; it need not exist yet.
+        path: It need not exist yet.
         settle_s: Seconds after which an unfinished last line is taken as it is.
         clock: Seconds since the epoch.
         window: Bytes of a Markdown or text file that are read at the beginning: of a longer one only its end,
@@ -107,15 +91,6 @@ class Tail:
         self._seen = _Seen()
         self._given: list[bytes] = []
         self._log: LogFollower | None = None
-
-    def skip_existing(self) -> int:
-        """Take everything in the file as given already.
-
-        Returns:
-            The number of turns skipped.
-        """
-        self.read_new()
-        return self.first + len(self._given)
 
     def read_new(self) -> list[TailedTurn]:
         """What was added since the last call; nothing when the file is gone or cannot be read."""

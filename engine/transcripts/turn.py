@@ -33,12 +33,12 @@ PLAN = "plan"
 """A plan that the agent put to the person, whole."""
 
 DIALOGUE = frozenset({"", CORRECTION, ANSWER, COMMAND, PLAN})
-"""The kinds of turns in which somebody speaks to somebody."""
+"""The kinds of turns in which the person and the agent speak to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A run of Markdown that somebody wrote."""
+    """A run of Markdown."""
 
     text: str
 
@@ -76,25 +76,19 @@ Block = Text | ToolCall | Attachment | KnowledgeChange
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation.
-
-    Attributes:
-        role: Who spoke.
-        time: Wall-clock time as written in the heading, ``HH:MM``.
-        blocks: The content in order.
-        kind: The word in brackets in the heading: one of ``DIALOGUE``, ``""`` without brackets, or what else
-            the turn is, such as ``"memory"``, ``"summary"``, ``"error"`` or ``"local"``.
-        line: 1-based line of the heading in its file; 0 when the turn is not from a file. Not compared.
-        day: The date in the heading, ``YYYY-MM-DD``, UTC; empty where the heading has none because the day is
-            that of the turn before (``engine.transcripts.days``).
-    """
+    """One turn of a conversation."""
 
     role: Role
-    time: str
+    time: str  # wall-clock time as written in the heading, ``HH:MM``
     blocks: tuple[Block, ...] = ()
     kind: str = ""
+    """The word in brackets in the heading: one of ``DIALOGUE``, ``""`` without brackets, or what else the
+    turn is, such as ``"memory"``, ``"summary"``, ``"error"`` or ``"local"``."""
     line: int = field(default=0, compare=False)
+    """1-based line of the heading; 0 when the turn is not from a file."""
     day: str = ""
+    """The date in the heading, ``YYYY-MM-DD``, UTC; empty where it is that of the turn before
+    (``engine.transcripts.days``)."""
 
     @property
     def when(self) -> str:
@@ -103,7 +97,7 @@ class Turn:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether somebody speaks or acts in it, and nothing is merely recorded."""
+        """Whether the person or the agent speaks or acts in it, and nothing is merely recorded."""
         return self.kind in DIALOGUE
 
     @property
@@ -119,22 +113,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation as its file holds it.
+    """A conversation as its file holds it."""
 
-    Attributes:
-        path: Workspace-relative path; empty when the transcript is not from a file.
-        session_id: The session's identifier, ``""`` when the header has none.
-        started: ISO 8601 UTC time as the header gives it, ``""`` when absent.
-        ended: The same for the end; ``""`` while the session runs.
-        title: The first ``#`` heading.
-        header: Every header field as written: strings, lists, mappings.
-        turns: The turns in file order.
-    """
-
-    path: str
-    session_id: str
-    started: str
-    ended: str
-    title: str
-    header: dict[str, object]
+    path: str  # workspace-relative; empty when the transcript is not from a file
+    session_id: str  # ``""`` when the header has none
+    started: str  # ISO 8601 UTC time as the header gives it, ``""`` when absent
+    ended: str  # the same for the end; ``""`` while the session runs
+    title: str  # the first ``#`` heading
+    header: dict[str, object]  # every field as written: strings, lists, mappings
     turns: tuple[Turn, ...]

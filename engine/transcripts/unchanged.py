@@ -1,6 +1,6 @@
 """Whether a transcript that has ended is still what it was (spec 2.1: ``raw/`` is immutable).
 
-One that has not ended grows at its end and gets its header completed; nobody needs to watch over that. One
+One that has not ended grows at its end and gets its header completed, which needs no check. One
 that has ended stays as it is. An import may take in what its source got since: then the header holds the
 fingerprint of the new text, and the text is no shorter.
 """
@@ -15,9 +15,7 @@ from engine.transcripts.importers.text import Measured
 def fault_of(before: bytes, after: bytes | None) -> str:
     """What was done to a transcript that must not be, in one clause; empty where nothing was.
 
-    Args:
-        before: Its bytes as they were committed.
-        after: Its bytes now; ``None``: it is gone.
+    ``before`` is what was committed; ``after`` is ``None`` where the file is gone.
     """
     if before == after or not _field(before, "ended"):
         return ""

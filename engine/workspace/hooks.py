@@ -1,7 +1,7 @@
 """The hooks that git runs for commits made by hand: put there, and looked at.
 
 They lie in the repository's own folder, ``.git/hooks``, which neither a clone nor a pull brings along: a hook
-in the work tree would be changed by anybody who sends a commit, and run by the next command of git. What a
+in the work tree could be changed by anyone who sends a commit, and run by the next command of git. What a
 work tree has in ``.githooks/`` is never taken into use.
 
 They are the same in every workspace, so that they can be compared byte for byte. Which interpreter runs them
@@ -54,7 +54,7 @@ _STRANGE_CURE = "read what it does; to have git run all that lies there now and 
 def install(files: Files, repository: Repository) -> tuple[list[str], list[Problem]]:
     """Puts the hooks into the repository's own folder, where git finds them by itself.
 
-    A hook that somebody else wrote is left as it is; so is a hooks folder that somebody has chosen. Nothing
+    A hook that init did not make is left as it is; so is a hooks folder set in git's configuration. Nothing
     that lies in the work tree is taken into use.
 
     Returns:
@@ -180,7 +180,7 @@ def _is_ours(name: str, data: bytes | None) -> bool:
 
 
 def _installed(repository: Repository, name: str) -> bytes | None:
-    """A hook in the repository's own folder; ``None`` without one, nothing where it is no regular file."""
+    """A hook in the repository's own folder; ``None`` without one, nothing where it is not a regular file."""
     place = git_folder.hooks(repository.folder)
     try:
         with descriptors.open_folder(place.parent, (place.name,)) as folder:

@@ -54,10 +54,9 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
     """Makes a workspace; what is already there stays as it is.
 
     Args:
-        root: The folder; made when missing.
         sample: Fill it with the sample workspace, its dates moved so that its last day is ``today``.
-        today: The sample's last day; today when left out, or
-            yesterday where it is so early that the sample would speak of the future.
+        today: The sample's last day; today when left out, or yesterday where it is so early that the sample
+            would speak of the future.
 
     Raises:
         WorkspaceError: A sample was asked for in a folder that already holds a workspace.
@@ -129,7 +128,7 @@ def renew_hooks(root: Path) -> InitialiseReport:
     """Puts the hooks of a workspace back, to be run by this interpreter; every other file stays as it is.
 
     Raises:
-        WorkspaceError: The folder is no workspace.
+        WorkspaceError: The folder is not a workspace.
         WriteFailed: The disk refused.
     """
     workspace = Workspace.open(root)
@@ -194,10 +193,7 @@ def shift_dates(text: str, shift: timedelta) -> str:
 def replay_sample(files: Files, stop: threading.Event, speed: float = 1.0) -> None:
     """Plays the sample's recorded conversation into ``conversations/``, until done or stopped.
 
-    Args:
-        files: The workspace's write path.
-        stop: Set it to end the replay before its end.
-        speed: 1 is a human pace.
+    A speed of 1 is a human pace. Set ``stop`` to end the replay early.
     """
     data = resources.files("engine").joinpath("sample", "replay.md").read_bytes()
     # The conversation speaks of what the workspace holds, so its dates move as far as those did.

@@ -39,24 +39,18 @@ _UNTIL_HARVEST = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The conversations that the sample's ledger knows.
-
-    Attributes:
-        entries: What the ledger says of them, by sha256, while all of them still stand there.
-        reclaimed: Paths of those that a harvest has reclaimed.
-        removed: Paths of those that were too large for one; a person has moved them away.
-    """
+    """The conversations that the sample's ledger knows."""
 
     entries: Mapping[str, LedgerEntry]
-    reclaimed: tuple[str, ...]
-    removed: tuple[str, ...]
+    """What the ledger says of them, by sha256, while all of them still stand there."""
+    reclaimed: tuple[str, ...]  # paths of those that a harvest has reclaimed
+    removed: tuple[str, ...]  # paths of those that were too large for one; a person has moved them away
 
 
 def put_back(files: Files, told: bytes, texts: Mapping[str, bytes]) -> Past:
     """Puts every conversation where it stood, with its ledger, as it was before any of them was reclaimed.
 
     Args:
-        files: The write path of a workspace that holds the sample.
         told: What became of each: ``sample/past.json``.
         texts: By file name the conversations of which there is no transcript. The text of one that was too
             large is one piece of it, which is repeated until it is.

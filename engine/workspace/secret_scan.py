@@ -22,32 +22,21 @@ _LARGEST = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A secret that stands somewhere; never the secret itself.
-
-    Attributes:
-        path: The file, workspace-relative.
-        line: From 1.
-        kind: What it looks like.
-        revision: The newest commit that brought or took this version of the file; empty for the file on disk.
-    """
+    """A secret that stands somewhere; never the secret itself."""
 
     path: str
-    line: int
-    kind: str
+    line: int  # from 1
+    kind: str  # what it looks like
     revision: str = ""
+    """The newest commit that brought or took this version of the file; empty for the file on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A file that was not looked at.
-
-    Attributes:
-        path: Workspace-relative.
-        why: One clause.
-    """
+    """A file that was not looked at."""
 
     path: str
-    why: str
+    why: str  # one clause
 
 
 def scan_files(files: Files) -> Iterator[Standing | Passed]:

@@ -238,7 +238,7 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
         12: "asks for lines 40-60 of a.md, whose text ends on line 43; correct the lines",
         13: "asks for lines 90-99 of a.md, whose text ends on line 43; correct the lines",
         14: 'lines of a.md: \'9-7\' ends before it begins; write lines: "10-40" or "3-9, 20-31"',
-        15: 'lines of a.md: \'all\' is no range of lines; write lines: "10-40" or "3-9, 20-31"',
+        15: 'lines of a.md: \'all\' is not a range of lines; write lines: "10-40" or "3-9, 20-31"',
         16: "an item of files has no path; write path: knowledge/…",
         17: "nte has no meaning here; did you mean note?",
         18: "lists a.md:10, 12 again, as on line 17; remove one of them",
@@ -246,7 +246,7 @@ def test_what_cannot_be_brought_is_said_and_breaks_nothing(space: Space) -> None
     }.items():
         assert said[f"presets/a.md:{line}"] == f"presets/a.md:{line}: {words}"
     assert said["presets/active:3"] == "presets/active:3: a is named again; remove the line"
-    assert "'no such' is no name of a preset" in said["presets/active:4"]
+    assert "'no such' is not a valid preset name" in said["presets/active:4"]
     assert (
         said["presets/active:5"]
         == "presets/active:5: there is no preset gone; run: autopoiesis preset off gone"

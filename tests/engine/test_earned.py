@@ -12,7 +12,7 @@ from engine.activation.labelled import Labelled
 from engine.activation.proof import PROOFS_PATH, Proofs
 from engine.engine import Engine
 from engine.errors import EmbeddingFailed
-from engine.pipeline.assembly import prove_topics
+from engine.pipeline.calibrated import prove_topics
 from engine.workspace.initialise import initialise
 
 TOPIC = "wine-cellar"
@@ -152,7 +152,7 @@ def test_a_label_is_taken_where_the_embedding_is_missing(
     def missing(*_of: object) -> None:
         raise EmbeddingFailed("is not installed", where="watchers.embedding")
 
-    monkeypatch.setattr("engine.pipeline.assembly._meaning", missing)
+    monkeypatch.setattr("engine.pipeline.calibrated._meaning", missing)
     assert not prove_topics(engine.library.topics, engine.decision_log, engine.files, engine.config.watchers)
 
 

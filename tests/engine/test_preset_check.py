@@ -155,7 +155,7 @@ def test_files_that_cannot_be_read_and_names_that_are_none(root: Path) -> None:
     texts = [finding.text for finding in found(root)]
     assert "presets/auth.md:4: lists knowledge/picture.md, which cannot be read: is a binary file" in texts
     assert any(text.startswith("presets/auth.md:5: lists knowledge, which cannot be read") for text in texts)
-    assert "presets/two words.md: its name is no name of a preset" in texts
+    assert "presets/two words.md: its name is not valid for a preset" in texts
     assert "presets/bin.md: is a binary file" in texts
     assert "presets/active:2: there is no preset nowhere" in texts
     assert len(texts) == 5

@@ -129,7 +129,7 @@ def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
     (engine.workspace.root / "presets/no name.md").write_text("---\ntype: preset\n---\n")
     assert [str(problem) for problem in presets.problems()] == [
         "presets/active:1: there is no preset release; run: autopoiesis preset off release",
-        "presets/no name.md: its name is no name of a preset; use letters, digits, '.', '_' and '-'",
+        "presets/no name.md: its name is not valid for a preset; use letters, digits, '.', '_' and '-'",
     ]
     assert presets.off(["release"]).active == () and presets.list() == ()
 
@@ -137,10 +137,10 @@ def test_an_active_preset_that_is_gone_is_said_and_can_be_switched_off(
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        (("../x", "knowledge/reference/hosts.md"), AutopoiesisError, "no name of a preset"),
+        (("../x", "knowledge/reference/hosts.md"), AutopoiesisError, "not a valid preset name"),
         (("hosts", "../../etc/passwd"), PathRefused, "contains '..'"),
         (("hosts", "none.md"), DocumentError, "none.md: there is no such file"),
-        (("hosts", "knowledge/reference/hosts.md", "x"), AutopoiesisError, "'x' is no range of lines"),
+        (("hosts", "knowledge/reference/hosts.md", "x"), AutopoiesisError, "'x' is not a range of lines"),
         (("hosts", "knowledge/reference/hosts.md", "90-95"), DocumentError, "has no lines 90-95"),
         (("hosts", "knowledge/reference/hosts.md", "1-3"), DocumentError, "its text stands on lines"),
         (("hosts", "knowledge/reference/hosts.md", "", "x" * 500), AutopoiesisError, "500 characters"),
@@ -175,7 +175,7 @@ def test_other_refusals_name_the_cure(engine: Engine, presets: Presets) -> None:
         presets.remove("zzz", "x.md")
     root = engine.workspace.root
     (root / "presets/topic.md").write_text("---\ntype: topic\n---\n")
-    with pytest.raises(DocumentError, match="is no preset"):
+    with pytest.raises(DocumentError, match="is not a preset"):
         presets.add("topic", "knowledge/reference/hosts.md")
     (root / "presets/broken.md").write_text("---\nfiles: [\n---\n")
     with pytest.raises(DocumentError, match=r"presets/broken\.md:"):

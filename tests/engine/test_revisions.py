@@ -173,7 +173,8 @@ def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> Non
     with Engine.open(root) as early:
         early.trace("Please deploy the rollout now", record=True)
         decision = next(iter(early.decision_log.read().decisions))
-        early.labels.label_decision(decision.id, True)
+        early.decision_log.label(decision.id, True)
+        early.labels.learn()
     commit(root, "labelled", "2026-09-02T20:00:00Z")
     shutil.rmtree(root / "logs")
     assert recalled(engine, "HEAD").text == cloned(root, "HEAD", tmp_path / "clone").text
@@ -252,7 +253,7 @@ def test_a_topic_that_was_broken_is_said_with_revision_file_and_line(root: Path,
 def test_a_commit_that_is_no_workspace(root: Path, engine: Engine) -> None:
     git(root, "rm", "-q", "--cached", "memory-config.yaml")
     git(root, "commit", "-q", "-m", "without", at="2026-09-02T20:00:00Z")
-    with pytest.raises(RepositoryError, match="is no workspace") as caught:
+    with pytest.raises(RepositoryError, match="is not a workspace") as caught:
         recalled(engine, "HEAD")
     assert git(root, "rev-parse", "HEAD")[:8] in caught.value.what
 

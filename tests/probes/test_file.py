@@ -79,7 +79,7 @@ def test_an_id_is_made_of_the_words_alone() -> None:
         ("- question: q\n  expect: [{text: x, lines: 3}]", "4: expects lines of a text; give the path"),
         (
             "- question: q\n  expect:\n    - text: x\n    - {path: a.md, lines: 9-3}",
-            "6: lines: 9-3 are no lines",
+            "6: lines: 9-3 is not a range of lines",
         ),
         ("- question: q\n  expect: [{path: ../a.md}]", "4: path: ../a.md contains '..'; name the file"),
         ("- question: q\n  expect: [{path: /etc/passwd}]", "4: path: /etc/passwd is an absolute path"),
@@ -87,10 +87,10 @@ def test_an_id_is_made_of_the_words_alone() -> None:
         ("- question: q\n  expect: [{path: [a]}]", "4: expects a list or mapping where a text should stand"),
         (
             "- question: q\n  budget: much\n  expect: [{text: x}]",
-            "4: budget: much is no budget; write a number",
+            "4: budget: much is not a valid budget; write a number",
         ),
-        ("- question: q\n  budget: 12\n  expect: [{text: x}]", "4: budget: 12 is no budget"),
-        ("- question: q\n  id: a b\n  expect: [{text: x}]", "4: has an id that is none; use letters"),
+        ("- question: q\n  budget: 12\n  expect: [{text: x}]", "4: budget: 12 is not a valid budget"),
+        ("- question: q\n  id: a b\n  expect: [{text: x}]", "4: has an invalid id; use letters"),
         ("- id: one\n  question: q\n  expect: [{text: x}]", "3: has the id one of line 1; give one of them"),
         ("- just a text", "3: is no probe; begin each probe with “- question: …”"),
         ("- question: q\n  expect: [{text: &a x}]", "4: uses a YAML anchor (&name); put the text in quotes"),

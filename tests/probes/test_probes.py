@@ -114,7 +114,7 @@ def test_evidence_that_is_not_there_is_refused_unless_forced(engine: Engine, roo
     [
         (" ", [Expectation(text="x")], None, "needs a question"),
         ("q", [], None, "needs evidence"),
-        ("q", [Expectation(text="x")], 12, "12 is no budget"),
+        ("q", [Expectation(text="x")], 12, "12 is not a valid budget"),
     ],
 )
 def test_what_is_no_probe_is_refused(

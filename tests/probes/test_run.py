@@ -12,7 +12,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, BudgetError
 from engine.probes.model import Evidence, Expectation, Probe, Result, Run
 from engine.probes.places import holds, missing
-from engine.probes.run import Asked, run
+from engine.probes.run import ProbedEngine, run
 from engine.search.results import SearchResult
 from engine.store.files import Files
 
@@ -50,7 +50,7 @@ def result(path: str, first: int, last: int, text: str = "") -> SearchResult:
     return SearchResult(path, first, last, "reference", "", "", "", text, 0.5, 1, None, "index", "")
 
 
-def look(engine: Asked, expectation: Expectation) -> Evidence:
+def look(engine: ProbedEngine, expectation: Expectation) -> Evidence:
     (found,) = run(engine, [Probe("p", "Which port?", (expectation,))])
     return found.evidence[0]
 

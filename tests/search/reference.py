@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy
 
 from engine.search.resident import bm25, meaning, ranking, relevance
-from engine.search.resident.ranking import Asked
+from engine.search.resident.ranking import Query
 from engine.search.resident.segment import ChunkRow, FileRow, day_of, speaker_of
 from engine.search.resident.terms import Terms
 
@@ -40,7 +40,7 @@ class Row:
 
 def rank(
     files: Sequence[FileRow],
-    asked: Asked,
+    asked: Query,
     terms: Terms,
     *,
     among: Collection[str] | None = None,
@@ -59,12 +59,12 @@ def rank(
     _words(rows, asked)
     best = max((row.bm25 for row in rows), default=0.0) or 1.0
     held, wholes = _held(rows, asked), _wholes(rows, asked)
-    likeness = _meaning(rows, asked)
+    similarity = _meaning(rows, asked)
     for row in rows:
         shares = row.shares
         row.share = held[id(row)]
         shares["words"] = asked.words * (row.bm25 / best + ranking.COVERAGE * row.share)
-        shares["meaning"] = likeness[id(row)]
+        shares["meaning"] = similarity[id(row)]
         own = shares["words"] + shares["meaning"]
         named = speaker_of(row.chunk.speaker, terms)
         shares["speaker"] = own * (ranking.SPEAKER - 1) if named and named in asked.terms else 0.0
@@ -90,7 +90,7 @@ def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
     return Row(file.path, file.category, place, row, counts, min(sum(counts.values()), 65_535) / 5)
 
 
-def _words(rows: Sequence[Row], asked: Asked) -> None:
+def _words(rows: Sequence[Row], asked: Query) -> None:
     mean = sum(row.length for row in rows) / len(rows) if rows else 0.0
     for term in asked.terms:
         holders = [row for row in rows if row.counts[term]]
@@ -101,7 +101,7 @@ def _words(rows: Sequence[Row], asked: Asked) -> None:
             row.bm25 += idf * (bm25.K1 + 1) * times / (times + held_back)
 
 
-def _held(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
+def _held(rows: Sequence[Row], asked: Query) -> dict[int, float]:
     """Which share of the words that say what is asked for each chunk holds, by their rarity."""
     count = len(rows) + relevance.PRIOR
     rarest = math.log(1 + (count - 0.5) / 1.5)
@@ -117,7 +117,7 @@ def _held(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
     return {name: value / max(1.0, total) for name, value in held.items()}
 
 
-def _wholes(rows: Sequence[Row], asked: Asked) -> dict[str, float]:
+def _wholes(rows: Sequence[Row], asked: Query) -> dict[str, float]:
     """BM25 of each file as one text, as a share of the best."""
     lengths: Counter[str] = Counter()
     for row in rows:
@@ -138,7 +138,7 @@ def _wholes(rows: Sequence[Row], asked: Asked) -> dict[str, float]:
     return {path: score / best if best else 0.0 for path, score in scores.items()}
 
 
-def _meaning(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
+def _meaning(rows: Sequence[Row], asked: Query) -> dict[int, float]:
     found = {id(row): 0.0 for row in rows}
     with_vector = [row for row in rows if any(row.chunk.vector)]
     if asked.vector is None or not with_vector:
@@ -157,7 +157,7 @@ def _meaning(rows: Sequence[Row], asked: Asked) -> dict[int, float]:
     return found
 
 
-def _surroundings(row: Row, file: Sequence[Row], whole: float, asked: Asked, used: Mapping[str, int]) -> None:
+def _surroundings(row: Row, file: Sequence[Row], whole: float, asked: Query, used: Mapping[str, int]) -> None:
     shares = row.shares
     own = {other.place: other.own for other in file}
     shares["neighbours"] = sum(

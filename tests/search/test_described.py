@@ -95,12 +95,12 @@ def test_in_short_only_what_takes_time_is_missing(connection: apsw.Connection) -
         (
             ("walrus",),
             {"cosine": 0.256, "vector_rank": 2},
-            "Holds none of the words; place 2 by meaning (likeness 0.26).",
+            "Holds none of the words; place 2 by meaning (similarity 0.26).",
         ),
         (
             ("walrus",),
             {"cosine": -0.1},
-            "Holds none of the words; below the first 50 by meaning (likeness -0.10).",
+            "Holds none of the words; below the first 50 by meaning (similarity -0.10).",
         ),
         (
             ("heron",),

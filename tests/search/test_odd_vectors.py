@@ -34,8 +34,8 @@ class Odd(BagOfWords):
         (numpy.ones((1, 2, 512), dtype=numpy.float32), "gave 2 × 512 numbers for the query"),
         (numpy.ones((0, 512), dtype=numpy.float32), "the embedding model failed"),
         (numpy.ones(1, dtype=numpy.float32), "gave no list of numbers for the query"),
-        (numpy.full((1, 512), numpy.nan, dtype=numpy.float32), "gave what are no numbers"),
-        (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "gave what are no numbers"),
+        (numpy.full((1, 512), numpy.nan, dtype=numpy.float32), "gave something other than numbers"),
+        (numpy.full((1, 512), numpy.inf, dtype=numpy.float32), "gave something other than numbers"),
     ],
 )
 def test_a_vector_that_cannot_be_compared_is_told_and_words_are_searched(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engine.search.resident import bm25, largest, ranking
 from engine.search.resident.meaning import Meaning
-from engine.search.resident.ranking import SHARES, Asked
+from engine.search.resident.ranking import SHARES, Query
 from engine.search.resident.resident import _sample
 from engine.search.resident.segment import ChunkRow, FileRow, Part, Segment, build
 from engine.search.resident.terms import Terms
@@ -35,7 +35,7 @@ class Memory:
 
     def rank(
         self,
-        asked: Asked,
+        asked: Query,
         among: Collection[str] | None = None,
         used: Mapping[str, int] | None = None,
     ) -> list[FoundRow]:
@@ -86,7 +86,7 @@ def query(
     today: date = date(2026, 2, 18),
     half_life: float = 30.0,
     places: bool = False,
-) -> Asked:
+) -> Query:
     """A query in words, numbers for the arrays."""
     numbers = [memory.terms.numbers[place] for place in dict.fromkeys(memory.terms.of(words))]
     asked = None
@@ -95,7 +95,7 @@ def query(
         asked[: len(vector)] = vector
         asked /= numpy.linalg.norm(asked)
     spans = [(first.toordinal(), last.toordinal()) for first, last in days]
-    return Asked(
+    return Query(
         numbers,
         asked,
         limit,
@@ -108,7 +108,7 @@ def query(
     )
 
 
-def scores(memory: Memory, asked: Asked, **among: object) -> dict[int, FoundRow]:
+def scores(memory: Memory, asked: Query, **among: object) -> dict[int, FoundRow]:
     """What was found by the row of the chunk."""
     found = memory.rank(asked, **among)  # type: ignore[arg-type]
     return {int(memory.segments[one.part].chunks[one.place]): one for one in found}
@@ -181,7 +181,7 @@ def test_the_arrays_give_what_the_rules_say(
     assert [round(score, 6) for score in shown] == sorted((round(score, 6) for score in shown), reverse=True)
 
 
-def _is_clear(corpus: Sequence[FileRow], asked: Asked) -> bool:
+def _is_clear(corpus: Sequence[FileRow], asked: Query) -> bool:
     """Whether the vectors tell chunks apart: noise divided by its own deviation has no right answer."""
     if asked.vector is None:
         return True
@@ -332,7 +332,7 @@ def test_the_weights_are_those_asked_for() -> None:
 
 
 @each_case("dimensions", [8, 12, 16, 64, 96, 100, 192, 248, 255, 256, 768])
-def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
+def test_the_rough_similarity_is_that_of_the_signs(dimensions: int) -> None:
     chance = numpy.random.default_rng(dimensions)
     vectors = chance.integers(-127, 128, (200, dimensions))
     rows = [chunk("x") for _ in vectors]
@@ -355,7 +355,7 @@ def test_the_rough_likeness_is_that_of_the_signs(dimensions: int) -> None:
         assert numpy.array_equal(meaning.cosines(segment, numpy.array(places)), everywhere[places])
 
 
-def test_without_a_vector_there_is_no_rough_likeness_either() -> None:
+def test_without_a_vector_there_is_no_rough_similarity_either() -> None:
     segment = memory_of(*files_of([chunk("x"), chunk("x", vector=[1, 1])])).segments[0]
     asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)
     asked[:2] = numpy.sqrt(0.5)
@@ -528,7 +528,7 @@ def test_places_are_those_by_words_and_by_meaning_alone() -> None:
     assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
 
 
-def test_what_has_no_likeness_takes_no_place() -> None:
+def test_what_has_no_similarity_takes_no_place() -> None:
     rows = [chunk("heron", vector=[1, 0]), chunk("heron"), chunk("heron", vector=[-1, 1]), chunk("heron")]
     memory = memory_of(*files_of(*[[row] for row in rows]))
     found = scores(memory, query(memory, "heron", vector=[1, 0], places=True))

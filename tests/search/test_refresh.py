@@ -78,7 +78,7 @@ def test_nothing_changed_is_nothing_read(filled: Workspace, open_index: Open) ->
             read.append(relative)
             return super().read(relative, limit=limit)
 
-    index._maintenance._reader = Watched(filled)
+    index._maintenance._files = Watched(filled)
     before = embedder.texts, filled.database.read_bytes()
     report = index.refresh()
     assert (report.added, report.changed, report.unchanged) == (0, 0, len(FILES))

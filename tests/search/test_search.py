@@ -116,7 +116,7 @@ def test_every_candidate_has_both_scores(
     results = index.search("heron", 120)
     listed = [one for one in results if one.lexical_rank is not None]
     assert len(results) == 120
-    assert all("likeness" in one.why for one in results)
+    assert all("similarity" in one.why for one in results)
     scores = {one.path: one.score for one in results}
     assert scores["knowledge/reference/000.md"] == max(scores.values())
     assert len({round(score, 6) for score in scores.values()}) > 100

@@ -87,7 +87,7 @@ def test_a_segment_of_nothing(dimensions: int) -> None:
     assert_same(merged([(empty, all_files(empty)), (empty, all_files(empty))]), empty)
 
 
-def test_chunks_without_vectors_have_no_likeness() -> None:
+def test_chunks_without_vectors_have_no_similarity() -> None:
     wrong = FileRow(1, "a", "reference", [chunk("x")])
     for files in ([wrong], files_of([chunk("x", vector=[0] * DIMENSIONS)])):
         segment = segment_of(*files)

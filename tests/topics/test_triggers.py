@@ -81,7 +81,7 @@ def test_each_kind_is_read(written: str, expected: Trigger) -> None:
         ("{type: language, languages: [xx]}", "language 'xx' is unknown", "ISO 639-1"),
         ("{type: mention}", "this trigger has no names", "add names:"),
         ("{type: webhook, event: a}", "this trigger has no source", "add source: email"),
-        ("{type: webhook, source: cron}", "cron is no webhook source", "use type: cron"),
+        ("{type: webhook, source: cron}", "cron is not a webhook source", "use type: cron"),
         ("{type: cron}", "this trigger has no schedule", "add schedule:"),
     ],
 )

@@ -92,7 +92,7 @@ async def test_a_result_reaches_a_preset(sample: Path) -> None:
         await driven.press("a")
         await driven.type("../wal")
         await driven.press("enter")
-        await driven.until(lambda: "is no name of a preset" in driven.said)
+        await driven.until(lambda: "is not a valid preset name" in driven.said)
 
 
 async def test_read_only_searches_and_refuses_presets(sample: Path) -> None:

@@ -324,12 +324,12 @@ async def test_a_preset_is_not_made_without_a_name_nor_after_esc(run: Run) -> No
 
 
 async def test_a_preset_that_cannot_be_written_says_why(run: Run) -> None:
-    refused = AutopoiesisError("'../x' is no name of a preset", cure="use letters")
+    refused = AutopoiesisError("'../x' is not a valid preset name", cure="use letters")
     async with searching(run, query=QUERY, failing={"add": refused}) as driven:
         await driven.press("a")
         await driven.type("../x")
         await driven.press("enter")
-        assert "'../x' is no name of a preset" in driven.said and "use letters" in driven.said
+        assert "'../x' is not a valid preset name" in driven.said and "use letters" in driven.said
 
 
 async def test_read_only_refuses_presets_and_nothing_else(run: Run, engine: FakeEngine) -> None:

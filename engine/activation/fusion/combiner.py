@@ -15,11 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy
+
 from engine.activation.fusion.measures import RAW, Measured
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.activation.fusion.fitted import Fitted
@@ -35,7 +36,7 @@ but impossible are still put in order by it."""
 _ALONE = 1 << 18
 """Multiplications up to which BLAS multiplies matrices on one core."""
 _STEPS = 8
-"""Places on the way from one topic's features to another's; more change no part by .1."""
+"""Steps on the line from one topic's features to another's; more change no part by .1."""
 
 _COMPARED = (
     "vectors_max",
@@ -72,7 +73,7 @@ FEATURES = (
 ``_lead`` is a signal minus the highest of any other topic measured, ``_above`` minus the mean of the five
 highest; ``_own`` a signal minus what the topic's own entries reach among themselves, ``_part`` divided by it,
 ``_rivals`` minus what other topics' entries reach, ``_level`` and ``_spread`` what the own entries reach and
-how far that varies; ``background`` the mean likeness to all topics.
+how far that varies; ``background`` the mean similarity to all topics.
 """
 
 GROUPS = {
@@ -91,8 +92,6 @@ GROUPS = {
 
 def features(measured: Measured, fitted: Fitted) -> Floats:
     """float32 ``[n, len(FEATURES)]``: what the network sees of each topic measured."""
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     values, topics = measured.values, measured.topics
     compared = values[:, [RAW.index(name) for name in _COMPARED]]
     best = numpy.sort(compared, axis=0)[::-1]
@@ -140,8 +139,6 @@ def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> l
     What counts as high differs from workspace to workspace by how alike its topics are, and from topic to
     topic by how alike its examples are; this says it in the workspace's own terms.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     if not measured.classified or not fitted.spread_classified[0]:
         return [numpy.zeros(len(classifier), dtype=numpy.float32)] * 5
     own, rivals = fitted.own_classified[measured.topics], fitted.rivals_classified[measured.topics]
@@ -152,21 +149,14 @@ def _against_unseen(classifier: Floats, measured: Measured, fitted: Fitted) -> l
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """A network with two hidden layers over ``FEATURES``.
+    """A network with two hidden layers over ``FEATURES``."""
 
-    Attributes:
-        version: Which weights these are.
-        mean: float32 ``[F]``, subtracted from the features.
-        scale: float32 ``[F]``, multiplied with them afterwards.
-        layers: Weights ``[inputs, outputs]`` and biases ``[outputs]`` of each layer.
-        typical: float32 ``[F]``: the features of a topic that has nothing to do with the message.
-    """
-
-    version: str
-    mean: Floats
-    scale: Floats
+    version: str  # names the weights
+    mean: Floats  # float32 ``[F]``, subtracted from the features
+    scale: Floats  # float32 ``[F]``, multiplied with them afterwards
     layers: tuple[tuple[Floats, Floats], ...]
-    typical: Floats
+    """Weights ``[inputs, outputs]`` and biases ``[outputs]`` of each layer."""
+    typical: Floats  # float32 ``[F]``: the features of a topic that has nothing to do with the message
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Combiner:
@@ -175,8 +165,6 @@ class Combiner:
         Raises:
             AutopoiesisError: The file cannot be read or belongs to other features.
         """
-        import numpy  # noqa: PLC0415 — as above
-
         try:
             data = json.loads(path.read_text("utf-8"))
             known = tuple(data["features"])
@@ -207,8 +195,6 @@ class Combiner:
 
     def logits(self, rows: Floats) -> Floats:
         """The log-odds that each topic applies, float32 ``[n]``, from its features ``[n, F]``."""
-        import numpy  # noqa: PLC0415 — as above
-
         values = numpy.clip((rows - self.mean) * self.scale, -6, 6)
         for weights, bias in self.layers[:-1]:
             values = _product(values, weights) + bias
@@ -221,18 +207,13 @@ class Combiner:
         """By how much each signal moved the log-odds of some topics, in nats, compared with a topic that has
         nothing to do with the message and no counter-examples.
 
-        On the straight way from that topic's features to these, each signal gets what the log-odds change by
+        On the straight line from that topic's features to these, each signal gets what the log-odds change by
         it (integrated gradients). Together with what is not shown, such as how many topics there are, the
-        parts add up to the difference.
-
-        Args:
-            rows: float32 ``[n, F]``.
+        parts add up to the difference. ``rows`` is float32 ``[n, F]``.
 
         Returns:
             For each topic, the names in ``GROUPS`` with their parts.
         """
-        import numpy  # noqa: PLC0415 — as above
-
         start = self.typical.copy()
         start[[FEATURES.index("against"), FEATURES.index("against_lead")]] = 0, 1
         way = (rows - start)[:, None, :]
@@ -243,8 +224,6 @@ class Combiner:
 
     def _slopes(self, rows: Floats) -> Floats:
         """What the log-odds change by each feature, float32 ``[n, F]``."""
-        import numpy  # noqa: PLC0415 — as above
-
         scaled = (rows - self.mean) * self.scale
         values = numpy.clip(scaled, -6, 6)
         bends = []
@@ -261,8 +240,6 @@ class Combiner:
 
 def _product(left: Floats, right: Floats) -> Floats:
     """A product of matrices on this core alone: on a busy machine, waiting for threads takes longer."""
-    import numpy  # noqa: PLC0415 — as above
-
     step = max(1, _ALONE // right.size)
     if len(left) <= step:
         return left @ right
@@ -272,8 +249,6 @@ def _product(left: Floats, right: Floats) -> Floats:
 @lru_cache(maxsize=1)
 def _group_masks() -> Floats:
     """Which features each signal is made of: float32 ``[len(GROUPS), len(FEATURES)]``, 1 or 0."""
-    import numpy  # noqa: PLC0415 — as above
-
     masks = numpy.zeros((len(GROUPS), len(FEATURES)), dtype=numpy.float32)
     for index, members in enumerate(GROUPS.values()):
         for column, feature in enumerate(FEATURES):

@@ -1,11 +1,11 @@
 """What people have said goes before what was learned: a topic's triggers, and messages labelled as noise.
 
-Nobody knows how good a trigger is before it has been used, so its weight is a fixed rule and not learned: a
-person wrote it for this topic, which is worth more than any likeness. A hit lifts a topic at least to where
+How good a trigger is cannot be known before it has been used, so its weight is a fixed rule, not learned: a
+person wrote it for this topic, which is worth more than any similarity. A hit lifts a topic at least to where
 the gate is asked; a short message that consists of it, or a strong kind of hit, activates.
 
 The combiner has seen counter-examples, but none that are the message itself. A message that is the same as
-one that somebody labelled as noise, or close to it, and closer than to any example, is held against the
+one labelled as noise, or close to it, and closer than to any example, is held against the
 topic.
 """
 
@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy
+
 from engine.activation.signals import content_words, kind_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.activation.trace import TriggerHit
@@ -36,22 +37,21 @@ COVERING = 1.5
 
 
 ALIKE = 0.75
-"""Likeness of a message to a counter-example from which it is held against the topic; in full at 1."""
+"""Similarity of a message to a counter-example from which it is held against the topic; in full at 1."""
 REFUSED = 8.0
 """Log-odds that a counter-example takes away which is the message itself."""
 
 
-def held_against(likeness: Floats, examples: Floats) -> Floats:
+def held_against(similarity: Floats, examples: Floats) -> Floats:
     """The log-odds that counter-examples take from each topic, float32 ``[n]``, none above 0.
 
     Args:
-        likeness: The message's likeness to the nearest counter-example of each topic; 0 where there is none.
-        examples: Its likeness to the nearest example.
+        similarity: Similarity of the message to the nearest counter-example of each topic; 0 where there is
+            none.
+        examples: Its similarity to the nearest example.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
-    nearer = likeness > examples
-    share = numpy.clip((likeness - ALIKE) / (1 - ALIKE), 0, 1) * nearer
+    nearer = similarity > examples
+    share = numpy.clip((similarity - ALIKE) / (1 - ALIKE), 0, 1) * nearer
     taken: Floats = (-REFUSED * share).astype(numpy.float32)
     return taken
 
@@ -61,7 +61,6 @@ def with_hits(logit: float, topic: Topic, hits: Sequence[TriggerHit], message_wo
 
     Args:
         logit: The log-odds from the message's text.
-        topic: The topic.
         hits: Its tier-1 hits; without one the log-odds stay as they are.
         message_words: ``content_words`` of the message.
     """

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
-from engine.activation.fusion.likeness import own_likeness, train_classifiers
+import numpy
+
+from engine.activation.fusion.classifiers import own_similarity, train_classifiers
 from engine.activation.fusion.postings import index_grams, index_words
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -41,21 +42,13 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicTexts:
-    """The texts by which a topic is known.
-
-    Attributes:
-        name: The topic's name.
-        label: Title and description as one text.
-        about: Everything else written in the topic's file that says what it is for.
-        examples: Messages that should activate it.
-        against: Messages that should not, though they look like it.
-    """
+    """The texts by which a topic is known."""
 
     name: str
-    label: str
-    about: str = ""
-    examples: tuple[str, ...] = ()
-    against: tuple[str, ...] = ()
+    label: str  # title and description as one text
+    about: str = ""  # everything else written in the topic's file that says what it is for
+    examples: tuple[str, ...] = ()  # messages that should activate it
+    against: tuple[str, ...] = ()  # messages that should not, though they look like it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,67 +57,39 @@ class Fitted:
 
     An entry is an example of a topic, or its label where it has no examples. Entries of a topic follow one
     another. Behind them stand one row per topic for everything written about it.
-
-    Attributes:
-        names: The topics in order.
-        starts: int32 ``[T + 1]``: the first entry of each topic.
-        grams: uint32, sorted: the CRC-32 of each known n-gram.
-        idf: float32, per n-gram.
-        offsets: int32 ``[len(grams) + 1]``: where each n-gram's postings begin.
-        rows: int32: the entries and topic rows in which it occurs.
-        weights: float32: its weight there, of rows of length 1.
-        words: uint32, sorted: the CRC-32 of each known word.
-        word_idf: float32, per word, BM25's.
-        word_offsets: int32: where each word's postings begin.
-        word_topics: int32: the topics in whose text it occurs.
-        word_weights: float32: its BM25 weight there.
-        entry_words: int32 ``[N]``: how many different words each entry has.
-        word_entry_offsets: int32: where each word's entries begin.
-        word_entries: int32: the entries in which it occurs.
-        entry_vectors: float32 ``[N, D]``.
-        label_vectors: float32 ``[T, D]``.
-        centroids: float32 ``[T, D]``: the mean of the entries' vectors, of length 1.
-        signatures: uint32 ``[N, SIGNATURE_LENGTH]``.
-        mood_axis: float32 ``[D]``: the direction from unhappy to happy words; see ``mood_of``.
-        moods: float32 ``[T]``: mean mood of the entries, −1 to 1.
-        own_vectors: float32 ``[T]``: how alike the topic's own entries are, as the mean over entries of the
-            likeness to the three nearest others; −1 where there is one entry.
-        own_grams: The same by n-grams.
-        classifiers, own_classified, rivals_classified, spread_classified: ``Classifiers``' weights, own,
-            rivals and spread.
-        against_vectors: float32 ``[A, D]``.
-        against_topics: int32 ``[A]``: whose counter-example each of them is.
     """
 
-    names: tuple[str, ...]
-    starts: Integers
-    grams: NDArray[numpy.uint32]
-    idf: Floats
-    offsets: Integers
-    rows: Integers
-    weights: Floats
-    words: NDArray[numpy.uint32]
-    word_idf: Floats
-    word_offsets: Integers
-    word_topics: Integers
-    word_weights: Floats
-    entry_words: Integers
-    word_entry_offsets: Integers
-    word_entries: Integers
-    entry_vectors: Floats
-    label_vectors: Floats
-    centroids: Floats
-    signatures: NDArray[numpy.uint32]
-    mood_axis: Floats
-    moods: Floats
+    names: tuple[str, ...]  # the topics in order
+    starts: Integers  # int32 ``[T + 1]``: the first entry of each topic
+    grams: NDArray[numpy.uint32]  # uint32, sorted: the CRC-32 of each known n-gram
+    idf: Floats  # float32, per n-gram
+    offsets: Integers  # int32 ``[len(grams) + 1]``: where each n-gram's postings begin
+    rows: Integers  # int32: the entries and topic rows in which it occurs
+    weights: Floats  # float32: its weight there, of rows of length 1
+    words: NDArray[numpy.uint32]  # uint32, sorted: the CRC-32 of each known word
+    word_idf: Floats  # float32, per word, BM25's
+    word_offsets: Integers  # int32: where each word's postings begin
+    word_topics: Integers  # int32: the topics in whose text it occurs
+    word_weights: Floats  # float32: its BM25 weight there
+    entry_words: Integers  # int32 ``[N]``: how many different words each entry has
+    word_entry_offsets: Integers  # int32: where each word's entries begin
+    word_entries: Integers  # int32: the entries in which it occurs
+    entry_vectors: Floats  # float32 ``[N, D]``
+    label_vectors: Floats  # float32 ``[T, D]``
+    centroids: Floats  # float32 ``[T, D]``: the mean of the entries' vectors, of length 1
+    signatures: NDArray[numpy.uint32]  # uint32 ``[N, SIGNATURE_LENGTH]``
+    mood_axis: Floats  # float32 ``[D]``: the direction from unhappy to happy words; see ``mood_of``
+    moods: Floats  # float32 ``[T]``: mean mood of the entries, −1 to 1
     own_vectors: Floats
-    own_grams: Floats
-    classifiers: Floats
-    own_classified: Floats
+    """float32 ``[T]``: how alike the topic's own entries are, as the mean over entries of the similarity to
+    the three nearest others; −1 where there is one entry."""
+    own_grams: Floats  # the same by n-grams
+    classifiers: Floats  # the ``weights`` of ``Classifiers``
+    own_classified: Floats  # its ``own``, and so on
     rivals_classified: Floats
     spread_classified: Floats
-    against_vectors: Floats
-    against_topics: Integers
+    against_vectors: Floats  # float32 ``[A, D]``
+    against_topics: Integers  # int32 ``[A]``: whose counter-example each of them is
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
@@ -134,8 +99,6 @@ class Fitted:
 
 def mood_of(vectors: Floats, axis: Floats) -> Floats:
     """How happy texts sound, −1 to 1, one number per row of ``vectors``."""
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     moods: Floats = numpy.clip(3 * (vectors @ axis), -1, 1)
     return moods
 
@@ -143,15 +106,11 @@ def mood_of(vectors: Floats, axis: Floats) -> Floats:
 def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
     """Everything that can be prepared for these topics.
 
-    Args:
-        topics: The topics, in an order that stays.
-        vectors: The embedding.
+    The topics come in an order that stays.
 
     Returns:
         The arrays. Equal topics give equal arrays, in every process.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     entries = [topic.examples or (topic.label,) for topic in topics]
     starts = numpy.cumsum([0, *map(len, entries)]).astype(numpy.int32)
     texts = [text for of_topic in entries for text in of_topic]
@@ -162,7 +121,7 @@ def fit(topics: Sequence[TopicTexts], vectors: Embedding) -> Fitted:
     label_vectors = vectors.embed([topic.label for topic in topics])
     has_examples = numpy.array([bool(topic.examples) for topic in topics], dtype=bool)
     trained = train_classifiers(starts, index, entry_vectors, label_vectors, has_examples)
-    own_vectors, own_grams = own_likeness(starts, index, entry_vectors)
+    own_vectors, own_grams = own_similarity(starts, index, entry_vectors)
     axis = vectors.embed([_HAPPY])[0] - vectors.embed([_UNHAPPY])[0]
     against = [(text, place) for place, topic in enumerate(topics) for text in topic.against]
     return Fitted(
@@ -204,8 +163,6 @@ def _documents(
 
 
 def _centroids(vectors: Floats, starts: Integers) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     if len(starts) < 2:
         return numpy.zeros((0, vectors.shape[1]), dtype=numpy.float32)
     sums = numpy.add.reduceat(vectors, starts[:-1], axis=0)
@@ -215,8 +172,6 @@ def _centroids(vectors: Floats, starts: Integers) -> Floats:
 
 
 def _means(values: Floats, starts: Integers) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     if len(starts) < 2:
         return numpy.zeros(0, dtype=numpy.float32)
     means: Floats = (numpy.add.reduceat(values, starts[:-1]) / numpy.diff(starts)).astype(numpy.float32)

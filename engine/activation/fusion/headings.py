@@ -37,11 +37,7 @@ _Known = dict[str, tuple[str, ...]]
 
 
 class Headings:
-    """Finds the headings of the Markdown files that topics subscribe to. Safe to use from several threads.
-
-    Args:
-        files: The workspace's write path.
-    """
+    """Finds the headings of the Markdown files that topics subscribe to. Safe to use from several threads."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

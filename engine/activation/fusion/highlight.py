@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.activation.fusion.fitted import Fitted
 from engine.activation.fusion.postings import codes_in, gathered, places_in
 from engine.activation.fusion.words import places_of
@@ -19,12 +21,9 @@ LEAST = 0.2
 
 
 def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
-    """The content words that topics' texts share, whole or in part, with their part in the likeness.
+    """The content words that topics' texts share, whole or in part, with their part in the similarity.
 
-    Args:
-        text: The message.
-        fitted: The topics.
-        topics: Which of them, by their indices.
+    ``topics`` are indices.
 
     Returns:
         For each of ``topics`` the words, in order and not overlapping.
@@ -45,9 +44,7 @@ def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tupl
 
 
 def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Iterable[list[float]]:
-    """For each topic, what each word and its parts add to the likeness."""
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
+    """For each topic, what each word and its parts add to the similarity."""
     parts = [codes_in(word) for word in words]
     places, is_known = places_in(fitted.grams, numpy.concatenate(parts))
     owners = numpy.repeat(numpy.arange(len(words)), [len(part) for part in parts])[is_known]
@@ -66,8 +63,6 @@ def _weights(words: Sequence[str], fitted: Fitted, topics: Sequence[int]) -> Ite
 
 def _topics_of_rows(fitted: Fitted) -> Any:
     """The topic of each entry and of each topic's own text: int ``[N + T]``."""
-    import numpy  # noqa: PLC0415 — as above
-
     topics = numpy.arange(len(fitted.names))
     return numpy.concatenate([numpy.repeat(topics, numpy.diff(fitted.starts)), topics])
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
+from engine.activation.fusion.classifiers import GRAM_SHARE, similarity_of
 from engine.activation.fusion.fitted import Embedding, Fitted, mood_of
-from engine.activation.fusion.likeness import GRAM_SHARE, likeness_of
 from engine.activation.fusion.postings import BM25_K1, codes_of, count_grams, gathered, places_in
 from engine.activation.fusion.words import SIGNATURE_LENGTH, signature_of, words_of
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -42,45 +43,31 @@ RAW = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The signals of one message.
+    """The signals of one message."""
 
-    Attributes:
-        topics: int ``[n]``: indices of the topics measured.
-        values: float32 ``[n, len(RAW)]``.
-        background: Mean likeness to the centroids of all topics.
-        coverage: Part of the message's words, by weight, that any topic's text knows, 0 to 1.
-        length: Words of the message.
-        classified: Whether there are classifiers.
-    """
-
-    topics: Any
-    values: Floats
-    background: float
-    coverage: float
-    length: int
-    classified: bool
+    topics: Any  # int ``[n]``: indices of the topics measured
+    values: Floats  # float32 ``[n, len(RAW)]``
+    background: float  # mean similarity to the centroids of all topics
+    coverage: float  # part of the message's words, by weight, that any topic's text knows, 0 to 1
+    length: int  # words of the message
+    classified: bool  # whether there are classifiers
 
 
 def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     """Measures a message; ``None`` when it has no words or there are no topics.
 
-    Args:
-        text: The message.
-        fitted: The topics.
-        vectors: The embedding they were fitted with.
+    ``vectors`` are those that the topics were fitted with.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     words = words_of(text)
     count = len(fitted.names)
     if not words or not count:
         return None
     starts = fitted.starts
     total = int(starts[-1])
-    by_row = _gram_likeness(words, fitted, total + count)
+    by_row = _gram_similarity(words, fitted, total + count)
     by_entry, by_about = by_row[:total], by_row[total:]
     best_words = numpy.maximum.reduceat(by_entry, starts[:-1])
-    bm25, coverage, shared, different = _word_likeness(words, fitted, total, count)
+    bm25, coverage, shared, different = _word_similarity(words, fitted, total, count)
     vector = vectors.embed([text])[0]
     central = _products(fitted.centroids, vector)
     topics = numpy.arange(count) if count <= ALL_TOPICS else _shortlist(central + best_words)
@@ -109,8 +96,10 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     if classified:
         all_near = near if len(topics) == count else _products(fitted.entry_vectors, vector)
         all_titles = by_title if len(topics) == count else _products(fitted.label_vectors, vector)
-        likeness = numpy.concatenate([likeness_of(all_near) + GRAM_SHARE * by_entry, likeness_of(all_titles)])
-        values[:, 12] = numpy.einsum("i,ij->j", likeness, fitted.classifiers)[topics]
+        similarity = numpy.concatenate(
+            [similarity_of(all_near) + GRAM_SHARE * by_entry, similarity_of(all_titles)]
+        )
+        values[:, 12] = numpy.einsum("i,ij->j", similarity, fitted.classifiers)[topics]
     if len(fitted.against_topics):
         against = numpy.zeros(count, dtype=numpy.float32)
         numpy.maximum.at(against, fitted.against_topics, _products(fitted.against_vectors, vector))
@@ -118,10 +107,8 @@ def measure(text: str, fitted: Fitted, vectors: Embedding) -> Measured | None:
     return Measured(topics, values, float(central.mean()), coverage, len(words), classified)
 
 
-def _gram_likeness(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
+def _gram_similarity(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
     """The cosine of the message with every entry and every topic's own text."""
-    import numpy  # noqa: PLC0415 — as above
-
     _, codes, counts = count_grams([words])
     places, is_known = places_in(fitted.grams, codes)
     weights = (1 + numpy.log(counts[is_known])) * fitted.idf[places]
@@ -131,12 +118,10 @@ def _gram_likeness(words: Sequence[str], fitted: Fitted, height: int) -> Floats:
     return numpy.bincount(rows, weights=found, minlength=height).astype(numpy.float32)
 
 
-def _word_likeness(
+def _word_similarity(
     words: Sequence[str], fitted: Fitted, total: int, count: int
 ) -> tuple[Floats, float, Any, int]:
     """BM25 of every topic in parts of what it could be; coverage; shared words per entry; different words."""
-    import numpy  # noqa: PLC0415 — as above
-
     different = dict.fromkeys(words)
     places, _ = places_in(fitted.words, codes_of(different, len(different)))
     rare = float(numpy.log(1 + (count + 0.5) / 0.5))
@@ -155,16 +140,12 @@ def _products(matrix: Floats, vector: Floats) -> Floats:
 
     BLAS would use threads, and on a busy machine waiting for them takes longer than the whole message.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     found: Floats = numpy.einsum("ij,j->i", matrix, vector)
     return found
 
 
 def _shortlist(quick: Floats) -> Any:
     """The topics in front, in order."""
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.sort(numpy.argpartition(-quick, SHORTLIST)[:SHORTLIST])
 
 
@@ -174,8 +155,6 @@ def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
     Returns:
         The entries, int ``[m]``, and places in that, int ``[len(topics), most]``; −1 where a topic has fewer.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     sizes = starts[topics + 1] - starts[topics]
     firsts = numpy.cumsum(sizes) - sizes
     entries = numpy.arange(int(sizes.sum())) + numpy.repeat(starts[topics] - firsts, sizes)
@@ -185,24 +164,18 @@ def _layout(starts: Any, topics: Any) -> tuple[Any, Any]:
 
 def _table(values: Any, layout: Any) -> Floats:
     """The entries' values by topic, −2 where there is none."""
-    import numpy  # noqa: PLC0415 — as above
-
     found: Floats = numpy.where(layout >= 0, values.astype(numpy.float32)[layout], numpy.float32(-2.0))
     return found
 
 
 def _top(values: Floats) -> Floats:
     """The mean of the three largest of each row, or of all where there are fewer."""
-    import numpy  # noqa: PLC0415 — as above
-
     if values.shape[1] > 3:
         values = -numpy.partition(-values, 2, axis=1)[:, :3]
     return _mean(values)
 
 
 def _mean(values: Floats) -> Floats:
-    import numpy  # noqa: PLC0415 — as above
-
     there = values > -1.5
     means: Floats = numpy.where(there, values, 0).sum(axis=1) / numpy.maximum(there.sum(axis=1), 1)
     return means.astype(numpy.float32)

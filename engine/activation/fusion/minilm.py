@@ -22,9 +22,6 @@ class JoinedVectors:
 
     The transformer is loaded with the first text. Safe to use from several threads.
 
-    Args:
-        shipped: The static vectors.
-
     Raises:
         AutopoiesisError: The extra is not installed.
     """

@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Codes = NDArray[numpy.uint32]
@@ -28,8 +29,6 @@ _BLOCK = 1_000
 
 def codes_of(terms: Iterable[str], count: int) -> Codes:
     """The numbers under which terms are looked up: CRC-32, uint32 ``[count]``."""
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     found = (zlib.crc32(term.encode("utf-8", "surrogatepass")) for term in terms)
     return numpy.fromiter(found, dtype=numpy.uint32, count=count)
 
@@ -52,14 +51,11 @@ def codes_in(word: str) -> Codes:
 def count_grams(documents: Sequence[Sequence[str]]) -> tuple[Integers, Codes, Floats]:
     """How often each n-gram occurs: ``codes_in`` the words of texts, and pairs of neighbouring words.
 
-    Args:
-        documents: The words of each text.
+    A document is the words of a text.
 
     Returns:
         The number of the text, int32, ascending; the n-gram's code; and how often it occurs there, float32.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     rows, codes, counts = [], [], []
     for start in range(0, len(documents), _BLOCK):
         keys, totals = _counted(documents[start : start + _BLOCK])
@@ -75,8 +71,6 @@ def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_
     Returns:
         The places of those that are known, in order, and for each code whether it is.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     if not len(known):
         return numpy.zeros(0, dtype=numpy.int64), numpy.zeros(len(codes), dtype=bool)
     places = numpy.minimum(numpy.searchsorted(known, codes), len(known) - 1)
@@ -89,14 +83,11 @@ def gathered(offsets: Integers, places: Integers, *columns: Any) -> tuple[Intege
 
     Args:
         offsets: Where the postings of each term begin.
-        places: The terms.
         columns: What stands at each posting.
 
     Returns:
         How many postings each term has, and the columns' parts.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     firsts, lasts = offsets[places], offsets[places + 1]
     pieces = [slice(first, last) for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
     found = tuple(numpy.concatenate([column[:0], *(column[piece] for piece in pieces)]) for column in columns)
@@ -109,8 +100,6 @@ def index_grams(documents: Sequence[Sequence[str]]) -> dict[str, Any]:
     Returns:
         ``grams``, ``idf``, ``offsets``, ``rows`` and ``weights`` of ``Fitted``.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     rows, codes, counts = count_grams(documents)
     order = numpy.argsort(codes, kind="stable")
     rows, codes, counts = rows[order], codes[order], counts[order]
@@ -142,8 +131,6 @@ def index_words(documents: Sequence[Mapping[str, int]], entries: Sequence[Sequen
         ``words``, ``word_idf``, ``word_offsets``, ``word_topics``, ``word_weights``, ``entry_words``,
         ``word_entry_offsets`` and ``word_entries`` of ``Fitted``.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     codes = [codes_of(document, len(document)) for document in documents]
     known, places = numpy.unique(_joined(codes, numpy.uint32), return_inverse=True)
     topics = _owners(codes)
@@ -172,8 +159,6 @@ def index_words(documents: Sequence[Mapping[str, int]], entries: Sequence[Sequen
 
 def _counted(documents: Sequence[Sequence[str]]) -> tuple[NDArray[numpy.uint64], NDArray[Any]]:
     """The n-grams of texts as text times 2³² plus code, ascending, and how often each occurs."""
-    import numpy  # noqa: PLC0415 — as above
-
     parts: list[Codes] = []
     counts: list[int] = []
     owners: list[int] = []
@@ -193,8 +178,6 @@ def _counted(documents: Sequence[Sequence[str]]) -> tuple[NDArray[numpy.uint64],
 
 def _heaviest(frequency: Integers, weights: Floats) -> NDArray[numpy.bool_]:
     """Which postings stay when no term has more than ``POSTINGS_LIMIT``; of equal ones, the first."""
-    import numpy  # noqa: PLC0415 — as above
-
     is_kept = numpy.ones(len(weights), dtype=bool)
     ends = numpy.cumsum(frequency)
     for term in numpy.flatnonzero(frequency > POSTINGS_LIMIT).tolist():
@@ -206,20 +189,14 @@ def _heaviest(frequency: Integers, weights: Floats) -> NDArray[numpy.bool_]:
 
 def _owners(parts: Sequence[Any]) -> Integers:
     """For each element of some arrays, one behind the other, the number of its array: int32."""
-    import numpy  # noqa: PLC0415 — as above
-
     lengths = numpy.array([len(part) for part in parts], dtype=numpy.int64)
     owners: Integers = numpy.repeat(numpy.arange(len(parts), dtype=numpy.int32), lengths)
     return owners
 
 
 def _joined(parts: Sequence[Any], kind: Any) -> Any:
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.concatenate([*parts, numpy.zeros(0, dtype=kind)])
 
 
 def _offsets(frequency: Integers) -> Integers:
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.concatenate([[0], numpy.cumsum(frequency)]).astype(numpy.int32)

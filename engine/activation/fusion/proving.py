@@ -30,8 +30,7 @@ def prove(
     equal proofs.
 
     Args:
-        topics: The topics.
-        labelled: The messages that people labelled, by topic.
+        labelled: By topic.
         fitted: Tier 2 fitted to the topics and some of these labels.
     """
     counted = {

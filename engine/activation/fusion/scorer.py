@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.activation.fusion.combiner import MOST_LOGIT, Combiner, features, probability_of
 from engine.activation.fusion.evidence import held_against, with_hits
 from engine.activation.fusion.fitted import Embedding, Fitted, TopicTexts, fit
@@ -22,7 +24,6 @@ from engine.activation.trace import Contribution, Score, Span
 from engine.meaning.vectors import TokenVectors
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.activation.labelled import Labelled
@@ -83,8 +84,8 @@ class CalibratedScorer:
     Safe to use from several threads.
 
     Args:
-        vectors: The embedding; the shipped one when left out.
-        combiner: The weights; the shipped ones when left out.
+        vectors: The shipped ones when left out.
+        combiner: The shipped ones when left out.
         store: Where a fit is kept between processes; ``None`` keeps none.
         labelled: Gives the messages that people labelled, by topic; they count as examples.
         headings: Gives the headings of what topics subscribe to, by topic.
@@ -128,10 +129,7 @@ class CalibratedScorer:
         The new fit is made while messages are scored by what was known before. Where topics have changed by
         the time it is made, it is dropped, and what is known of the new topics is looked at instead. Of two
         calls the later one begins when the earlier one has ended: it knows every label given before it, and
-        fits nothing that has been fitted.
-
-        Args:
-            guard: Held while the new fit replaces the old one.
+        fits nothing that has been fitted. ``guard`` is held while the new fit replaces the old one.
         """
         with self._relearning:
             before = known = self._known
@@ -207,7 +205,7 @@ class CalibratedScorer:
         guard: AbstractContextManager[object],
     ) -> bool:
         """Puts topics and a fit of their texts in place of what is known, unless that is no longer ``known``;
-        whether it did. Nobody waits for the fit.
+        whether it did. No message waits for the fit.
         """
         if known is not None and known.texts == texts:
             fitted, is_new = known.fitted, False

@@ -1,8 +1,8 @@
 """A fit on disk, so that a process that scores one message need not make it (scratch/, deletable).
 
 The file is a line with the CRC-32 of all that follows, a line of JSON that names the arrays with type and
-shape, and their bytes, which are used where they were read to. What is not whole, or would lead out of an
-array, is no fit.
+shape, and their bytes, which are used where they were read to. A file that is incomplete, or points outside
+an array, is not used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy
 
 from engine.activation.fusion.fitted import Fitted, TopicTexts
 from engine.activation.fusion.words import SIGNATURE_LENGTH
@@ -39,12 +41,7 @@ _POINTING = (
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
-    """Names a fit: sha256 over everything it is made from.
-
-    Args:
-        topics: The topics, in order.
-        vectors: The version of the embedding.
-    """
+    """Names a fit: sha256 over everything it is made from."""
     whole = hashlib.sha256(f"{_FORM} {sys.byteorder} {vectors}".encode())
     for topic in topics:
         whole.update(b"\n%d %d" % (len(topic.examples), len(topic.against)))
@@ -55,11 +52,7 @@ def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
 
 
 class FitStore:
-    """Keeps the last fit of a workspace.
-
-    Args:
-        files: The workspace's write path.
-    """
+    """Keeps the last fit of a workspace."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -67,9 +60,7 @@ class FitStore:
     def load(self, name: str, dimensions: int) -> Fitted | None:
         """The kept fit, if it is the one of this fingerprint; ``None`` also when the file is damaged.
 
-        Args:
-            name: The fingerprint.
-            dimensions: Length of the embedding's vectors.
+        ``dimensions`` is the length of the embedding's vectors.
         """
         try:
             data = self._files.read(FIT_PATH, limit=_LIMIT)
@@ -106,8 +97,6 @@ class FitStore:
 
 
 def _fit_in(data: bytes, dimensions: int) -> Fitted | None:
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     offset = data.find(b"\n", _SUM) + 1
     try:
         head = json.loads(data[_SUM:offset])

@@ -24,10 +24,7 @@ def texts_of(topic: Topic, labelled: Labelled | None = None, headings: Sequence[
     """The texts by which a topic is known: name, title and description; instructions and the headings of what
     it subscribes to; examples in its header; and messages that people labelled.
 
-    Args:
-        topic: The topic.
-        labelled: Its labelled messages, oldest first.
-        headings: The headings of the files it subscribes to.
+    Labelled messages come oldest first.
     """
     names = (_SEPARATORS.sub(" ", topic.name), topic.title, topic.description)
     label = ". ".join(dict.fromkeys(part.strip() for part in names if part.strip()))

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy
+
 from engine.meaning.text import CHARACTERS_READ, ends_of, normalised
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     Signature = NDArray[numpy.uint32]
@@ -75,8 +76,6 @@ def signature_of(words: Sequence[str]) -> Signature:
     Two texts' fingerprints agree in as large a part of their places as the texts share trigrams. Equal in
     every process: the hash functions are fixed.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     codes = numpy.fromiter(_trigram_codes(words), dtype=numpy.uint64)
     if not len(codes):
         return numpy.full(SIGNATURE_LENGTH, _PRIME, dtype=numpy.uint32)
@@ -126,8 +125,6 @@ def _trigram_codes(words: Sequence[str]) -> Iterator[int]:
 
 @lru_cache(maxsize=1)
 def _hash_functions() -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint64]]:
-    import numpy  # noqa: PLC0415 — as above
-
     # A fixed sequence instead of a random generator, whose numbers may change with numpy's version.
     state, numbers = 0x2545F4914F6CDD1D, []
     for _ in range(2 * SIGNATURE_LENGTH):

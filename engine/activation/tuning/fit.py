@@ -41,42 +41,27 @@ class HeldOut:
     """What fitted cuts did to decisions that they had not seen.
 
     Every fold's decisions are judged by cuts fitted to the others'; equal messages are in the same fold.
-
-    Attributes:
-        folds: How many.
-        f1: Over all of them.
-        f1_spread: Standard deviation between folds.
-        precision: Over all; 0 where nothing was active.
-        recall: Over all; 0 where nothing is useful.
-        today_f1: Of today's cuts on the same decisions.
-        today_precision: Likewise.
-        today_recall: Likewise.
-        kind: Which labels there are. With ``noise`` alone F1 is 0 whatever the cuts are; with ``useful``
-            alone only recall says something.
-        noise: Noise decisions.
-        noise_kept_out: How many of them did not become active (expected).
-        today_noise_kept_out: The same with today's cuts.
-        gate_calls: Decisions among them that the gate was asked about.
-        today_gate_calls: The same with today's cuts.
-        unanswered: Of ``gate_calls`` those that were never asked before: their answers are expected to be as
-            reliable as the others.
     """
 
     folds: int
     f1: float
-    f1_spread: float
-    precision: float
-    recall: float
-    today_f1: float
+    f1_spread: float  # standard deviation between folds
+    precision: float  # 0 where nothing was active
+    recall: float  # 0 where nothing is useful
+    today_f1: float  # of today's cuts on the same decisions, as the next two
     today_precision: float = 0.0
     today_recall: float = 0.0
     kind: Kind = "both"
+    """Which labels there are. With ``noise`` alone F1 is 0 whatever the cuts are; with ``useful`` alone only
+    recall says something."""
     noise: int = 0
-    noise_kept_out: float = 0.0
+    noise_kept_out: float = 0.0  # how many of them did not become active (expected)
     today_noise_kept_out: float = 0.0
-    gate_calls: int = 0
+    gate_calls: int = 0  # decisions that the gate was asked about
     today_gate_calls: int = 0
     unanswered: int = 0
+    """Of ``gate_calls`` those that were never asked before: their answers are expected to be as reliable as
+    the others."""
 
     @property
     def effect(self) -> str:
@@ -101,25 +86,16 @@ _CLOSED = 0.985
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What fitting says about a topic.
-
-    Attributes:
-        topic: The topic.
-        today: Its cuts now.
-        cuts: The proposed ones; ``None`` where there are none.
-        refused: Why there are none, one sentence with the numbers; empty otherwise.
-        before: Figures of today's cuts.
-        after: Figures of the proposed ones, on the decisions they were fitted to.
-        held_out: Their effect on decisions that they had not seen; ``None`` where it was not measured.
-    """
+    """What fitting says about a topic."""
 
     topic: str
-    today: Cuts
-    cuts: Cuts | None
-    refused: str
-    before: Figures
-    after: Figures | None
+    today: Cuts  # its cuts now
+    cuts: Cuts | None  # ``None`` where there are none
+    refused: str  # why there are none, one sentence with the numbers; empty otherwise
+    before: Figures  # of today's cuts
+    after: Figures | None  # of the proposed ones, on the decisions they were fitted to
     held_out: HeldOut | None
+    """Their effect on decisions that they had not seen; ``None`` where it was not measured."""
 
     @property
     def caution(self) -> str:
@@ -135,12 +111,8 @@ class Proposal:
 def propose(table: DecisionTable, topic: str, *, folds: int = 5) -> Proposal:
     """Fits a topic's cuts to its labels, and measures the effect on labels left out.
 
-    The same table gives the same proposal.
-
-    Args:
-        table: The log.
-        topic: The topic.
-        folds: Parts that the labelled messages are dealt into; fewer where there are fewer messages.
+    The same table gives the same proposal. ``folds`` are the parts that the labelled messages are dealt into;
+    fewer where there are fewer messages.
 
     Raises:
         KeyError: The table does not know the topic.

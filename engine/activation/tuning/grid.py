@@ -23,13 +23,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.activation.policy import Cuts
 from engine.activation.tuning.sums import running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.tuning.samples import Samples
@@ -49,23 +50,14 @@ _NEAR = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pair of cuts does to some labelled decisions, as expected counts.
-
-    Attributes:
-        useful: Useful ones.
-        noise: Noise.
-        useful_active: Useful ones that are active.
-        noise_active: Noise that is active.
-        calls: Questions put to the gate.
-        unanswered: Of these, those it never answered before.
-    """
+    """What one pair of cuts does to some labelled decisions, as expected counts."""
 
     useful: float = 0.0
     noise: float = 0.0
     useful_active: float = 0.0
     noise_active: float = 0.0
-    calls: float = 0.0
-    unanswered: float = 0.0
+    calls: float = 0.0  # questions put to the gate
+    unanswered: float = 0.0  # of these, those it never answered before
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -113,8 +105,6 @@ class Outcome:
 
 def outcome(table: DecisionTable, topic: str, samples: Samples, cuts: Cuts) -> Outcome:
     """What one pair of cuts does to some labelled decisions of a topic."""
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     found = Outcome()
     for matched in (False, True):
         part = samples.where(samples.matched == matched)
@@ -138,8 +128,6 @@ def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
 
     Of pairs that are worth the same, the one nearest to today's; today's where cuts decide about none.
     """
-    import numpy as np  # noqa: PLC0415 — as above
-
     today = table.today(topic)
     if not samples.moved.any():
         return today
@@ -154,8 +142,6 @@ def best_cuts(table: DecisionTable, topic: str, samples: Samples) -> Cuts:
 
 def _candidates(samples: Samples, today: Cuts) -> tuple[list[float | None], list[float | None]]:
     """Lower and upper cuts worth considering, today's first, then by distance from them."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     order = np.argsort(samples.scores[samples.moved], kind="stable")
     scores = samples.scores[samples.moved][order]
     useful = samples.useful[samples.moved][order]
@@ -196,8 +182,6 @@ def _worth(
     actives: Sequence[float | None],
 ) -> Numbers:
     """What every pair is worth, lower cuts by upper cuts; −∞ for pairs the wrong way round."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     today = table.today(topic)
     zero = np.zeros((len(gates), len(actives)))
     useful_active, noise_active, calls = zero.copy(), zero.copy(), zero.copy()
@@ -275,8 +259,6 @@ def _place(cut: float | None) -> float:
 
 def _distances(cuts: Sequence[float | None]) -> Numbers:
     """How far each cut is from the first, which is today's."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     places = np.array([_place(cut) for cut in cuts])
     distances: Numbers = np.abs(places - places[0])
     return distances

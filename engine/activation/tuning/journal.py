@@ -27,34 +27,19 @@ _MONTH = re.compile(r"\d{4}-\d{2}\.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Cuts that were written into a topic's file.
-
-    Attributes:
-        id: Names the change.
-        topic: The topic.
-        path: Its file, workspace-relative.
-        before: What the file said.
-        after: What it says since.
-        header: The file's header as it was, bytes as Latin-1, so that taking back restores every byte.
-        digest: sha256 of the whole file as it became.
-    """
+    """Cuts that were written into a topic's file."""
 
     id: str
     topic: str
     path: str
-    before: OwnCuts
-    after: OwnCuts
-    header: str
-    digest: str
+    before: OwnCuts  # what the file said
+    after: OwnCuts  # what it says since
+    header: str  # the file's header as it was, bytes as Latin-1, so that taking back restores every byte
+    digest: str  # sha256 of the whole file as it became
 
 
 class TuningJournal:
-    """Records changes and finds the last one.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Records changes and finds the last one."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engine.activation.decision import LABELLER_RANK, Decision
 
 LABELLERS = ("", "gate", "use", "person")
-"""Who can say so, by rising rank; nobody first."""
+"""Who gave a label, by rising rank; ``""`` for no label."""
 
 
 def label_of(decision: Decision) -> tuple[bool | None, str]:
     """The label of a decision and whose it is, the highest rank first; ``(None, "")`` where there is none.
 
     A yes or no of the gate is a label as well, a person's own where the person was the gate. Answers of the
-    ``local`` gate are none: it would learn from itself.
+    ``local`` gate are not labels: it would learn from itself.
     """
     said, by = decision.useful, decision.labelled_by
     if said is not None and by == "person":

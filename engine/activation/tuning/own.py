@@ -20,15 +20,11 @@ _DIGITS = (2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class OwnCuts:
-    """What a topic's file says about its cuts.
-
-    Attributes:
-        similarity_threshold: Its lower cut; ``None``: the file names none, so the table's counts.
-        activation_threshold: Its upper cut; ``None`` likewise.
-    """
+    """What a topic's file says about its cuts."""
 
     similarity_threshold: float | None = None
-    activation_threshold: float | None = None
+    """The lower cut; ``None``: the file names none, so the table's counts."""
+    activation_threshold: float | None = None  # the upper cut; ``None`` likewise
 
     @classmethod
     def of(cls, topic: Topic) -> OwnCuts:

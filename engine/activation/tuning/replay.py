@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.policy import Cuts
@@ -34,35 +35,21 @@ class Figures:
 
     Precision, recall and F1 are those of labelled decisions. Where the gate would be asked, its logged answer
     counts; where it was never asked, an answer as reliable as its others, so they come from expected counts.
-
-    Attributes:
-        precision: Of what would be active, the part that is useful, 0 to 1; ``None`` when nothing would be.
-        recall: Of what is useful, the part that would be active; ``None`` when nothing is.
-        f1: Their harmonic mean; 0 where only noise is active, ``None`` where there is nothing to judge.
-        decisions: Decisions replayed.
-        labelled: Those with a label.
-        useful: Labelled useful.
-        noise: Labelled noise.
-        by_person: Labels that a person gave.
-        by_gate: Labels that are answers of the gate.
-        by_use: Labels that come from use.
-        gate_calls: Decisions that the gate would be asked about.
-        gate_calls_per_day: The same by the days that the log spans.
-        cost_usd_per_day: What that costs, US dollars.
     """
 
     precision: float | None
-    recall: float | None
-    f1: float | None
-    decisions: int
-    labelled: int
+    """Of what would be active, the part that is useful, 0 to 1; ``None`` when nothing would be."""
+    recall: float | None  # of what is useful, the part that would be active; ``None`` when nothing is
+    f1: float | None  # harmonic mean; 0 where only noise is active, ``None`` where there is nothing to judge
+    decisions: int  # replayed
+    labelled: int  # those with a label
     useful: int
     noise: int
-    by_person: int
-    by_gate: int
-    by_use: int
-    gate_calls: int
-    gate_calls_per_day: float
+    by_person: int  # labels that a person gave
+    by_gate: int  # labels that are answers of the gate
+    by_use: int  # labels that come from use
+    gate_calls: int  # decisions that the gate would be asked about
+    gate_calls_per_day: float  # by the days that the log spans
     cost_usd_per_day: float
     useful_active: float = 0.0
     """Expected number of useful decisions that would be active."""
@@ -72,62 +59,41 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One decision that other cuts treat differently.
+    """One decision that other cuts treat differently."""
 
-    Attributes:
-        index: Its row in the table.
-        kind: ``fixed``: wrong before, right after; ``lost``: the reverse; ``changed``: nobody has said what
-            is right, or it is as right as it was, e.g. activated where the gate said yes before.
-        before: What happened to it with the cuts before.
-        after: What would happen to it.
-    """
-
-    index: int
+    index: int  # row in the table
     kind: FlipKind
+    """``fixed``: wrong before, right after; ``lost``: the reverse; ``changed``: what is right is not known,
+    or it is as right as it was, e.g. activated where the gate said yes before."""
     before: Outcome
     after: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """What moving cuts changes.
+    """What moving cuts changes."""
 
-    Attributes:
-        fixed: How many wrong decisions become right.
-        lost: How many right ones become wrong.
-        changed: How many others are treated differently.
-        rows: Newest first; fixed and lost ones, then others with a label, then those without; not more than
-            were asked for.
-    """
-
-    fixed: int
-    lost: int
-    changed: int
+    fixed: int  # wrong decisions that become right
+    lost: int  # right ones that become wrong
+    changed: int  # others that are treated differently
     rows: tuple[Flip, ...]
+    """Newest first; fixed and lost ones, then others with a label, then those without; not more than were
+    asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Labelled decisions by score, in equal bins from 0 to 1.
+    """Labelled decisions by score, in equal bins from 0 to 1."""
 
-    Attributes:
-        useful: Useful ones per bin.
-        noise: Noise per bin.
-        fixed: Labelled decisions that no cut moves (a trigger or a person settled them); in no bin.
-    """
-
-    useful: tuple[int, ...]
-    noise: tuple[int, ...]
-    fixed: int = 0
+    useful: tuple[int, ...]  # per bin
+    noise: tuple[int, ...]  # per bin
+    fixed: int = 0  # labelled decisions that no cut moves (a trigger or a person settled them); in no bin
 
 
 def figures(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> Figures:
     """What cuts do to a topic's logged decisions; a few microseconds, whatever the log's length.
 
-    Args:
-        table: The log.
-        topic: The topic.
-        cuts: The cuts; ``None``: today's.
+    ``cuts=None`` stands for today's.
 
     Raises:
         KeyError: The table does not know the topic.
@@ -165,10 +131,7 @@ def figures(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> Figur
 def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> str:
     """What a topic's score may do where no trigger fired, one line; empty where it may do what its cuts say.
 
-    Args:
-        table: The log.
-        topic: The topic.
-        cuts: The cuts; ``None``: today's.
+    ``cuts=None`` stands for today's.
 
     Raises:
         KeyError: The table does not know the topic.
@@ -185,9 +148,7 @@ def alone_text(table: DecisionTable, topic: str, cuts: Cuts | None = None) -> st
 def overview(table: DecisionTable, cuts: Mapping[str, Cuts] = _NO_CUTS) -> dict[str, Figures]:
     """The figures of every topic, in the table's order.
 
-    Args:
-        table: The log.
-        cuts: Cuts of some topics; the others have today's.
+    Topics without ``cuts`` have today's.
     """
     return {topic: figures(table, topic, cuts.get(topic)) for topic in table.topics}
 
@@ -213,18 +174,11 @@ def total(figures: Iterable[Figures]) -> Figures:
 def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit: int = FLIPS_LIMIT) -> Flips:
     """The decisions that other cuts treat differently.
 
-    Args:
-        table: The log.
-        topic: The topic.
-        before: The cuts before.
-        after: The cuts after.
-        limit: The most rows that are given; the counts are of all.
+    At most ``limit`` rows are given; the counts are of all.
 
     Raises:
         KeyError: The table does not know the topic.
     """
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     places: list[NDArray[np.intp]] = []
     olds: list[NDArray[np.int8]] = []
     news: list[NDArray[np.int8]] = []
@@ -270,13 +224,8 @@ def flips(table: DecisionTable, topic: str, before: Cuts, after: Cuts, *, limit:
 def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
     """How the labelled decisions of a topic that cuts are about lie between 0 and 1.
 
-    Args:
-        table: The log.
-        topic: The topic.
-        bins: How many; a score of 1 is in the last.
+    A score of 1 is in the last bin.
     """
-    import numpy as np  # noqa: PLC0415 — as above
-
     counts = {1: np.zeros(bins, dtype=np.intp), 0: np.zeros(bins, dtype=np.intp)}
     fixed = 0
     for part in table.segments(topic):
@@ -292,16 +241,12 @@ def histogram(table: DecisionTable, topic: str, bins: int) -> Histogram:
 
 def _places(table: DecisionTable, part: Segment, limits: tuple[float, float]) -> tuple[int, int]:
     """Where in the sorted columns a segment's asked and active decisions begin."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     scores = table.sorted_scores[part.start : part.end]
     asked, active = np.searchsorted(scores, limits, side="left").tolist()
     return part.start + asked, part.start + active
 
 
 def _is_active(outcomes: NDArray[np.int8], gate_says: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    import numpy as np  # noqa: PLC0415 — as above
-
     return np.where(outcomes == 1, gate_says, outcomes == 2)
 
 

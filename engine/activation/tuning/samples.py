@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.activation.tuning.table import DecisionTable
@@ -19,29 +20,18 @@ Kind = Literal["both", "noise", "useful"]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Labelled decisions of one topic, by match and score.
+    """Labelled decisions of one topic, by match and score."""
 
-    Attributes:
-        scores: The deciding score; −∞ for what no cut activates, ∞ for what none holds back.
-        useful: Whether it was; noise otherwise.
-        yes: The probability that the gate says yes, 0 to 1.
-        answered: Whether it did say something.
-        matched: Whether a trigger had fired.
-        messages: sha256 of the message.
-    """
-
-    scores: Numbers
-    useful: Truths
-    yes: Numbers
-    answered: Truths
-    matched: Truths
-    messages: tuple[str, ...]
+    scores: Numbers  # the deciding score; −∞ for what no cut activates, ∞ for what none holds back
+    useful: Truths  # noise otherwise
+    yes: Numbers  # the probability that the gate says yes, 0 to 1
+    answered: Truths  # whether the gate did say something
+    matched: Truths  # whether a trigger had fired
+    messages: tuple[str, ...]  # sha256
 
     @classmethod
     def of(cls, table: DecisionTable, topic: str) -> Samples:
         """The labelled decisions of a topic."""
-        import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
         rows, scores = table.rows(topic), table.moved_scores(topic)
         matched = np.zeros(rows.size, dtype=bool)
         for part in table.segments(topic):
@@ -66,8 +56,6 @@ class Samples:
     @property
     def moved(self) -> Truths:
         """Which of them cuts decide about."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         return np.isfinite(self.scores)
 
     @property
@@ -97,13 +85,9 @@ class Samples:
     def folds(self, count: int) -> list[Truths]:
         """Deals them into parts: equal messages into the same one, useful ones and noise evenly.
 
-        The parts depend on the messages alone: they are dealt out in the order of their sha256.
-
-        Args:
-            count: How many parts, at least 2; some may be empty when there are fewer messages.
+        The parts depend on the messages alone: they are dealt out in the order of their sha256. ``count`` is
+        at least 2; some parts may be empty when there are fewer messages.
         """
-        import numpy as np  # noqa: PLC0415 — as above
-
         kinds: dict[str, int] = {}
         for name, useful in zip(self.messages, self.useful.tolist(), strict=True):
             kinds[name] = kinds.get(name, 0) | (2 if useful else 1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float64]
@@ -26,17 +27,11 @@ PRIOR_WEIGHT = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far a gate can be trusted.
+    """How far a gate can be trusted."""
 
-    Attributes:
-        true_positive: How often it says yes to what is useful, 0 to 1.
-        false_positive: How often it says yes to noise, 0 to 1.
-        answers: Answers of it that a person has judged; the rest is prior belief.
-    """
-
-    true_positive: float = PRIOR_TRUE_POSITIVE
-    false_positive: float = PRIOR_FALSE_POSITIVE
-    answers: int = 0
+    true_positive: float = PRIOR_TRUE_POSITIVE  # how often it says yes to what is useful, 0 to 1
+    false_positive: float = PRIOR_FALSE_POSITIVE  # how often it says yes to noise, 0 to 1
+    answers: int = 0  # answers that a person has judged; the rest is prior belief
 
     @classmethod
     def measured(cls, labels: Marks, answers: Marks) -> Reliability:
@@ -56,26 +51,19 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Running totals over sorted decisions; each array is one longer than they are and begins with 0.
+    """Running totals over sorted decisions; each array is one longer than they are and begins with 0."""
 
-    Attributes:
-        useful: Decisions labelled useful.
-        noise: Decisions labelled noise.
-        useful_yes: Of the useful ones, those the gate is expected to say yes to.
-        noise_yes: Of the noise, likewise.
-    """
-
-    useful: Numbers
+    useful: Numbers  # decisions labelled useful
     noise: Numbers
-    useful_yes: Numbers
-    noise_yes: Numbers
+    useful_yes: Numbers  # of the useful ones, those the gate is expected to say yes to
+    noise_yes: Numbers  # of the noise, likewise
 
     @classmethod
     def of(cls, labels: Marks, yes: Numbers) -> Sums:
         """Adds up.
 
         Args:
-            labels: Per decision: 1 useful, 0 noise, -1 nobody has said.
+            labels: Per decision: 1 useful, 0 noise, -1 not labelled.
             yes: The probability that the gate says yes to it.
         """
         useful, noise = labels == 1, labels == 0
@@ -86,12 +74,10 @@ def expected_yes(labels: Marks, answers: Marks, gate: Reliability) -> Numbers:
     """Per decision, the probability that the gate says yes to it, 0 to 1.
 
     Args:
-        labels: 1 useful, 0 noise, -1 nobody has said: 0 comes out, because no figure asks.
+        labels: 1 useful, 0 noise, -1 not labelled: 0 comes out, because no figure asks.
         answers: What the gate did say: 1 yes, 0 no, -1 nothing.
         gate: How reliable it is where it was not asked.
     """
-    import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
     # One look-up per decision; -1 takes the last entry.
     guessed = np.array([gate.false_positive, gate.true_positive, 0.0])[labels]
     return np.where(answers >= 0, answers, guessed)
@@ -99,8 +85,6 @@ def expected_yes(labels: Marks, answers: Marks, gate: Reliability) -> Numbers:
 
 def running(values: NDArray[np.bool_] | Numbers) -> Numbers:
     """Totals up to each place: one longer than ``values``, beginning with 0."""
-    import numpy as np  # noqa: PLC0415 — as above
-
     totals = np.zeros(values.size + 1)
     np.cumsum(values, out=totals[1:])
     return totals

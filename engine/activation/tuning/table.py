@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from engine.activation import policy
 from engine.activation.decision import LABELLER_RANK, Decision
 from engine.activation.decision_reading import uncollected
@@ -21,7 +23,6 @@ from engine.activation.tuning.sums import Reliability, Sums, expected_yes
 from engine.topics.model import Topic
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from engine.settings.model import WatcherSettings
@@ -40,17 +41,11 @@ _LEAST_SCORE = 5e-324
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Decisions of one topic that the same two cuts are about, in the table's sorted columns.
-
-    Attributes:
-        start: The first of them.
-        end: Behind the last.
-        matched: Whether a trigger had fired for them.
-    """
+    """Decisions of one topic that the same two cuts are about, in the table's sorted columns."""
 
     start: int
-    end: int
-    matched: bool
+    end: int  # behind the last
+    matched: bool  # whether a trigger had fired for them
 
 
 class DecisionTable:
@@ -62,13 +57,12 @@ class DecisionTable:
 
     Attributes:
         topics: Sorted names of today's topics, then those of topics that only the log knows.
-        size: Decisions.
         days: From the first decision to the last one, at least 1.
         left_out: Decisions that cannot be replayed.
-        gate: Who was asked last, e.g. ``local``; empty when nobody ever was.
+        gate: The gate that was asked last, e.g. ``local``; empty when none was.
         cost_per_call: What an answer of that gate cost on average, US dollars; a remembered one cost 0.
-        labels: Per row: 1 useful, 0 noise, -1 nobody has said.
-        labellers: Per row: who has, as an index of ``LABELLERS``.
+        labels: Per row: 1 useful, 0 noise, -1 not labelled.
+        labellers: Per row: who labelled it, as an index of ``LABELLERS``.
         answers: Per row: what the gate said, 1 yes, 0 no, -1 nothing.
         scores: Per row: the deciding score, 0 to 1.
         order: Row numbers sorted by topic, match and ``sorted_scores``.
@@ -83,8 +77,6 @@ class DecisionTable:
         provider: str = "",
         proofs: Mapping[str, Proof] = _NO_PROOFS,
     ) -> None:
-        import numpy as np  # noqa: PLC0415 — 100 ms that no message needs to pay for
-
         signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         scores = [_number(decision.scores.get(signal)) for decision in decisions]
         kept = [row for row, score in enumerate(scores) if score is not None]
@@ -129,7 +121,6 @@ class DecisionTable:
         Args:
             decisions: The log, oldest first; rows are numbered in this order.
             topics: Today's topics: they say which cuts hold, and what no cut moves.
-            settings: Today's policy table and preset.
             provider: Today's ``gate.provider``; what ``local`` would have said where it was not asked is
                 calculated, what another one would have said is expected as reliable as what it did say.
             proofs: What labels have proven of topics' scores, by name: the same rule holds as for messages.
@@ -183,15 +174,11 @@ class DecisionTable:
 
     def indices(self, topic: str) -> Rows:
         """Row numbers of a topic's decisions, by ascending score."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         rows = self.rows(topic)
         return rows[np.argsort(self.scores[rows], kind="stable")]
 
     def label_counts(self, topic: str) -> dict[str, int]:
         """A topic's labels by who gave them: ``gate``, ``use``, ``person``; ``""`` for those without."""
-        import numpy as np  # noqa: PLC0415 — as above
-
         counts = self._counts
         if counts is None:
             kinds = len(LABELLERS)
@@ -207,7 +194,6 @@ class DecisionTable:
         """Takes over a new label, so that the log need not be read again.
 
         Args:
-            index: The row.
             useful: The label; ``None`` takes a label back.
             by: Who says so; a label of higher rank stays.
         """
@@ -228,7 +214,6 @@ class DecisionTable:
         """The scores from which the policy asks about and activates some decisions of a topic; ∞ is never.
 
         Args:
-            topic: The topic.
             cuts: The pair that its file would stand for; ``None``: as it is.
             matched: Whether one of its triggers had fired.
         """
@@ -291,8 +276,6 @@ class DecisionTable:
 
         A local gate that has been fitted to labels differs from that for some; how is not known here.
         """
-        import numpy as np  # noqa: PLC0415 — as above
-
         ruled = (self.scores[self.order] >= RULED_YES).astype(np.int8)
         return np.where(answers >= 0, answers, ruled)
 
@@ -305,8 +288,6 @@ class DecisionTable:
         return sums
 
     def _sort(self) -> None:
-        import numpy as np  # noqa: PLC0415 — as above
-
         self._place_of = {name: place for place, name in enumerate(self.topics)}
         places = np.array([self._place_of[decision.topic] for decision in self._decisions], dtype=np.intp)
         self._places: Rows = places

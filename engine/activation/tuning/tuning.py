@@ -33,36 +33,20 @@ _COMMAND = "autopoiesis tune"
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Cuts that were written into a topic's file.
-
-    Attributes:
-        topic: The topic.
-        path: Its file, workspace-relative.
-        before: The cuts that held before.
-        after: The cuts that hold now.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-    """
+    """Cuts that were written into a topic's file."""
 
     topic: str
     path: str
     before: Cuts
     after: Cuts
-    commit: str
-    why: str = ""
+    commit: str  # object name; empty where none was made
+    why: str = ""  # why none was made
 
 
 class Tuning:
-    """What a face tunes topics with. Safe to use from several threads; the tables it gives are not.
+    """Tuning as a face uses it. Safe to use from several threads; the tables it gives are not.
 
-    Args:
-        files: The workspace's write path.
-        log: The decision log.
-        library: The topics.
-        repository: Where changes are committed.
-        config: The settings of now.
-        clock: Now, UTC.
-        edited: Called with the path of a topic's file that was written.
+    ``edited`` is called with the path of a topic's file that was written.
     """
 
     def __init__(
@@ -123,16 +107,12 @@ class Tuning:
         """Writes cuts into a topic's file, keeping everything else in it, and commits the file.
 
         Numbers get two to four digits. A cut that the policy table gives by itself loses its line; “never”,
-        where the table has a number, is written as 1.
-
-        Args:
-            topic: The topic.
-            cuts: The cuts, 0 ≤ gate ≤ activate ≤ 1.
+        where the table has a number, is written as 1. The cuts are 0 ≤ gate ≤ activate ≤ 1.
 
         Raises:
             TopicError: There is no such topic, its file was changed since it was read, or it names these
                 cuts already.
-            AutopoiesisError: The cuts are no cuts.
+            AutopoiesisError: The cuts are not valid.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
@@ -155,7 +135,7 @@ class Tuning:
     def undo(self) -> Applied:
         """Takes the last change back that ``apply`` made, whenever that was.
 
-        A file that nobody touched since gets every byte back; of another only the cuts.
+        A file that has not changed since gets every byte back; another only the cuts.
 
         Raises:
             TopicError: There is no such change, or the file names other cuts since.
@@ -181,10 +161,7 @@ class Tuning:
         """Labels a decision of the table as a person, in the log and in the table.
 
         The local gate learns from it the next time ``Labels.learn`` runs, which takes too long for a key.
-
-        Args:
-            index: Its row.
-            useful: The label; ``None`` takes the person's label back.
+        ``useful=None`` takes the person's label back.
 
         Raises:
             WriteFailed, ReadOnly: The label was not recorded.
@@ -296,7 +273,7 @@ def _checked(cuts: Cuts) -> Cuts:
     """Cuts as they are written.
 
     Raises:
-        AutopoiesisError: They are none.
+        AutopoiesisError: They are not valid.
     """
     if not all(cut is None or 0 <= cut <= 1 for cut in (cuts.gate, cuts.activate)):
         raise AutopoiesisError(f"{_said(cuts)}: a cut is a number from 0 to 1")

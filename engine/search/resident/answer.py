@@ -9,11 +9,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
+import numpy
 
 from engine.search.dates import days_in
 from engine.search.described import Chosen, Wording, described
 from engine.search.resident import ranking
-from engine.search.resident.ranking import BY_FILE, SHARES, Asked, Found
+from engine.search.resident.ranking import BY_FILE, SHARES, Found, Query
 from engine.search.resident.relevance import weighed
 from engine.search.resident.segment import Part
 from engine.search.results import Category, SearchResult, Share
@@ -31,37 +32,21 @@ _LEAST_SHARE = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
-
-    Attributes:
-        query: As it was written.
-        terms: Its literal words, at least one.
-        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
-        limit: Results wanted.
-        room: What they are to fill; ``None`` where all are wanted, best first.
-        category: Only files of this category; ``None`` for all.
-        exclude: Paths of files left out.
-        weights: Of words and of meaning.
-        today: The day on which it is asked.
-        half_life_days: As in ``config.SearchSettings``.
-        references: Useful references by path.
-        in_full: As in ``described.Wording``.
-        context: The words of what it is asked in.
-    """
+    """What is asked."""
 
     query: str
     terms: tuple[str, ...]
-    vector: Floats | None
+    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
     limit: int
-    room: Room | None
+    room: Room | None  # ``None`` where all are wanted, best first
     category: Category | None
     exclude: Collection[str]
-    weights: tuple[float, float]
+    weights: tuple[float, float]  # of words and of meaning
     today: date
-    half_life_days: float
-    references: Mapping[str, int]
-    in_full: bool
-    context: tuple[str, ...] = ()
+    half_life_days: float  # as in ``config.SearchSettings``
+    references: Mapping[str, int]  # useful references by path
+    in_full: bool  # as in ``described.Wording``
+    context: tuple[str, ...] = ()  # the words of what precedes the query
 
 
 def answer(resident: Resident, connection: apsw.Connection, question: Question) -> list[SearchResult]:
@@ -70,15 +55,13 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
     Raises:
         apsw.Error: The database is damaged.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     view = resident.view(connection)
     words, meaning = question.weights
     days = days_in(question.query, question.today)
     parts = [_part(view, number, question) for number in range(len(view.segments))]
     asks = resident.numbers(telling(question.terms))
     context = weighed(parts, asks, resident.numbers(telling(question.context)))
-    asked = Asked(
+    asked = Query(
         terms=resident.numbers(question.terms),
         vector=_usable(question.vector, view),
         limit=question.limit,
@@ -105,20 +88,13 @@ def answer(resident: Resident, connection: apsw.Connection, question: Question) 
 
 
 class _Files(NamedTuple):
-    """The files of what was found.
+    """The files of what was found."""
 
-    Attributes:
-        paths: Ascending.
-        numbers: int ``[N]``: the place of each one's path.
-    """
-
-    paths: list[str]
-    numbers: NDArray[Any]
+    paths: list[str]  # ascending
+    numbers: NDArray[Any]  # int ``[N]``: the place of each one's path
 
 
 def _files(found: Found, view: View) -> _Files:
-    import numpy  # noqa: PLC0415 — as above
-
     owners = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
@@ -134,8 +110,6 @@ def _files(found: Found, view: View) -> _Files:
 
 
 def _offers(found: Found, files: _Files, order: NDArray[Any], view: View, own: str) -> Offers:
-    import numpy  # noqa: PLC0415 — as above
-
     characters = numpy.empty(len(found), dtype=numpy.int64)
     for number, segment in enumerate(view.segments):
         mine = found.parts == number
@@ -179,8 +153,6 @@ def _chosen(found: Found, order: NDArray[Any], view: View) -> list[Chosen]:
 
 def _usable(vector: Floats | None, view: View) -> Floats | None:
     """The vector of a query; ``None`` where the model gave one of another length, or no numbers."""
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     if vector is None or vector.shape != view.sample.shape[1:] or not numpy.isfinite(vector).all():
         return None
     return vector
@@ -198,8 +170,6 @@ def _part(view: View, number: int, question: Question) -> Part:
 
 
 def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     used = None
     for path, times in references.items():
         place = segment.place_of(path)
@@ -212,8 +182,7 @@ def _used(segment: Segment, references: Mapping[str, int]) -> Floats | None:
 def _shares(values: Sequence[float]) -> tuple[Share, ...]:
     """What a score is made of, largest first, without what hardly counts.
 
-    Args:
-        values: Parts of the best score, in the order of ``SHARES``.
+    ``values`` are parts of the best score, in the order of ``SHARES``.
     """
     told = [(value, name) for value, name in zip(values, SHARES, strict=True) if abs(value) >= _LEAST_SHARE]
     told.sort(reverse=True)

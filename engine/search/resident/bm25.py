@@ -1,4 +1,4 @@
-"""Likeness by words: BM25 over the postings of any number of segments (spec 7.3)."""
+"""Similarity by words: BM25 over the postings of any number of segments (spec 7.3)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy
+
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.search.resident.segment import Floats, Part, Segment
@@ -27,13 +28,8 @@ def scores_of(
 ) -> list[Floats]:
     """BM25 of every chunk of every part, float32 ``[N]`` each; 0 for chunks that are gone.
 
-    Args:
-        parts: Together they are the collection.
-        terms: The numbers of the query's words, each once.
-        context: Those of its context, with their weights.
+    Terms are numbers, each once; ``context`` gives those of the context their weights.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     count = total = 0
     for part in parts:
         if part.alive is None:
@@ -65,12 +61,8 @@ def scores_of(
 def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]:
     """BM25 of every file as one text, as a share of the best, float32 ``[F]`` for each part.
 
-    Args:
-        parts: Together they are the collection.
-        terms: The numbers of the query's words, each once.
+    Terms are numbers, each once.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     lengths = [_extents(part) for part in parts]
     count = sum(int(numpy.count_nonzero(each)) for each in lengths)
     mean = sum(int(each.sum()) for each in lengths) / count if count else 1.0
@@ -91,8 +83,6 @@ def scores_of_files(parts: Sequence[Part], terms: Sequence[int]) -> list[Floats]
 
 def _extents(part: Part) -> NDArray[numpy.int64]:
     """The terms of each file, in fifths; 0 for files that are gone."""
-    import numpy  # noqa: PLC0415 — as above
-
     segment = part.segment
     if part.alive is None:
         return segment.extents
@@ -102,8 +92,6 @@ def _extents(part: Part) -> NDArray[numpy.int64]:
 
 def _times(part: Part, term: int) -> Floats:
     """How often a word stands in each file of a part; in no chunk more than ``_MOST_TIMES``."""
-    import numpy  # noqa: PLC0415 — as above
-
     segment = part.segment
     first, last = span_of(part, term)
     places, counts = segment.postings[first:last], segment.counts[first:last]
@@ -117,8 +105,6 @@ def _times(part: Part, term: int) -> Floats:
 
 def _floors(segment: Segment, mean: float) -> Floats:
     """How much each chunk is held back by its length: in fifths, as lengths and counts are."""
-    import numpy  # noqa: PLC0415 — as above
-
     kept = segment.floors.get(mean)
     if kept is None:
         lengths = segment.lengths.astype(numpy.float32)
@@ -130,8 +116,6 @@ def _floors(segment: Segment, mean: float) -> Floats:
 
 def span_of(part: Part, term: int) -> tuple[int, int]:
     """Where the postings of a term begin and end in a part's segment."""
-    import numpy  # noqa: PLC0415 — as above
-
     segment = part.segment
     place = int(numpy.searchsorted(segment.terms, numpy.uint64(term)))
     if place == len(segment.terms) or int(segment.terms[place]) != term:

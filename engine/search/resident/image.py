@@ -1,8 +1,8 @@
 """A segment as a file in scratch/, so that a process that searches once need not make it (deletable).
 
 The file is a line with the CRC-32 of all that follows, a line of JSON that names the index it is of, its
-arrays with type and shape, and the files; and the arrays' bytes. What is not whole is no image. It is read,
-not mapped: a mapped file that somebody cuts ends the process.
+arrays with type and shape, and the files; and the arrays' bytes. An incomplete file is not used. It is
+read, not mapped: truncating a mapped file kills the process that reads it.
 """
 
 from __future__ import annotations
@@ -34,18 +34,11 @@ _ALIGNED = 16
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A segment, and the state of the index that it shows.
-
-    Attributes:
-        index: Names the index.
-        embedder: Names the model of the vectors; empty without any.
-        stamp: The last change of the index that is in the segment.
-        segment: The segment.
-    """
+    """A segment, and the state of the index that it shows."""
 
     index: str
-    embedder: str
-    stamp: int
+    embedder: str  # names the model of the vectors; empty without any
+    stamp: int  # the last change of the index that is in the segment
     segment: Segment
 
 

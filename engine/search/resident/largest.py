@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
     from engine.search.resident.segment import Floats
 
@@ -13,8 +15,6 @@ _WIDTH = 64
 
 def largest_of(values: Sequence[Floats], count: int) -> list[Any]:
     """``_largest`` of all values together, as places in each."""
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     if len(values) == 1:
         return [_largest(values[0], count)]
     sizes = [len(each) for each in values]
@@ -26,8 +26,6 @@ def largest_of(values: Sequence[Floats], count: int) -> list[Any]:
 
 def least_of_the_best(values: Sequence[Floats], count: int) -> float:
     """The least of the ``count`` largest of all values; 0 where there are no more."""
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     together = values[0] if len(values) == 1 else numpy.concatenate(values)
     if len(together) <= count:
         return 0.0
@@ -36,8 +34,6 @@ def least_of_the_best(values: Sequence[Floats], count: int) -> float:
 
 def _largest(total: Floats, count: int) -> Any:
     """The places of the ``count`` largest scores above 0, ascending; with all that equal the last of them."""
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     if len(total) <= count:
         return numpy.flatnonzero(total > 0)
     # The largest of each group of scores are few: the least of the best of them bounds what to look at.

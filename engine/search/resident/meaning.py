@@ -1,32 +1,31 @@
-"""Likeness by meaning: roughly by the signs of vectors, for all chunks, and exactly for some (spec 7.3)."""
+"""Similarity by meaning: roughly by the signs of vectors, for all chunks, and exactly for some (spec 7.3)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.search.resident.segment import Floats, Segment
 
 _MOST_OF_A_BYTE = 255
 DEVIATIONS = 6.0
-"""So many standard deviations above the mean are a likeness of 1."""
+"""So many standard deviations above the mean are a similarity of 1."""
 
 
 class Meaning:
-    """Likeness to a query, in standard deviations above the mean of all chunks.
+    """Similarity to a query, in standard deviations above the mean of all chunks.
 
     Args:
         vector: The query's, float32 ``[D]``, of length 1.
-        weight: Of a likeness of 1.
+        weight: Of a similarity of 1.
         sample: float32 ``[S, D]``, not empty: vectors of length 1 that stand for those of all chunks.
     """
 
     def __init__(self, vector: Floats, weight: float, sample: Floats) -> None:
-        import numpy  # noqa: PLC0415 — only a search needs it
-
         self._vector = vector
         self._signs = numpy.packbits(vector > 0)
         cosines = sample @ vector
@@ -37,9 +36,7 @@ class Meaning:
         self._rough = self.of(numpy.cos(numpy.pi * agreeing / width))
 
     def of(self, cosines: Floats) -> Floats:
-        """The score of likenesses."""
-        import numpy  # noqa: PLC0415 — as above
-
+        """The score of similarities."""
         above = (cosines - numpy.float32(self._mean)) * numpy.float32(self._weight / self._deviation)
         found: Floats = numpy.maximum(above, numpy.float32(0.0)).astype(numpy.float32)
         return found
@@ -52,9 +49,7 @@ class Meaning:
         return rough
 
     def cosines(self, segment: Segment, places: Any) -> Floats:
-        """The likeness of some chunks."""
-        import numpy  # noqa: PLC0415 — as above
-
+        """The similarity of some chunks."""
         rows = segment.vectors[places].astype(numpy.float32)
         # Not ``rows @ vector``, which adds a row up otherwise depending on where among the rows it stands.
         found: Floats = numpy.einsum("ij,j->i", rows, self._vector) * segment.scales[places]
@@ -63,8 +58,6 @@ class Meaning:
 
 def _differing(bits: NDArray[numpy.uint8], signs: NDArray[numpy.uint8]) -> Any:
     """In how many signs each row differs."""
-    import numpy  # noqa: PLC0415 — as above
-
     size = numpy.uint8 if 8 * bits.shape[1] <= _MOST_OF_A_BYTE else numpy.uint16
     if bits.shape[1] % 8 == 0 and bits.flags.c_contiguous:
         bits, signs = bits.view(numpy.uint64), signs.view(numpy.uint64)

@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.search.resident import bm25
 from engine.search.resident.largest import largest_of, least_of_the_best
 from engine.search.resident.meaning import Meaning
 from engine.search.resident.relevance import relevance, shares
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from engine.search.resident.segment import Floats, Ints, Part, Segment
@@ -57,60 +58,39 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A query.
+class Query:
+    """A query."""
 
-    Attributes:
-        terms: The numbers of its words, each once.
-        vector: float32 ``[D]``, of length 1; ``None`` to search by words alone.
-        limit: Results wanted.
-        words: Weight of the words.
-        meaning: Weight of the meaning.
-        days: The ordinals of the days that it speaks of: first and last, both included.
-        today: The ordinal of the day on which it is asked.
-        half_life: Days after which text that fades has lost half of ``RECENCY``; 0: never.
-        places: Whether to say at which place words and meaning alone would have put each chunk.
-        context: The numbers of the words of its context, with their weights.
-        asks: The numbers of the words that say what is asked for, with their weights, the context's among
-            them.
-    """
-
-    terms: Sequence[int]
-    vector: Floats | None
+    terms: Sequence[int]  # the numbers of the words, each once
+    vector: Floats | None  # float32 ``[D]``, of length 1; ``None`` to search by words alone
     limit: int
     words: float
     meaning: float
-    days: Sequence[tuple[int, int]] = ()
-    today: int = 0
-    half_life: float = 0.0
-    places: bool = False
+    days: Sequence[tuple[int, int]] = ()  # ordinals of the days that it speaks of: first and last, inclusive
+    today: int = 0  # ordinal
+    half_life: float = 0.0  # days after which text that fades has lost half of ``RECENCY``; 0: never
+    places: bool = False  # whether to say where words and meaning alone would have put each chunk
     context: Mapping[int, float] = field(default_factory=dict)
+    """Numbers of the words before the query, with their weights."""
     asks: Mapping[int, float] = field(default_factory=dict)
+    """Numbers of the words that say what is asked for, with their weights, the context's among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``N`` chunks that may answer, best first; columns, for hundreds are found and few are wanted.
+    """``N`` chunks that may answer, best first; columns, for hundreds are found and few are wanted."""
 
-    Attributes:
-        parts: int ``[N]``: the place of each one's part.
-        places: int ``[N]``: its place in the segment.
-        scores: float ``[N]``: the sum of its shares, rounded: equals have equal scores.
-        shares: float ``[8, N]``: what each score is made of, in the order of ``SHARES``.
-        lexical_ranks: 1-based place by words; ``None`` without any, or where nobody asked for places.
-        vector_ranks: 1-based place by meaning, among the chunks whose meaning was looked at exactly.
-        cosines: float ``[N]``: likeness to the query; ``None`` where the search was by words alone.
-        relevance: float ``[N]``, 0 to 1: as in ``SearchResult``.
-    """
-
-    parts: NDArray[Any]
-    places: NDArray[Any]
-    scores: NDArray[Any]
-    shares: NDArray[Any]
+    parts: NDArray[Any]  # int ``[N]``: the place of each one's part
+    places: NDArray[Any]  # int ``[N]``: its place in the segment
+    scores: NDArray[Any]  # float ``[N]``: the sum of its shares, rounded: equals have equal scores
+    shares: NDArray[Any]  # float ``[8, N]``: what each score is made of, in the order of ``SHARES``
     lexical_ranks: Sequence[int | None]
+    """1-based place by words; ``None`` without any, or where no places were asked for."""
     vector_ranks: Sequence[int | None]
+    """1-based place by meaning, among the chunks whose meaning was looked at exactly."""
     cosines: NDArray[Any] | None
-    relevance: NDArray[Any]
+    """float ``[N]``: similarity to the query; ``None`` where the search was by words alone."""
+    relevance: NDArray[Any]  # float ``[N]``, 0 to 1: as in ``SearchResult``
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -130,16 +110,11 @@ class _Scores:
     own: Floats
 
 
-def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
+def rank(parts: Sequence[Part], sample: Floats, asked: Query) -> Found | None:
     """The chunks that may answer, best first, equals by part and place; ``None`` where there are none.
 
-    Args:
-        parts: What is searched.
-        sample: float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
-        asked: The query.
+    ``sample`` is float32 ``[S, D]``: vectors of length 1 that stand for those of all chunks.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     words = bm25.scores_of(parts, asked.terms, asked.context)
     best = max((float(each.max(initial=0.0)) for each in words), default=0.0)
     meaning = None
@@ -202,8 +177,6 @@ def rank(parts: Sequence[Part], sample: Floats, asked: Asked) -> Found | None:
 
 def _places(all_values: Floats, values: Any) -> list[Any]:
     """At which place each of some values stands among all; 0 has none."""
-    import numpy  # noqa: PLC0415 — as above
-
     ascending = numpy.sort(all_values[(all_values >= values.min()) & (all_values != 0)])
     above = len(ascending) - numpy.searchsorted(ascending, values.astype(all_values.dtype), side="right")
     return [
@@ -213,22 +186,18 @@ def _places(all_values: Floats, values: Any) -> list[Any]:
 
 def _spoken(segment: Segment, named: NDArray[numpy.uint64]) -> Any:
     """The chunks whose speaker the query names."""
-    import numpy  # noqa: PLC0415 — as above
-
     if not _is_spoken(segment, named):
         return slice(0)
     return numpy.flatnonzero(numpy.isin(segment.speakers, named))
 
 
 def _is_spoken(segment: Segment, named: NDArray[numpy.uint64]) -> bool:
-    """Whether the query names anybody who speaks there."""
+    """Whether the query names a speaker of the segment."""
     return not segment.voices.isdisjoint(named.tolist())
 
 
 def _around(segment: Segment, own: Floats, places: Any) -> Any:
     """What some chunks get of the own scores of their neighbours."""
-    import numpy  # noqa: PLC0415 — as above
-
     steps = numpy.array([step for away in range(1, len(NEIGHBOURS) + 1) for step in (-away, away)])
     shares = numpy.repeat(numpy.array(NEIGHBOURS, dtype=numpy.float32), 2)
     others = places + steps[:, None]
@@ -241,8 +210,6 @@ def _around(segment: Segment, own: Floats, places: Any) -> Any:
 
 def _with_those_beside(segment: Segment, places: Any, leaders: Any) -> Any:
     """Some places and those of the leaders' neighbours, ascending, each once."""
-    import numpy  # noqa: PLC0415 — as above
-
     wanted = numpy.zeros(len(segment), dtype=bool)
     wanted[places] = True
     owners = segment.owners
@@ -262,8 +229,6 @@ def _permitted(part: Part, values: Floats) -> Floats:
 
 def _candidates(parts: Sequence[Part], scores: Sequence[_Scores], count: int) -> list[Any]:
     """For each part the places of the chunks to look at exactly: how many it has depends on all parts."""
-    import numpy  # noqa: PLC0415 — as above
-
     masks = [part.alive if part.allowed is None else part.allowed for part in parts]
     sizes = [len(part.segment) for part in parts]
     most = sum(size if mask is None else int(mask.sum()) for size, mask in zip(sizes, masks, strict=True))
@@ -299,22 +264,20 @@ def _exactly(
     meaning: Meaning | None,
     per_word: float,
     named: NDArray[numpy.uint64],
-    asked: Asked,
+    asked: Query,
     share: Floats,
     whole: Floats,
 ) -> Any:
-    """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, likeness, share of the words."""
-    import numpy  # noqa: PLC0415 — as above
-
+    """Of some chunks, a column each: part, place, score, ``SHARES``, BM25, similarity, share of the words."""
     segment = part.segment
     words = score.words[places] * numpy.float32(per_word) + share * numpy.float32(COVERAGE * asked.words)
-    likeness = numpy.zeros(len(places), dtype=numpy.float32)
-    cosines = likeness
+    similarity = numpy.zeros(len(places), dtype=numpy.float32)
+    cosines = similarity
     if meaning is not None:
         cosines = meaning.cosines(segment, places)
-        likeness = meaning.of(cosines)
-        likeness[segment.scales[places] == 0] = 0.0
-    own = words + likeness
+        similarity = meaning.of(cosines)
+        similarity[segment.scales[places] == 0] = 0.0
+    own = words + similarity
     speaker = date = nothing = numpy.zeros(len(places), dtype=numpy.float32)
     if _is_spoken(segment, named):
         spoken = numpy.isin(segment.speakers[places], named) & (segment.speakers[places] != 0)
@@ -334,7 +297,7 @@ def _exactly(
     numbers = numpy.full(len(places), number)
     rows = (
         words,
-        likeness,
+        similarity,
         speaker,
         date,
         around,
@@ -348,20 +311,16 @@ def _exactly(
     return numpy.stack([numbers, places, total + recency + use, *rows])
 
 
-def _dated(days: Ints, asked: Asked) -> Any:
+def _dated(days: Ints, asked: Query) -> Any:
     """Whether each day is one that the query speaks of."""
-    import numpy  # noqa: PLC0415 — as above
-
     found = numpy.zeros(len(days), dtype=bool)
     for first, last in asked.days:
         found |= (days >= first) & (days <= last)
     return found
 
 
-def _faded(part: Part, places: Any, asked: Asked) -> Any:
+def _faded(part: Part, places: Any, asked: Query) -> Any:
     """What part of their scores some chunks lose by their age, 0 or less; undated ones lose nothing."""
-    import numpy  # noqa: PLC0415 — as above
-
     if part.fading is None or not asked.half_life:
         return numpy.zeros(len(places), dtype=numpy.float32)
     days = part.segment.days[places]
@@ -372,8 +331,6 @@ def _faded(part: Part, places: Any, asked: Asked) -> Any:
 
 def _used(part: Part, places: Any) -> Any:
     """What part of their scores some chunks gain by the use that their files were of."""
-    import numpy  # noqa: PLC0415 — as above
-
     if part.used is None:
         return numpy.zeros(len(places), dtype=numpy.float32)
     used = part.used[part.segment.owners[places]]
@@ -382,8 +339,6 @@ def _used(part: Part, places: Any) -> Any:
 
 def _sessions(owners: Any, own: Floats) -> Floats:
     """The mean of the best own scores in each chunk's file; what a file has too few of counts as 0."""
-    import numpy  # noqa: PLC0415 — as above
-
     order = numpy.lexsort((-own, owners))
     sorted_owners = owners[order]
     starts = numpy.flatnonzero(numpy.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]]))

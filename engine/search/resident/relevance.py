@@ -2,7 +2,7 @@
 
 A score orders the chunks of one query and says nothing of whether any of them answers it: something is always
 the best. Relevance is the mean of two measures that do: the share of what the query asks for that stands in
-the chunk (its words by their rarity, whatever else is in the memory), and the likeness of the vectors. Of
+the chunk (its words by their rarity, whatever else is in the memory), and the similarity of the vectors. Of
 questions put to their own memory and to another one, the area under the curve is .94 for chats of people, .90
 for long chats with an assistant and .98 for coding sessions. It spreads differently in each, so a floor that
 seldom loses an answer still lets in much that answers nothing.
@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from engine.search.resident.bm25 import alive_in, span_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 PRIOR = 100
 """Chunks without any of the words, added to the memory: how rare a word is cannot be told from few."""
 ALONE = 0.4
-"""What a likeness counts where no word is shared. Half would let in what merely looks like words."""
+"""What a similarity counts where no word is shared. Half would let in what merely looks like words."""
 CONTEXT_TERMS = 12
 """Words of the context that count, the rarest."""
 CONTEXT = 0.25
@@ -32,11 +34,7 @@ SAID_ENOUGH = 2.0
 
 
 class Rarity:
-    """How much a word says, by how few chunks hold it.
-
-    Args:
-        parts: What is searched.
-    """
+    """How much a word says, by how few chunks hold it."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
@@ -57,10 +55,7 @@ class Rarity:
 def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int]) -> dict[int, float]:
     """The words of a query's context that count, with their weights; those of the query itself have 1.
 
-    Args:
-        parts: What is searched.
-        terms: The numbers of the words that say what is asked for.
-        context: The numbers of those of the context, each once.
+    Words are numbers, each once.
     """
     rarity = Rarity(parts)
     own = frozenset(terms)
@@ -74,13 +69,8 @@ def weighed(parts: Sequence[Part], terms: Sequence[int], context: Sequence[int])
 def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[Any]) -> list[Floats]:
     """Which share of a query's words, weighed by their rarity, some chunks hold; float32, for each part.
 
-    Args:
-        parts: What is searched.
-        terms: The numbers of the words that say what is asked for, with their weights.
-        places: For each part the places of the chunks, ascending.
+    For each part, ``places`` are those of the chunks, ascending; ``terms`` gives the words their weights.
     """
-    import numpy  # noqa: PLC0415 — only a search needs it
-
     rarity = Rarity(parts)
     held = [numpy.zeros(len(each), dtype=numpy.float32) for each in places]
     total = 0.0
@@ -99,9 +89,7 @@ def shares(parts: Sequence[Part], terms: Mapping[int, float], places: Sequence[A
 
 def relevance(held: Floats, cosines: Floats | None) -> Any:
     """The relevance of chunks, 0 to 1, by what share of the words they hold and how like the vectors are."""
-    import numpy  # noqa: PLC0415 — as above
-
     if cosines is None:
         return held
-    likeness = numpy.maximum(cosines, 0.0)
-    return numpy.where(held > 0, (held + likeness) / 2, ALONE * likeness)
+    similarity = numpy.maximum(cosines, 0.0)
+    return numpy.where(held > 0, (held + similarity) / 2, ALONE * similarity)

@@ -40,27 +40,16 @@ _STALE_PART = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """The index at one moment.
-
-    Attributes:
-        index: Names the index.
-        embedder: Names the model of the vectors; empty without any.
-        stamp: The last change that is in it.
-        segments: The first is what the image holds or will hold, the others came later.
-        files_alive: For each, bool ``[F]``: the files that are not gone.
-        alive: For each, bool ``[N]``: the chunks that are not gone; ``None`` for all.
-        fading: For each, bool ``[F]``: the files of ``FADING`` categories.
-        sample: float32 ``[S, D]``: vectors of length 1 of up to ``SAMPLE`` chunks.
-    """
+    """The index at one moment."""
 
     index: str
-    embedder: str
-    stamp: int
-    segments: tuple[Segment, ...]
-    files_alive: tuple[Bools, ...]
-    alive: tuple[Bools | None, ...]
-    fading: tuple[Bools, ...]
-    sample: Floats
+    embedder: str  # names the model of the vectors; empty without any
+    stamp: int  # the last change that is in it
+    segments: tuple[Segment, ...]  # the first is what the image holds or will hold, the others came later
+    files_alive: tuple[Bools, ...]  # for each, bool ``[F]``: the files that are not gone
+    alive: tuple[Bools | None, ...]  # for each, bool ``[N]``: the chunks that are not gone; ``None`` for all
+    fading: tuple[Bools, ...]  # for each, bool ``[F]``: the files of ``FADING`` categories
+    sample: Floats  # float32 ``[S, D]``: vectors of length 1 of up to ``SAMPLE`` chunks
 
     def allowed(self, number: int, category: str | None, exclude: Collection[str]) -> Bools | None:
         """The chunks of a segment that may be results, bool ``[N]``; ``None`` for all that are alive."""
@@ -81,10 +70,6 @@ class Resident:
     """Keeps the view of one index.
 
     Every method may be called from any thread; views never change.
-
-    Args:
-        folder: Where memory.db lies.
-        read_only: Leave the folder as it is.
     """
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
@@ -92,14 +77,13 @@ class Resident:
         self._read_only = read_only
         self._guard = threading.Lock()
         self._terms = Terms()
-        # The newest first. Whoever began before the last change still asks for the one before.
+        # The newest first. A search that began before the last change still uses the view before it.
         self._views: tuple[View, ...] = ()
 
     def view(self, connection: apsw.Connection) -> View:
         """The index as a connection sees it.
 
-        Args:
-            connection: Within one view of the database, which is complete.
+        The connection is within one view of the database, which is complete.
 
         Raises:
             apsw.Error: The database is damaged.
@@ -127,10 +111,9 @@ class Resident:
             return [self._terms.numbers[place] for place in places]
 
     def keep(self, connection: apsw.Connection) -> None:
-        """Brings the image on disk up to date, where enough has changed that it is worth it.
+        """Brings the image on disk up to date, where enough has changed to be worth it.
 
-        Args:
-            connection: A writer's.
+        The connection is a writer's.
         """
         total = int(connection.execute("SELECT coalesce(sum(chunk_count), 0) FROM files").get)
         imaged = int(schema.get_meta(connection, "imaged") or -1)
@@ -220,7 +203,7 @@ def _view(
 
 def _sample(segments: Sequence[Segment], alive: Sequence[Bools | None]) -> Floats:
     """Vectors that stand for all: those with the least marks, whatever segment they are in."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     marks, vectors = [], []
     for segment, mask in zip(segments, alive, strict=True):

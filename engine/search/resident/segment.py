@@ -37,23 +37,14 @@ _BATCH = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk as the index has it.
-
-    Attributes:
-        id: Its row.
-        speaker: Role and, where it is known, name.
-        date: ISO date; empty when undated.
-        texts: As ``WEIGHTS``; the last ones may be missing.
-        vector: int8, packed; empty without one.
-        characters: Of its whole text.
-    """
+    """A chunk as the index has it."""
 
     id: int
-    speaker: str
-    date: str
-    texts: tuple[str, ...]
-    vector: bytes
-    characters: int = 0
+    speaker: str  # role and, where it is known, name
+    date: str  # ISO; empty when undated
+    texts: tuple[str, ...]  # as ``WEIGHTS``; the last ones may be missing
+    vector: bytes  # int8, packed; empty without one
+    characters: int = 0  # of its whole text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,49 +59,28 @@ class FileRow:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Files and their chunks: ``N`` chunks, ``F`` files, ``T`` terms, ``P`` postings, ``D`` dimensions.
+    """Files and their chunks: ``N`` chunks, ``F`` files, ``T`` terms, ``P`` postings, ``D`` dimensions."""
 
-    Attributes:
-        chunks: int64 ``[N]``: their rows.
-        owners: int32 ``[N]``: the place of each chunk's file.
-        lengths: uint16 ``[N]``: terms, weighted, in fifths.
-        sizes: int32 ``[N]``: characters of its text.
-        days: int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated.
-        speakers: uint64 ``[N]``: the number of the speaker's first name; 0 without one.
-        persons: bool ``[N]``: whether ``PERSON`` speaks.
-        bits: uint8 ``[N, D/8]``: the signs of the vectors.
-        vectors: int8 ``[N, D]``; a row of zeros for a chunk without one.
-        scales: float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros.
-        marks: uint32 ``[N]``: a fingerprint of the vector, which draws samples that do not depend on places.
-        terms: uint64 ``[T]``, ascending.
-        starts: int64 ``[T + 1]``: where each term's postings begin.
-        postings: int32 ``[P]``: chunks, ascending for each term.
-        counts: uint8 ``[P]``: how often, weighted, in fifths.
-        files: int64 ``[F]``: the files' rows.
-        firsts: int32 ``[F + 1]``: the first chunk of each file.
-        paths: The files' paths, ascending.
-        categories: Their categories.
-    """
-
-    chunks: NDArray[numpy.int64]
-    owners: Ints
-    lengths: NDArray[numpy.uint16]
-    sizes: Ints
-    days: Ints
-    speakers: NDArray[numpy.uint64]
-    persons: Bools
-    bits: NDArray[numpy.uint8]
-    vectors: NDArray[numpy.int8]
-    scales: NDArray[numpy.float32]
+    chunks: NDArray[numpy.int64]  # int64 ``[N]``: their rows
+    owners: Ints  # int32 ``[N]``: the place of each chunk's file
+    lengths: NDArray[numpy.uint16]  # uint16 ``[N]``: terms, weighted, in fifths
+    sizes: Ints  # int32 ``[N]``: characters of its text
+    days: Ints  # int32 ``[N]``: the proleptic Gregorian ordinal of its date; 0 when undated
+    speakers: NDArray[numpy.uint64]  # uint64 ``[N]``: the number of the speaker's first name; 0 without one
+    persons: Bools  # bool ``[N]``: whether ``PERSON`` speaks
+    bits: NDArray[numpy.uint8]  # uint8 ``[N, D/8]``: the signs of the vectors
+    vectors: NDArray[numpy.int8]  # int8 ``[N, D]``; a row of zeros for a chunk without one
+    scales: NDArray[numpy.float32]  # float32 ``[N]``: what makes a vector's length 1; 0 for a row of zeros
     marks: NDArray[numpy.uint32]
-    terms: NDArray[numpy.uint64]
-    starts: NDArray[numpy.int64]
-    postings: Ints
-    counts: NDArray[numpy.uint8]
-    files: NDArray[numpy.int64]
-    firsts: Ints
-    paths: tuple[str, ...]
-    categories: tuple[str, ...]
+    """uint32 ``[N]``: a fingerprint of the vector, which draws samples that do not depend on places."""
+    terms: NDArray[numpy.uint64]  # uint64 ``[T]``, ascending
+    starts: NDArray[numpy.int64]  # int64 ``[T + 1]``: where each term's postings begin
+    postings: Ints  # int32 ``[P]``: chunks, ascending for each term
+    counts: NDArray[numpy.uint8]  # uint8 ``[P]``: how often, weighted, in fifths
+    files: NDArray[numpy.int64]  # int64 ``[F]``: the files' rows
+    firsts: Ints  # int32 ``[F + 1]``: the first chunk of each file
+    paths: tuple[str, ...]  # ascending
+    categories: tuple[str, ...]  # of ``paths``
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -123,7 +93,7 @@ class Segment:
     @cached_property
     def extents(self) -> NDArray[numpy.int64]:
         """The sums of ``lengths`` by file, ``[F]``."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         sums = numpy.bincount(self.owners, weights=self.lengths, minlength=len(self.files))
         return sums.astype(numpy.int64)
@@ -131,21 +101,21 @@ class Segment:
     @cached_property
     def extent(self) -> int:
         """The sum of ``lengths``."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return int(self.lengths.sum(dtype=numpy.int64))
 
     @cached_property
     def voices(self) -> frozenset[int]:
         """The numbers in ``speakers``, without 0."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return frozenset(numpy.unique(self.speakers).tolist()) - {0}
 
     @cached_property
     def blank(self) -> Ints:
         """The places of the chunks without a vector."""
-        import numpy  # noqa: PLC0415 — as above
+        import numpy  # noqa: PLC0415 — only a search needs it
 
         return numpy.flatnonzero(self.scales == 0).astype(numpy.int32)
 
@@ -161,21 +131,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A segment as a query sees it.
-
-    Attributes:
-        segment: The segment.
-        alive: bool ``[N]``: the chunks that are not gone; ``None`` for all.
-        allowed: bool ``[N]``: those that may be results; ``None`` for all that are alive.
-        fading: bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none.
-        used: float32 ``[F]``: useful references to each file; ``None`` for none.
-    """
+    """A segment as a query sees it."""
 
     segment: Segment
-    alive: Bools | None
-    allowed: Bools | None
+    alive: Bools | None  # bool ``[N]``: the chunks that are not gone; ``None`` for all
+    allowed: Bools | None  # bool ``[N]``: those that may be results; ``None`` for all that are alive
     fading: Bools | None = None
-    used: Floats | None = None
+    """bool ``[F]``: the files whose text counts less as it gets older; ``None`` for none."""
+    used: Floats | None = None  # float32 ``[F]``: useful references to each file; ``None`` for none
 
 
 ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("paths", "categories"))
@@ -185,10 +148,7 @@ ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("pa
 def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
     """A segment of files.
 
-    Args:
-        files: In the order of their paths.
-        terms: Cuts texts.
-        dimensions: Length of the vectors, a multiple of 8; 0 without any.
+    ``files`` come in the order of their paths; ``dimensions`` is a multiple of 8, or 0 without vectors.
     """
     import numpy  # noqa: PLC0415 — only a search needs it
 
@@ -235,7 +195,7 @@ def build(files: Iterable[FileRow], terms: Terms, dimensions: int) -> Segment:
 
 def scales_of(vectors: NDArray[numpy.int8]) -> NDArray[numpy.float32]:
     """What makes each row's length 1; 0 for a row of zeros."""
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     scales = numpy.zeros(len(vectors), dtype=numpy.float32)
     for start in range(0, len(vectors), _BATCH):
@@ -316,10 +276,9 @@ def speaker_of(speaker: str, terms: Terms) -> int:
 def merged(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
     """One segment of all files that are not masked, in the order of their paths.
 
-    Args:
-        segments: With the mask of the files that count, bool ``[F]``.
+    Segments come with the mask of the files that count, bool ``[F]``.
     """
-    import numpy  # noqa: PLC0415 — as above
+    import numpy  # noqa: PLC0415 — only a search needs it
 
     offsets = numpy.cumsum([0, *(len(segment) for segment, _ in segments)])
     files: list[tuple[str, int, int]] = sorted(

@@ -22,10 +22,7 @@ class Terms:
     """Cuts texts into terms. One thread at a time.
 
     Every distinct run of characters is given to the tokenizer once, so that a text costs what looking its
-    runs up costs.
-
-    Attributes:
-        numbers: The number of each term met so far: the same in every process.
+    runs up costs. ``numbers`` is the number of each term met so far: the same in every process.
     """
 
     def __init__(self) -> None:

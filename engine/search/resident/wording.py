@@ -1,8 +1,8 @@
 """What of a chunk's text counts how much by its words: prose, quoted lines, the parts of identifiers.
 
-A turn of a coding session is a few sentences and much output of tools, in which every word of a project
-stands sooner or later. What somebody says tells what a turn is about; what a tool printed or what is quoted
-hardly does.
+A turn of a coding session is a few sentences and much tool output, in which every word of a project appears
+sooner or later. What a person or the agent says tells what a turn is about; tool output and quotations hardly
+do.
 """
 
 from __future__ import annotations

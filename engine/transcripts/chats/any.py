@@ -1,4 +1,4 @@
-"""Reads a conversation whoever wrote it, and loads the readers of other programs' chats only for these."""
+"""Reads a conversation of any program, and loads the readers of other programs' chats only for these."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
 
 
 def read_text(data: bytes, name: str) -> Transcript:
-    """A text as turns: a transcript of ours, a chat of another program, or one turn of nobody's.
+    """A text as turns: a transcript of ours, a chat of another program, or one turn without a speaker.
 
-    Args:
-        data: The bytes of the file, or a beginning of them.
-        name: Its name or path.
+    ``data`` may be a beginning of the file, ``name`` its path.
     """
     transcript = parse(data, name)
     if any(turn.line for turn in transcript.turns):

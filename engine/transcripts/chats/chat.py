@@ -22,33 +22,22 @@ _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u20
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One conversation of a file.
+    """One conversation of a file."""
 
-    Attributes:
-        format: The program or layout it was written by, one word.
-        turns: In order; the line is that of the file on which each begins.
-        session_id: As the file says; empty where it does not.
-        started: When the first turn was; ``None`` where the file has no dates.
-        ended: When the last one was.
-        title: What the file calls it.
-        cwd: The folder it is about, where the file says so.
-        model: The first model named.
-        left_out: What was not taken, counted by reason, as those of ``SessionReader.left_out``.
-    """
-
-    format: str
-    turns: tuple[Turn, ...]
-    session_id: str = ""
-    started: datetime | None = None
-    ended: datetime | None = None
-    title: str = ""
-    cwd: str = ""
-    model: str = ""
+    format: str  # the program or layout it was written by, one word
+    turns: tuple[Turn, ...]  # in order; the line is that of the file on which each begins
+    session_id: str = ""  # empty where the file does not say
+    started: datetime | None = None  # of the first turn; ``None`` where the file has no dates
+    ended: datetime | None = None  # of the last turn
+    title: str = ""  # what the file calls it
+    cwd: str = ""  # the folder it is about, where the file says so
+    model: str = ""  # the first one named
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """What was not taken, counted by reason, as in ``SessionReader.left_out``."""
 
     @property
     def opening(self) -> str:
-        """The first words of the person; those of anybody where the person says nothing."""
+        """The first words of the person; of the agent where the person says nothing."""
         said = [turn for turn in self.turns if turn.role == "user" and turn.text.strip()] or self.turns
         return next((turn.text for turn in said if turn.text.strip()), "")
 
@@ -56,9 +45,7 @@ class Chat:
 class ChatBuilder:
     """Puts a conversation together. Whatever the agent does in a row is one turn.
 
-    Attributes:
-        session_id, title, cwd, model: As those of ``Chat``; set them as they are learned.
-        left_out: What was not taken, counted.
+    The fields of ``Chat`` may be set as they are learned.
     """
 
     def __init__(self) -> None:
@@ -72,13 +59,11 @@ class ChatBuilder:
     def say(
         self, role: Role, text: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add what somebody said; nothing where it is empty once what was injected is taken out of it.
+        """Add a text; nothing where it is empty once injected blocks are taken out of it.
 
         Args:
-            role: Who.
-            text: What, with ``\\n`` line ends.
-            at: When; a text is a time of day as the file gives it.
-            kind: The kind of the turn.
+            text: With ``\\n`` line ends.
+            at: A text is a time of day as the file gives it.
             line: The line of the file on which it begins.
         """
         said = clean(text)
@@ -94,7 +79,7 @@ class ChatBuilder:
     def attach(
         self, role: Role, path: str, at: datetime | str | None = None, *, kind: str = "", line: int = 0
     ) -> None:
-        """Add a reference to something that is no text, to the turn of that speaker that is under way."""
+        """Add a reference to something that is not text, to the turn of that speaker that is under way."""
         last = self._turns[-1] if self._turns else None
         draft = last if last is not None and last.role == role else self._draft(role, at, kind, line)
         draft.blocks.append(Attachment(path))

@@ -15,13 +15,9 @@ _MOST_FENCES_LEFT_OPEN = 200
 def outside_code(text: str, marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     """Those of the matches, in order, that do not begin inside fenced code.
 
-    A fence that somebody forgot to close would swallow the turns that follow. Such a block ends before the
+    An unclosed fence would swallow the turns that follow. Such a block ends before the
     first match in it: after the last one, as many fences are opened as are closed, while after a quoted one
-    there is the end of the quotation besides.
-
-    Args:
-        text: The text.
-        marks: Matches in it that begin at the start of a line, in order.
+    there is the end of the quotation besides. The matches begin at the start of a line, in order.
     """
     kept: list[re.Match[str]] = []
     spans = iter(list(_spans(text, [mark.start() for mark in marks])))

@@ -30,10 +30,7 @@ def read(records: Iterable[Record]) -> Chat:
     """The conversation in the records of a session.
 
     A message that is written again replaces the earlier one. What the person took back by rewinding was said
-    all the same, and stays.
-
-    Args:
-        records: The lines of the file, or the one object it is.
+    all the same, and stays. The records are the lines of the file, or the one object it is.
     """
     chat = ChatBuilder()
     messages: dict[str, Record] = {}

@@ -39,7 +39,7 @@ from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript
 
 UNTOLD = "could not tell who speaks; the file stays as it is"
-"""Why a file is left out in which nobody can be told apart."""
+"""Why a file is left out in which speakers cannot be told apart."""
 
 MOST_BYTES = 512 * 1024 * 1024
 """Bytes of the largest file read."""
@@ -50,21 +50,13 @@ _TITLE_LIMIT = 72
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file that was read.
-
-    Attributes:
-        path: Where it is.
-        shown: Its path as a header has it.
-        taken: Its bytes and fingerprint.
-        written: When it was last written.
-        is_idle: Whether nobody has written to it for a while.
-    """
+    """A file that was read."""
 
     path: Path
-    shown: str
-    taken: Taken
-    written: datetime
-    is_idle: bool
+    shown: str  # the path as a header has it
+    taken: Taken  # bytes and fingerprint
+    written: datetime  # when it was last written
+    is_idle: bool  # not written to for a while
 
 
 def import_chats(
@@ -79,10 +71,7 @@ def import_chats(
     """Import the conversations of one file, one result each; what is there already stays, byte for byte.
 
     Args:
-        source: The file.
-        files: The workspace's write path.
         known: What was imported; sessions that are new are to be added to it.
-        dry_run: Write nothing.
         clock: Seconds since the epoch.
         redact: Write ``[secret]`` in the place of what looks like a key or password.
 

@@ -1,6 +1,6 @@
 """Reads chats whose lines say who speaks: ``## User``, ``**You:**``, ``Human: …``, ``[10:00] Alice: …``.
 
-None of these layouts is unambiguous: whoever can write such a line into the file can speak as the person. So
+None of these layouts is unambiguous: any text in the file that has such a line can speak as the person. So
 a file is read by one layout only, the one it begins with, and a line inside fenced code or a quotation
 counts for nothing.
 """
@@ -87,8 +87,7 @@ class _Mark:
 def read(text: str) -> Chat | None:
     """The conversation in a text; ``None`` where not both a person and an agent are named in one layout.
 
-    Args:
-        text: The file, with ``\\n`` line ends.
+    The text has ``\\n`` line ends.
     """
     layouts = [marks for find in (_headings, _bolds, _labels, _stamped) if _both(marks := find(text))]
     if not layouts:
@@ -152,7 +151,7 @@ def _labels(text: str) -> list[_Mark]:
 
 
 def _stamped(text: str) -> list[_Mark]:
-    """Lines with a time and a name. Who is no agent by name is a person."""
+    """Lines with a time and a name. A name that is not an agent's is a person's."""
     return [
         _Mark(
             who,

@@ -30,15 +30,12 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
     """A conversation in whichever form it was kept, as a transcript.
 
     Transcripts of ours, session logs, exports and histories of other programs, and chats whose lines say who
-    speaks (``read_chats`` says which). Several conversations in one file follow each other.
-
-    Args:
-        data: The bytes of the file.
-        name: Its name or path, which becomes the transcript's.
+    speaks (``read_chats`` says which). Several conversations in one file follow each other. ``name`` is the
+    file's name or path, which becomes the transcript's.
 
     Returns:
-        ``None`` where **nobody can be told apart**: nothing in the file says who speaks. It is not
-        the same as a conversation without a word, which is a transcript without turns.
+        ``None`` where **speakers cannot be told apart**: nothing in the file says who speaks. That
+        differs from a conversation without a word, which is a transcript without turns.
         The caller keeps such a file and says so.
     """
     stream = BytesIO(data)
@@ -61,15 +58,11 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
 
 
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
-    """The conversations in a file; none where nobody can be told apart.
+    """The conversations in a file; none where speakers cannot be told apart.
 
     SpecStory, Aider, Claude Code's ``/export``, Cursor's export, Gemini CLI, exports of ChatGPT and
     Claude.ai, JSON or JSON lines that name a role, and texts with headings, bold names, labels or times
     before names.
-
-    Args:
-        data: The bytes of the file.
-        name: Its name or path.
     """
     if b"\0" in data[:4096]:
         return ()

@@ -35,8 +35,7 @@ _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date",
 def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
     """The conversations in records; a record with a list of messages is one, all others together are one.
 
-    Args:
-        records: Objects, each with the line on which it stands.
+    The number is the line on which a record stands.
     """
     loose = ChatBuilder()
     for record, line in records:
@@ -155,7 +154,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
 
 
 def _parts(content: Any, chat: ChatBuilder) -> Iterator[str]:
-    """The texts of a message; what is none is counted."""
+    """The texts of a message; other parts are counted."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

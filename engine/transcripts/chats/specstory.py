@@ -65,8 +65,7 @@ def looks_like(text: str) -> bool:
 def read(text: str) -> Chat:
     """The conversation in a history; a sub-agent's turns are left out.
 
-    Args:
-        text: The file, with ``\\n`` line ends.
+    The text has ``\\n`` line ends.
     """
     chat = ChatBuilder()
     session, title = _SESSION.search(text), _TITLE.search(text)
@@ -194,7 +193,7 @@ def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the rules of a text; a rule inside fenced code is none."""
+    """What stands between the rules of a text; a rule inside fenced code does not count."""
     place = 0
     for rule in outside_code(text, list(_RULE.finditer(text))):
         yield text[place : rule.start()]

@@ -51,8 +51,7 @@ _SYNTHETIC = "<synthetic>"
 def discover(home: Path | None = None) -> list[Path]:
     """The session logs of the main conversations, in the order of their paths.
 
-    Args:
-        home: Claude Code's folder; ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
+    ``home`` is ``$CLAUDE_CONFIG_DIR`` or ``~/.claude`` by default.
     """
     return sorted(path for path in folder(home).glob("*/*.jsonl") if not path.name.startswith("agent-"))
 
@@ -96,7 +95,7 @@ class ClaudeCodeReader(TypedAheadReader):
                 del self._seen[old]
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Take up the messages that wait, and the questions that nobody has answered."""
+        """Resume the messages that wait, and the questions without an answer."""
         super().resume(read)
         for tag, offset in still_open(self._since):
             for record in read(offset) if tag == _TAG else ():

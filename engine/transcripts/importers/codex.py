@@ -42,8 +42,7 @@ _CALLS = frozenset(
 def discover(home: Path | None = None) -> list[Path]:
     """The session logs, those in use before those that were archived, each in the order of their start.
 
-    Args:
-        home: Codex's folder; ``$CODEX_HOME`` or ``~/.codex`` by default.
+    ``home`` is ``$CODEX_HOME`` or ``~/.codex`` by default.
     """
     archived = folder(home).parent / "archived_sessions"
     return [*sorted(folder(home).glob("*/*/*/rollout-*.jsonl")), *sorted(archived.rglob("rollout-*.jsonl"))]
@@ -74,7 +73,6 @@ class CodexReader(SessionReader):
 
     Args:
         finished: Called with each turn that can no longer change.
-        since: Where the reading starts.
         by_events: Whether the dialogue is taken from events; from response items otherwise.
     """
 
@@ -93,7 +91,7 @@ class CodexReader(SessionReader):
         """Nothing to do: these logs have one writer, and repeat no record."""
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
-        """Take up the questions that nobody has answered, and a rejection whose words are to come."""
+        """Resume the questions without an answer, and a rejection whose text is still to come."""
         for part in filter(None, self._since.open.split(",")):
             if part == _WAS_REJECTED:
                 self._is_rejected = True

@@ -32,9 +32,7 @@ def kind_of(stream: BinaryIO) -> Kind | None:
 def read_log(path: Path, name: str) -> Transcript:
     """A whole session log as a transcript; without turns when it is of no known kind.
 
-    Args:
-        path: The log.
-        name: The path the transcript is given.
+    ``name`` is the path the transcript is given.
 
     Raises:
         ImportFailed: The log cannot be read.
@@ -50,9 +48,7 @@ def read_stream(kind: Kind, path: Path, stream: BinaryIO, name: str) -> Transcri
     """A whole session log that is open, or in memory, as a transcript.
 
     Args:
-        kind: Whose log it is.
-        path: Its path, which tells the session's id.
-        stream: The log.
+        path: Tells the session's id.
         name: The path the transcript is given.
     """
     log = SessionLog(kind, path, stream)
@@ -70,9 +66,7 @@ class LogFollower:
     """Takes in a log piece by piece, and keeps its place.
 
     Args:
-        kind: Whose log it is.
-        path: Where it is.
-        stream: The log, open; needed only now.
+        stream: Open; needed only now.
 
     Attributes:
         offset: Byte offset after the last line taken in.

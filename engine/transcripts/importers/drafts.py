@@ -61,36 +61,24 @@ _PATH_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A transcript as an import wants it.
-
-    Attributes:
-        status: What the import comes to.
-        why: One clause, where the status does not say it all.
-        content: Gives the whole file piece by piece, each time anew; ``None`` when there is nothing to write.
-            A piece can raise ``Changed`` when the transcript it goes on from is not what it was.
-        target: The path of a new file.
-        turns: Turns in it.
-        turns_before: Turns in it before the import.
-        odd: Lines of the log that could not be read whole.
-        left_out: What was not taken, counted by reason.
-    """
+    """A transcript as an import wants it."""
 
     status: Status
-    why: str
+    why: str  # one clause, where the status does not say it all
     content: Callable[[], Iterable[bytes]] | None
-    target: str = ""
+    """Gives the whole file piece by piece, each time anew; ``None`` when there is nothing to write. A piece
+    can raise ``Changed`` when the transcript it goes on from is not what it was."""
+    target: str = ""  # the path of a new file
     turns: int = 0
     turns_before: int = 0
-    odd: int = 0
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    odd: int = 0  # lines of the log that could not be read whole
+    left_out: Mapping[str, int] = field(default_factory=dict)  # what was not taken, counted by reason
 
 
 def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], spool: Spool | None) -> Draft:
     """The transcript of a log that has none yet.
 
     Args:
-        log: The log.
-        session_id: Its session.
         clock: Seconds since the epoch.
         spool: Room for the turns; ``None`` for a draft that will not be written.
     """
@@ -132,13 +120,11 @@ def next_import(log: SessionLog, earlier: Earlier, clock: Callable[[], float], s
     did, only what is missing is added, below.
 
     Args:
-        log: The log.
-        earlier: The transcript there is.
         clock: Seconds since the epoch.
         spool: Room for new turns; ``None`` for a draft that will not be written.
 
     Raises:
-        Changed: Somebody else has just written the transcript.
+        Changed: Another process has just written the transcript.
     """
     header = earlier.header
     state = read_state(header.get(STATE_FIELD))
@@ -205,9 +191,6 @@ def _merged(
     """A transcript with what it lacks of a log that it was not made from, or that was rewritten.
 
     Args:
-        log: The log.
-        earlier: The transcript.
-        state: What its header records.
         clock: Seconds since the epoch.
         only_said: Put in the person's words and plans only: an earlier reader left them out of this very log.
     """

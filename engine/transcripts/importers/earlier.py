@@ -20,16 +20,9 @@ class Changed(ImportFailed):
 
 
 class Earlier:
-    """A transcript as it was when it was first looked at; whoever reads on is told when it no longer is.
+    """A transcript as it was when first read; later reads raise ``Changed`` when it differs.
 
-    Args:
-        files: The workspace's write path.
-        path: The transcript, workspace-relative.
-
-    Attributes:
-        path: The same.
-        head: The header with its fences; empty when there is none that can be read.
-        header: The header's fields.
+    ``head`` is the header with its fences; empty when there is none that can be read.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -96,8 +89,8 @@ class Earlier:
     def beginning(self, size: int, expected: Measured) -> Iterator[bytes]:
         """The first ``size`` bytes of the text below the header, piece by piece.
 
-        All of the text is read, so that what is written from the pieces cannot undo what somebody else has
-        written meanwhile.
+        All of the text is read, so that what is written from the pieces cannot undo what another
+        process has written meanwhile.
 
         Raises:
             Changed: The header is another by now, or the text is not the one expected; at the latest after

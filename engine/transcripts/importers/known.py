@@ -14,26 +14,16 @@ from engine.transcripts.places import head_fields, read_head, session_files
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A transcript that a file went into.
+    """A transcript that a file went into."""
 
-    Attributes:
-        path: Workspace-relative.
-        session_id: Its session.
-        taken: How far the file was taken in.
-        turns: Turns in the transcript then.
-    """
-
-    path: str
+    path: str  # workspace-relative
     session_id: str
-    taken: Taken
-    turns: int
+    taken: Taken  # how far the file was taken in
+    turns: int  # in the transcript then
 
 
 class Known:
     """The transcripts of a workspace by session, and by the files they were imported from.
-
-    Args:
-        workspace: Where.
 
     Attributes:
         transcripts: The transcript of each session, workspace-relative.

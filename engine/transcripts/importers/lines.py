@@ -24,19 +24,12 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a source.
+    """One line of a source."""
 
-    Attributes:
-        start: Byte offset of its first byte.
-        end: Byte offset after its line end.
-        records: The JSON objects on it: one, or more where two writers collided.
-        odd: Whether something on it could not be read.
-    """
-
-    start: int
-    end: int
-    records: tuple[Record, ...]
-    odd: bool
+    start: int  # byte offset of its first byte
+    end: int  # byte offset after its line end
+    records: tuple[Record, ...]  # the JSON objects on it: one, or more where two writers collided
+    odd: bool  # whether something on it could not be read
 
 
 @contextlib.contextmanager
@@ -44,7 +37,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading; a pipe or device is refused instead of waited for.
 
     Raises:
-        ImportFailed: It is no regular file, or cannot be opened or read.
+        ImportFailed: It is not a regular file, or cannot be opened or read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

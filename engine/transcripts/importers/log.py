@@ -26,32 +26,20 @@ _UUID_AT_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Part of a log, read.
+    """Part of a log, read."""
 
-    Attributes:
-        reader: What was learned, its last turn among it.
-        end: Byte offset after the last line read.
-    """
-
-    reader: SessionReader
-    end: int
+    reader: SessionReader  # what was learned, its last turn among it
+    end: int  # byte offset after the last line read
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLog:
-    """An open session log.
+    """An open session log."""
 
-    Attributes:
-        kind: Whose it is.
-        path: Where it is.
-        stream: The open file, unbuffered.
-        redact: Whether what looks like a secret is taken out of what is written of it.
-    """
-
-    kind: Kind
+    kind: Kind  # whose it is
     path: Path
-    stream: BinaryIO
-    redact: bool = False
+    stream: BinaryIO  # unbuffered
+    redact: bool = False  # whether what looks like a secret is taken out of what is written of it
 
     def session_id(self) -> str:
         """The session's id: from the log's name, which the agent makes from it, or else from its lines."""
@@ -74,7 +62,6 @@ class SessionLog:
         """Everything from a checkpoint on.
 
         Args:
-            since: Where to start.
             finished: Called with each turn before the last one, in order; none of them is held.
             dates_all: Give every turn its date, and not only where the day changes.
         """

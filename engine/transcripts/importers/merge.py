@@ -24,15 +24,10 @@ _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A turn that is not there yet.
+    """A turn that is not there yet."""
 
-    Attributes:
-        place: How many of the turns there are stand before it.
-        turn: The turn, its date written.
-    """
-
-    place: int
-    turn: Turn
+    place: int  # how many of the existing turns stand before it
+    turn: Turn  # with its date written
 
 
 def dated(turns: Sequence[Turn], started: datetime | None) -> list[datetime | None]:
@@ -70,9 +65,8 @@ def missing(
     turn that has grown, what it has grown by is missing.
 
     Args:
-        present: The turns of the transcript.
         wanted: All turns of the session as another source has them, in order, each with its date.
-        started: When the transcript says that the session started.
+        started: When the session started, by the transcript.
         retold: Whether the other source tells the session in another form, so that times and tool calls
             differ: then a turn of the person is there when its words are, and what the agent does is added
             only where the person's words before it are missing.
@@ -102,9 +96,8 @@ def inserted(data: bytes, additions: Sequence[Addition], started: datetime | Non
     """A transcript with turns put in.
 
     Args:
-        data: The bytes of the file.
         additions: What to put in, in the order in which it shall stand where it goes to the same place.
-        started: When the transcript says that the session started.
+        started: When the session started, by the transcript.
     """
     turns = parse(data, "").turns
     times = dated(turns, started)

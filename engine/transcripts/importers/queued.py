@@ -25,21 +25,13 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(slots=True)
 class Queued:
-    """A message that was typed ahead.
+    """A message that was typed ahead."""
 
-    Attributes:
-        text: As it was queued.
-        is_persons: Whether a person typed it; the program queues notifications of its own.
-        offset: Byte offset of the last line that has the text.
-        at: When that line was written, UTC.
-        state: What became of it.
-    """
-
-    text: str
-    is_persons: bool
-    offset: int
-    at: datetime | None
-    state: State = "waiting"
+    text: str  # as it was queued
+    is_persons: bool  # the program queues notifications of its own
+    offset: int  # byte offset of the last line that has the text
+    at: datetime | None  # when that line was written, UTC
+    state: State = "waiting"  # what became of it
 
 
 class MessageQueue:
@@ -83,7 +75,6 @@ class MessageQueue:
         """The messages that a prompt repeats, whole or among others.
 
         Args:
-            text: The prompt.
             at: When it was recorded.
             within_s: How long after it was taken into a turn a message can be repeated by a prompt, seconds.
         """

@@ -32,40 +32,27 @@ _NAMES: dict[object, str] = {"claude-code": "Claude Code", "codex": "Codex"}
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of one session log.
-
-    Attributes:
-        source: The log.
-        target: The transcript, workspace-relative; empty when there is none.
-        session_id: The session's id; empty when the log does not say.
-        turns_new: Turns that were not in the transcript before.
-        turns_total: Turns in the transcript now.
-        odd_lines: Lines of the log that could not be read, or only in part.
-        status: ``new``, ``grown``, ``unchanged``, ``skipped``, or ``replaced`` when the log was cut or
-            rewritten since the last import: the transcript then keeps what it has and gets what it lacks.
-        why: One clause, where the status does not say it all.
-        left_out: What was not taken, counted by reason.
-        format: The program or layout that wrote the source.
-    """
+    """What became of one session log."""
 
     source: Path
-    target: str
-    session_id: str
-    turns_new: int
-    turns_total: int
-    odd_lines: int
+    target: str  # workspace-relative; empty when there is none
+    session_id: str  # empty when the log does not say
+    turns_new: int  # turns that were not in the transcript before
+    turns_total: int  # turns in the transcript now
+    odd_lines: int  # lines of the log that could not be read, or only in part
     status: Status
-    why: str = ""
+    """``replaced`` when the log was cut or rewritten since the last import: the transcript then keeps what it
+    has and gets what it lacks."""
+    why: str = ""  # one clause, where the status does not say it all
     left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
-    format: str = field(default="", compare=False)
+    """What was not taken, counted by reason."""
+    format: str = field(default="", compare=False)  # the program or layout that wrote the source
 
 
 def discover(kind: Kind, home: Path | None = None) -> list[Path]:
     """The session logs of an agent on this machine.
 
-    Args:
-        kind: Whose.
-        home: The agent's folder; where it is by default when ``None``.
+    ``home`` is the agent's folder; where it is by default when ``None``.
     """
     return claude_code.discover(home) if kind == "claude-code" else codex.discover(home)
 
@@ -95,12 +82,8 @@ def import_all(
     """Import every session log of an agent, one result each; a log that cannot be read stops nothing.
 
     Args:
-        kind: Whose logs.
-        workspace: Where transcripts go.
-        files: Its write path.
-        sources: The logs; all there are by default.
+        sources: All there are by default.
         home: The agent's folder; where it is by default when ``None``.
-        dry_run: Write nothing.
         clock: Seconds since the epoch.
 
     Raises:
@@ -132,11 +115,6 @@ def import_file(
     """Import one session log into its transcript; what is there already stays as it is, byte for byte.
 
     Args:
-        kind: Whose log it is.
-        source: The log.
-        workspace: Where the transcript goes.
-        files: Its write path.
-        dry_run: Write nothing.
         clock: Seconds since the epoch; a session silent for ``IDLE_S`` is given its end.
         find: Gives the transcript of a session id; looked for in the workspace by default.
         redact: Write ``[secret]`` in the place of what looks like a key or password.
@@ -206,10 +184,10 @@ def _earlier(files: Files, target: str) -> Earlier | None:
 
 
 def _write(files: Files, target: str, draft: Draft, *, is_new: bool) -> bool:
-    """Write a draft, if it asks for it; not when somebody else has written meanwhile.
+    """Write a draft that has something to write, unless another process has written meanwhile.
 
     Raises:
-        Changed: Somebody else has.
+        Changed: Another process has.
     """
     if draft.content is None:
         return True

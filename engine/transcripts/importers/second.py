@@ -33,15 +33,10 @@ _START = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How far a file was taken in.
+    """How far a file was taken in."""
 
-    Attributes:
-        read: Bytes of it.
-        source: Fingerprint of these.
-    """
-
-    read: int
-    source: str
+    read: int  # bytes of it
+    source: str  # fingerprint of these
 
 
 def also_taken(header: Mapping[str, object]) -> dict[str, Taken]:
@@ -62,27 +57,18 @@ def also_written(files: Mapping[str, Taken]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """The logs of a session read as one.
+    """The logs of a session read as one."""
 
-    Attributes:
-        turns: All turns, each with its date.
-        reader: What was learned.
-        taken: How far each log was read, by path as it is shown.
-        odd: Lines that could not be read whole.
-    """
-
-    turns: tuple[Turn, ...]
+    turns: tuple[Turn, ...]  # each with its date
     reader: SessionReader
-    taken: dict[str, Taken]
-    odd: int
+    taken: dict[str, Taken]  # how far each log was read, by path as it is shown
+    odd: int  # lines that could not be read whole
 
 
 def read_together(log: SessionLog, others: Iterable[str]) -> Union:
     """A log and further ones of its session, each record once, in the order of their times.
 
-    Args:
-        log: The log.
-        others: Paths of the others as they are shown; one that is gone is left out.
+    ``others`` are paths as they are shown; one that is gone is left out.
     """
     with ExitStack() as stack:
         logs = [log]
@@ -138,11 +124,10 @@ def changed_state(
 
     Args:
         state: What it recorded before.
-        union: What was read.
         first: The file that the transcript was made from, by its path as it is shown.
-        turns: Turns in the transcript now.
+        turns: In the transcript now.
         text: Fingerprint of the transcript below its header.
-        size: Its bytes.
+        size: Of the transcript, in bytes.
     """
     state = replace(state, turns=turns, odd=max(union.odd, state.odd), text=text, kept=size)
     taken = union.taken.get(first)

@@ -17,40 +17,26 @@ from engine.transcripts.turn import Turn
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the last turn begins. Everything before it is final, so a later reading can start here.
+    """Where the last turn begins. Everything before it is final, so a later reading can start here."""
 
-    Attributes:
-        offset: Byte offset of the line that opened the turn.
-        skip: JSON objects on that line that belong to what was before.
-        turns: Turns before it.
-        odd: Lines before it that could not be read whole.
-        tokens_in: All tokens sent before it.
-        tokens_out: All tokens received before it.
-        reply: The model's reply being counted, as the log identifies it; its lines can surround the turn's
-        start. reply_in: Tokens already counted for it, sent.
-        reply_out: The same, received.
-        ops: Things said or called on that object that belong to what was before.
-        acted: Whether the agent had said or done anything before that object; 0 or 1.
-        left_out: What was left out before that object, as ``reason:count,…``.
-        open: What an earlier line began and no later one has ended, as the reader writes it; without blanks.
-        minute: When the turn before was spoken, in minutes since the epoch, as a reader of the transcript has
-            it; for the first turn, when the session started; 0 where it is not known.
-    """
-
-    offset: int = 0
-    skip: int = 0
-    turns: int = 0
-    odd: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    offset: int = 0  # byte offset of the line that opened the turn
+    skip: int = 0  # JSON objects on that line that belong to what was before
+    turns: int = 0  # turns before it
+    odd: int = 0  # lines before it that could not be read whole
+    tokens_in: int = 0  # all tokens sent before it
+    tokens_out: int = 0  # all tokens received before it
     reply: str = ""
-    reply_in: int = 0
-    reply_out: int = 0
+    """The model's reply being counted, as the log identifies it; its lines can surround the turn's start."""
+    reply_in: int = 0  # tokens already counted for it, sent
+    reply_out: int = 0  # the same, received
     minute: int = 0
-    ops: int = 0
-    acted: int = 0
-    left_out: str = ""
+    """When the turn before was spoken, in minutes since the epoch, as a reader of the transcript has it; for
+    the first turn, when the session started; 0 where it is not known."""
+    ops: int = 0  # things said or called on that object that belong to what was before
+    acted: int = 0  # whether the agent had said or done anything before that object; 0 or 1
+    left_out: str = ""  # what was left out before that object, as ``reason:count,…``
     open: str = ""
+    """What an earlier line began and no later one has ended, as the reader writes it; no blanks."""
 
 
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -139,7 +125,6 @@ class SessionReader(ABC):
         """Take in one record.
 
         Args:
-            record: A JSON object of the log.
             offset: Byte offset of its line.
             place: How many objects precede it on that line.
         """
@@ -154,8 +139,7 @@ class SessionReader(ABC):
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
         """Take up what was open at the checkpoint.
 
-        Args:
-            read: Gives the records on the line at a byte offset.
+        ``read`` gives the records on the line at a byte offset.
         """
 
     def _leave_out(self, reason: str, count: int = 1) -> None:
@@ -222,7 +206,7 @@ class SessionReader(ABC):
 
 
 def _read_counts(written: str) -> dict[str, int]:
-    """Counts as a checkpoint has them; what makes no sense is left."""
+    """Counts as a checkpoint has them; what makes no sense is skipped."""
     parts = (part.rpartition(":") for part in written.split(","))
     return {reason: int(count) for reason, _, count in parts if reason and count.isdecimal()}
 

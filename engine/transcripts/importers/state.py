@@ -25,27 +25,16 @@ _COUNTS = tuple(each.name for each in fields(Checkpoint) if each.type == "int")
 
 @dataclass(frozen=True, slots=True)
 class ImportState:
-    """How far a source was read, and what stands in the transcript for it.
+    """How far a source was read, and what stands in the transcript for it."""
 
-    Attributes:
-        read: Bytes of the source taken in.
-        turns: Turns in the transcript.
-        odd: Lines of the source that could not be read whole.
-        source: Fingerprint of the bytes read.
-        text: Fingerprint of the transcript below its header.
-        kept: Bytes of the transcript below its header that are final.
-        checkpoint: Where reading goes on.
-        reader: Which of our readers took it in; those before ``READER`` left words of the person out.
-    """
-
-    read: int
-    turns: int
-    odd: int
-    source: str
-    text: str
-    kept: int
-    checkpoint: Checkpoint
-    reader: int = 0
+    read: int  # bytes of the source taken in
+    turns: int  # in the transcript
+    odd: int  # lines of the source that could not be read whole
+    source: str  # fingerprint of the bytes read
+    text: str  # fingerprint of the transcript below its header
+    kept: int  # bytes of the transcript below its header that are final
+    checkpoint: Checkpoint  # where reading goes on
+    reader: int = 0  # which of our readers took it in; those before ``READER`` left words of the person out
 
     def written(self) -> str:
         """One line of ``name=value``, without what is zero."""

@@ -17,9 +17,6 @@ _MARK = PLACEHOLDER.encode()
 class Measured:
     """Length and digest of a text that passes piece by piece, and how many secrets were taken out of it.
 
-    Args:
-        pieces: Its beginning.
-
     Attributes:
         size: Bytes so far.
         ends_line: Whether the next byte starts a line.
@@ -71,7 +68,6 @@ class NewText:
     """A text that goes on where an earlier one is kept.
 
     Args:
-        kept: The beginning of the earlier text that stays.
         spool: Where what is added goes; ``None`` where nothing will be written, and measuring is enough.
         redact: Take out of turns what looks like a secret.
 

@@ -89,10 +89,7 @@ def is_rejection(text: str) -> bool:
 def result_of(name: str, text: str, *, failed: bool = False) -> str:
     """What came of a tool call, on one line; empty when the call itself says it all.
 
-    Args:
-        name: The tool's name.
-        text: The whole result.
-        failed: Whether the log marks it as an error.
+    ``failed``: the log marks the result as an error.
     """
     kind = name.lower()
     if failed and is_rejection(text):

@@ -56,8 +56,7 @@ class TurnBuilder:
     def begin(self, skip: int = 0) -> None:
         """A record of the log begins.
 
-        Args:
-            skip: As much of what it says and calls belongs to turns that are finished, and is passed over.
+        As much as ``skip`` of what it says and calls belongs to finished turns, and is passed over.
         """
         self.ops, self._skip = 0, skip
 
@@ -84,7 +83,7 @@ class TurnBuilder:
             draft.add(block)
 
     def add(self, block: Block) -> None:
-        """Add to the turn there is, whoever speaks in it."""
+        """Add to the current turn, whatever its role."""
         if self._draft is not None:
             self._draft.add(_clean(block))
 
@@ -99,7 +98,7 @@ class TurnBuilder:
         self._waiting[call_id] = (len(draft.blocks) - 1, call)
 
     def is_open(self, role: Role, kind: str) -> bool:
-        """Whether the turn there is, is of a role and a kind."""
+        """Whether the current turn is of a role and a kind."""
         return self._draft is not None and (self._draft.role, self._draft.kind) == (role, kind)
 
     def called(self, call_id: str) -> ToolCall | None:

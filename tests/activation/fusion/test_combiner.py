@@ -48,8 +48,8 @@ def test_features_of_the_nearest_topic_and_of_another() -> None:
     assert refund["bm25_above"] == pytest.approx(refund["bm25"] - mean, abs=1e-6)
     assert refund["owned"] in (0, 1)
     assert refund["against_lead"] == 1
-    likeness = [row["vectors_mean"] for row in (refund, deploy, holiday)]
-    assert refund["background"] == pytest.approx(sum(likeness) / 3, abs=1e-6)
+    similarity = [row["vectors_mean"] for row in (refund, deploy, holiday)]
+    assert refund["background"] == pytest.approx(sum(similarity) / 3, abs=1e-6)
 
 
 def test_a_single_topic_leads_by_all_it_has() -> None:

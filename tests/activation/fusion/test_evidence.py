@@ -52,7 +52,7 @@ def test_a_further_hit_never_speaks_against() -> None:
 
 
 @each_case("hit", HITS)
-def test_with_a_hit_likeness_still_counts(hit: TriggerHit) -> None:
+def test_with_a_hit_similarity_still_counts(hit: TriggerHit) -> None:
     assert probability(hit, logit=-8) < probability(hit, logit=-1) < probability(hit, logit=2)
 
 
@@ -102,9 +102,9 @@ def test_a_hit_of_a_trigger_that_is_gone_counts_as_a_word() -> None:
 
 
 def test_only_a_counter_example_nearer_than_every_example_is_held_against() -> None:
-    likeness = numpy.array([0.0, 0.7, 0.9, 1.0, 0.95], dtype=numpy.float32)
+    similarity = numpy.array([0.0, 0.7, 0.9, 1.0, 0.95], dtype=numpy.float32)
     examples = numpy.array([0.2, 0.3, 0.5, 0.6, 0.97], dtype=numpy.float32)
-    taken = held_against(likeness, examples)
+    taken = held_against(similarity, examples)
     assert taken[0] == taken[1] == taken[4] == 0
     assert -REFUSED < taken[2] < 0
     assert taken[3] == -REFUSED

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from engine.activation.fusion import likeness, postings
+from engine.activation.fusion import classifiers, postings
 from engine.activation.fusion.fitted import Fitted, TopicTexts, fit
 from tests.activation.fusion.support import MadeVectors, three_texts
 from tests.activation.fusion.test_postings import postings_of
@@ -65,7 +65,7 @@ def test_a_topic_without_examples_is_known_by_its_label() -> None:
     assert numpy.allclose(alone.word_weights, alone.word_idf)
 
 
-def test_own_likeness_is_that_to_the_three_nearest() -> None:
+def test_own_similarity_is_that_to_the_three_nearest() -> None:
     examples = ("send the parcel", "send the parcel", "send my parcel", "send her parcel", "lost", "found")
     texts = (TopicTexts("a", "a", "", examples), TopicTexts("b", "b"))
     fitted = fit(texts, MadeVectors())
@@ -106,13 +106,13 @@ def solved(kernel: Any, owners: list[int]) -> Any:
 
 
 @pytest.mark.parametrize(("common", "columns", "pairs"), [(1, 3, 10), (4, 1, 10), (64, 2_000, 1_000_000)])
-def test_classifiers_are_ridge_regression_over_likeness(
+def test_classifiers_are_ridge_regression_over_similarity(
     common: int, columns: int, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However the n-grams are compared: as columns of a matrix or pair by pair."""
-    monkeypatch.setattr(likeness, "_COMMON", common)
-    monkeypatch.setattr(likeness, "_COLUMNS", columns)
-    monkeypatch.setattr(likeness, "_PAIRS", pairs)
+    monkeypatch.setattr(classifiers, "_COMMON", common)
+    monkeypatch.setattr(classifiers, "_COLUMNS", columns)
+    monkeypatch.setattr(classifiers, "_PAIRS", pairs)
     texts = (*three_texts()[:2], TopicTexts("c", "only a title"))
     fitted = fit(texts, MadeVectors())
     size = int(fitted.starts[-1])
@@ -149,7 +149,7 @@ def test_large_triangles_are_inverted_by_halves() -> None:
     random = numpy.random.RandomState(3)
     lower = numpy.tril(random.normal(size=(301, 301), scale=0.02)).astype(numpy.float32)
     lower[numpy.diag_indices(301)] = 1
-    inverse = likeness._inverse_of_triangle(lower)
+    inverse = classifiers._inverse_of_triangle(lower)
     assert numpy.allclose(inverse @ lower, numpy.eye(301), atol=1e-5)
     assert not numpy.triu(inverse, 1).any()
 
@@ -162,9 +162,9 @@ def test_titles_alone_say_nothing_about_how_high_a_classifier_goes() -> None:
 
 def test_too_many_entries_or_one_topic_have_no_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fit(three_texts()[:1], MadeVectors()).classifiers.shape == (0, 0)
-    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 11)
+    monkeypatch.setattr(classifiers, "CLASSIFIED_ENTRIES", 11)
     assert fit(three_texts(), MadeVectors()).classifiers.shape == (0, 0)
-    monkeypatch.setattr(likeness, "CLASSIFIED_ENTRIES", 12)
+    monkeypatch.setattr(classifiers, "CLASSIFIED_ENTRIES", 12)
     assert fit(three_texts(), MadeVectors()).classifiers.shape == (12, 3)
 
 

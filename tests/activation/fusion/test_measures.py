@@ -147,7 +147,7 @@ def test_a_shortlist_changes_no_value(classified: bool, monkeypatch: pytest.Monk
         for place, topic in enumerate(many_topics(60))
     )
     if not classified:
-        monkeypatch.setattr("engine.activation.fusion.likeness.CLASSIFIED_ENTRIES", 10)
+        monkeypatch.setattr("engine.activation.fusion.classifiers.CLASSIFIED_ENTRIES", 10)
     text = "is thing7 like thing8 or thing9"
     whole = found(text, topics)
     monkeypatch.setattr(measures, "ALL_TOPICS", 59)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy
     from numpy.typing import NDArray
 
     Floats = NDArray[numpy.float32]
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 CLASSIFIED_ENTRIES = 4_096
 """Entries and titles up to which classifiers are trained: the time grows with the cube of their number."""
 RIDGE = 0.2
-"""Regularisation of the classifiers, in units of one entry's likeness to itself."""
+"""Regularisation of the classifiers, in units of one entry's similarity to itself."""
 SHARPNESS = 3.0
-"""How fast likeness falls with the distance of vectors. What lies far from an example then says next to
+"""How fast similarity falls with the distance of vectors. What lies far from an example then says next to
 nothing about it, which a plain cosine, whose mean over unrelated texts is well above 0, does not give."""
 GRAM_SHARE = 0.2
-"""What n-grams add to likeness, in units of what vectors give."""
+"""What n-grams add to similarity, in units of what vectors give."""
 
 _RIVALS = 10
 """Entries of other topics that come nearest to a topic's classifier."""
@@ -37,7 +38,7 @@ _PAIRS = 1_000_000
 """Columns and pairs compared at once; they bound the memory."""
 
 
-def own_likeness(starts: Integers, index: Mapping[str, Any], vectors: Floats) -> tuple[Floats, Floats]:
+def own_similarity(starts: Integers, index: Mapping[str, Any], vectors: Floats) -> tuple[Floats, Floats]:
     """How alike each topic's own entries are.
 
     Args:
@@ -48,8 +49,6 @@ def own_likeness(starts: Integers, index: Mapping[str, Any], vectors: Floats) ->
     Returns:
         ``own_vectors`` and ``own_grams`` of ``Fitted``.
     """
-    import numpy  # noqa: PLC0415 — tier 2 of the ``spec`` preset does without
-
     total, count = int(starts[-1]), len(starts) - 1
     own_vectors = numpy.full(count, -1.0, dtype=numpy.float32)
     own_grams = numpy.full(count, -1.0, dtype=numpy.float32)
@@ -73,26 +72,20 @@ class Classifiers:
     """A classifier per topic, and what it makes of the entries it has not seen.
 
     ``N`` entries, ``T`` topics. Everything has no elements when there are too many entries or too few topics.
-
-    Attributes:
-        weights: float32 ``[N + T, T]``: what the likeness to each entry, and to each title, adds to each
-            topic's classifier.
-        own: float32 ``[T]``: what the classifier gives the topic's own entries, each left out of its
-            training; mixed with the mean of all topics where they are few. 0 where no topic has examples.
-        rivals: float32 ``[T]``: the same of those entries of other topics that it gives most.
-        spread: float32 ``[1]``: standard deviation of what entries left out get from their own topics.
     """
 
     weights: Floats
+    """float32 ``[N + T, T]``: what the similarity to each entry, and to each title, adds to each topic's
+    classifier."""
     own: Floats
-    rivals: Floats
-    spread: Floats
+    """float32 ``[T]``: what the classifier gives the topic's own entries, each left out of its training;
+    mixed with the mean of all topics where they are few. 0 where no topic has examples."""
+    rivals: Floats  # float32 ``[T]``: the same of those entries of other topics that it gives most
+    spread: Floats  # float32 ``[1]``: standard deviation of what entries left out get from their own topics
 
 
-def likeness_of(cosines: Floats) -> Floats:
-    """The part of likeness that vectors make, 0 to 1, from their cosines; any shape."""
-    import numpy  # noqa: PLC0415 — as above
-
+def similarity_of(cosines: Floats) -> Floats:
+    """The part of similarity that vectors make, 0 to 1, from their cosines; any shape."""
     found: Floats = numpy.exp(SHARPNESS * (cosines - 1))
     return found
 
@@ -100,18 +93,15 @@ def likeness_of(cosines: Floats) -> Floats:
 def train_classifiers(
     starts: Integers, index: Mapping[str, Any], vectors: Floats, labels: Floats, has_examples: Any
 ) -> Classifiers:
-    """A regularised least-squares classifier per topic, over the likeness to each entry and each title.
+    """A regularised least-squares classifier per topic, over the similarity to each entry and each title.
 
     A classifier is taught to give 1 for the entries of its topic and −1/T for the others. What it gives an
     entry that it has not seen follows from the same matrix without training again.
 
     Args:
-        starts, index, vectors: As in ``own_likeness``.
         labels: float32 ``[T, D]``: the titles' vectors. A title counts as one more entry, without n-grams.
         has_examples: bool ``[T]``: where not, the topic's only entry is its title.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     total, count = int(starts[-1]), len(starts) - 1
     titled = numpy.flatnonzero(has_examples)
     size = total + len(titled)
@@ -119,15 +109,15 @@ def train_classifiers(
         none = numpy.zeros(0, dtype=numpy.float32)
         return Classifiers(none.reshape(0, 0), none, none, none)
     every = numpy.concatenate([vectors, labels[titled]])
-    likeness = likeness_of(every @ every.T)
-    _add_grams(likeness, index, total)
-    likeness[numpy.diag_indices(size)] += RIDGE
+    similarity = similarity_of(every @ every.T)
+    _add_grams(similarity, index, total)
+    similarity[numpy.diag_indices(size)] += RIDGE
     owners = numpy.concatenate([_owners(starts), titled])
     aims = numpy.full((size, count), -1.0 / count, dtype=numpy.float32)
     aims[numpy.arange(size), owners] = 1.0
-    root = _inverse_of_triangle(numpy.linalg.cholesky(likeness))
+    root = _inverse_of_triangle(numpy.linalg.cholesky(similarity))
     solved = root.T @ (root @ aims)
-    diagonal = numpy.einsum("ij,ij->j", root, root)  # of the inverse of the likeness
+    diagonal = numpy.einsum("ij,ij->j", root, root)  # of the inverse of the similarity
     unseen = (aims - solved / diagonal[:, None])[:total]
     weights = numpy.zeros((total + count, count), dtype=numpy.float32)
     weights[:total] = solved[:total]
@@ -140,8 +130,6 @@ def _inverse_of_triangle(lower: Floats) -> Floats:
 
     With a Cholesky decomposition a third of the time that inverting the whole takes.
     """
-    import numpy  # noqa: PLC0415 — as above
-
     size = len(lower)
     if size <= _SMALL_TRIANGLE:
         small: Floats = numpy.tril(numpy.linalg.inv(lower))
@@ -156,8 +144,6 @@ def _inverse_of_triangle(lower: Floats) -> Floats:
 
 def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, Floats, Floats]:
     """``own``, ``rivals`` and ``spread`` of ``Classifiers``, from what entries left out get: ``[N, T]``."""
-    import numpy  # noqa: PLC0415 — as above
-
     count = values.shape[1]
     places = numpy.arange(len(values))
     given = values[places, owners]
@@ -173,10 +159,8 @@ def _unseen(values: Floats, owners: Integers, is_example: Any) -> tuple[Floats, 
     return own.astype(numpy.float32), rivals.astype(numpy.float32), numpy.array([spread], dtype=numpy.float32)
 
 
-def _add_grams(likeness: Floats, index: Mapping[str, Any], total: int) -> None:
+def _add_grams(similarity: Floats, index: Mapping[str, Any], total: int) -> None:
     """Adds the cosines of the entries' n-grams to a matrix, of which they are the first rows and columns."""
-    import numpy  # noqa: PLC0415 — as above
-
     mine = index["rows"] < total
     rows = index["rows"][mine].astype(numpy.int64)
     weights = index["weights"][mine] * numpy.float32(GRAM_SHARE**0.5)
@@ -187,8 +171,8 @@ def _add_grams(likeness: Floats, index: Mapping[str, Any], total: int) -> None:
     for start in range(0, len(common), _COLUMNS):
         here = numpy.isin(columns, common[start : start + _COLUMNS])
         matrix = _matrix(columns[here], rows[here], weights[here], total)
-        likeness[:total, :total] += matrix @ matrix.T
-    flat, width = likeness.reshape(-1), len(likeness)
+        similarity[:total, :total] += matrix @ matrix.T
+    flat, width = similarity.reshape(-1), len(similarity)
     for size in range(1, _COMMON):
         of_size = numpy.flatnonzero(sizes == size)
         step = max(1, _PAIRS // size**2)
@@ -201,26 +185,20 @@ def _add_grams(likeness: Floats, index: Mapping[str, Any], total: int) -> None:
 
 def _owners(starts: Integers) -> Integers:
     """For each element of parts that begin at ``starts``, the number of its part."""
-    import numpy  # noqa: PLC0415 — as above
-
     return numpy.repeat(numpy.arange(len(starts) - 1), numpy.diff(starts))
 
 
 def _matrix(columns: Integers, rows: Integers, values: Floats, height: int) -> Floats:
     """Values at rows and columns as a matrix without empty columns."""
-    import numpy  # noqa: PLC0415 — as above
-
     used, place = numpy.unique(columns, return_inverse=True)
     matrix = numpy.zeros((height, len(used)), dtype=numpy.float32)
     matrix[rows, place] = values
     return matrix
 
 
-def _mean_of_nearest(likeness: Floats) -> float:
+def _mean_of_nearest(similarity: Floats) -> float:
     """The mean over rows of the mean of the three largest entries beside the diagonal."""
-    import numpy  # noqa: PLC0415 — as above
-
-    others = likeness.copy()
+    others = similarity.copy()
     numpy.fill_diagonal(others, -1.0)
     nearest = min(3, len(others) - 1)
     return float(-numpy.partition(-others, nearest - 1, axis=1)[:, :nearest].mean())
