@@ -52,36 +52,40 @@ class YamlEdit:
             CannotEdit: The text cannot take the change.
             YamlError: The text cannot be read.
         """
-        before = self._value()
+        before, text = self._value(), self.text
         try:
             steps = _steps(before, key)
         except DocumentError:
             if value is None:
                 return
             raise
-        if value is not None:
-            wanted = _with(before, steps, as_read(value))
+        if value is None and _get(before, steps) is None:
+            return
+        wanted = _with(before, steps, None if value is None else as_read(value))
+        try:
             self._set(steps, value)
-            if self._value() != wanted:
-                raise _refused(steps)
-        elif _get(before, steps) is not None:
-            self._replace(steps, None)
+            if self._value() == (wanted or {}):
+                return
+        except (CannotEdit, YamlError):
+            pass
+        self.text = text
+        raise CannotEdit(f"'{key}' cannot be changed without touching other lines")
 
     def _value(self) -> object:
         return value_of(self.text, self._max_bytes)
 
-    def _set(self, steps: Steps, value: object) -> None:
-        """Sets a value; of a collection that exists, only the parts that differ."""
-        old, new = _get(self._value(), steps), as_read(value)
+    def _set(self, steps: Steps, value: object | None) -> None:
+        """Sets a value or removes it; of a collection that exists, only the parts that differ."""
+        old = _get(self._value(), steps)
+        new = None if value is None else as_read(value)
         if old == new:
             return
         if isinstance(old, dict) and isinstance(value, Mapping) and old and value:
             for key in [key for key in old if key not in value]:
-                self._replace((*steps, key), None)
+                self._set((*steps, key), None)
             for key, item in value.items():
                 self._set((*steps, str(key)), item)
-            return
-        if (
+        elif (
             isinstance(old, list)
             and isinstance(new, list)
             and all(isinstance(each, str) for each in old + new)
@@ -92,20 +96,113 @@ class YamlEdit:
             for index, item in enumerate(new[: len(new) - tail]):
                 self._set((*steps, index), item)
             for index in reversed(range(len(new) - tail, len(old) - tail)):
-                self._replace((*steps, index), None)
-            return
-        self._replace(steps, value)
+                self._set((*steps, index), None)
+        else:
+            self.text = self._changed(steps, value)
 
-    def _replace(self, steps: Steps, value: object | None) -> None:
-        wanted = _with(self._value(), steps, None if value is None else as_read(value))
-        try:
-            text = _Splice(self.text, self._newline, self._max_bytes).changed(steps, value)
-            if value_of(text, self._max_bytes) == (wanted or {}):
-                self.text = text
-                return
-        except (CannotEdit, YamlError):
-            pass
-        raise _refused(steps)
+    def _changed(self, steps: Steps, value: object | None) -> str:
+        """The text with a value set, or removed."""
+        text, root = self.text, compose(self.text, max_bytes=self._max_bytes)
+        if root is None:
+            return text + self._indented(lines(steps[0], _nested(steps[1:], value)), 0)
+        place = _Place(root, flow=root.flow)
+        depth = 0
+        while depth < len(steps) and (child := place.child(steps[depth])):
+            place, depth = child, depth + 1
+        missing, node = steps[depth:], place.node
+        if value is None:
+            return self._without(place)
+        if not missing or node.kind == "scalar":
+            return self._with(place, _nested(missing, value))
+        value = _nested(missing[1:], value)
+        if place.flow:
+            new = lines(missing[0], value, flow=True)[0]
+            spans = place.spans()
+            at, comma = (spans[-1][1], ", ") if spans else (node.start + 1, "")
+            return f"{text[:at]}{comma}{new}{text[at:]}"
+        at = self._line_end(node.end) + 1
+        return text[:at] + self._indented(lines(missing[0], value), self._column(node.start)) + text[at:]
+
+    def _with(self, place: _Place, value: object) -> str:
+        """With another value in the place of one that is there."""
+        text, node, parent = self.text, place.node, place.parent
+        is_open = node.kind != "scalar" and not node.flow
+        in_mapping = parent is not None and parent.node.kind == "mapping"
+        if parent is None or (is_open and not in_mapping):
+            raise CannotEdit("it is no field")
+        flow, old = place.flow or not in_mapping, None if is_open else node
+        first, *below = lines("k", value, flow=flow, old=old)
+        new, start, end, comment = first.removeprefix("k:"), node.start, node.end, ""
+        key_end = parent.node.pairs[place.index][0].end if in_mapping else start
+        if below or is_open:
+            # What stands between the colon and the value, or behind it on its line, is a comment, and stays.
+            start = text.find(":", key_end, start + 1) + 1
+            if not start:
+                raise CannotEdit("it has no colon")
+            comment = text[start : node.start].rstrip()
+        elif in_mapping and ":" not in text[key_end:start]:
+            new = f":{new}"
+        elif start < end or text[start - 1].isspace():
+            new = new.lstrip(" ")
+        if below:
+            if not is_open:
+                end = self._line_end(end)
+                end -= text[:end].endswith("\r")
+                comment += text[node.end : end].rstrip()
+            added = self._indented(below, self._column(parent.node.start))
+            comment += self._newline + added.removesuffix(self._newline)
+        return text[:start] + new + comment + text[end:]
+
+    def _without(self, place: _Place) -> str:
+        text, parent, index = self.text, place.parent, place.index
+        if parent is None:
+            raise CannotEdit("it stands alone")
+        spans = parent.spans()
+        start, end = spans[index]
+        if len(spans) == 1 and parent.parent is not None:
+            return self._with(parent, {} if parent.node.kind == "mapping" else [])
+        if parent.flow:
+            return self._without_in_flow(spans, index)
+        if parent.node.kind == "sequence":
+            start = self._dash(parent.node, index)
+        line_start = start - self._column(start)
+        if text[line_start:start].strip():
+            raise CannotEdit("it shares its line with a dash")
+        return text[:line_start] + text[self._line_end(end) + 1 :]
+
+    def _without_in_flow(self, spans: list[tuple[int, int]], index: int) -> str:
+        text = self.text
+        start, end = spans[index]
+        if index + 1 < len(spans):
+            following = spans[index + 1][0]
+            between, hash_, _ = text[end:following].partition("#")
+            if hash_ and "," in between:
+                following = end + between.index(",") + 1
+            return text[:start] + text[following:]
+        before = spans[index - 1][1] if index else start
+        # A comment between stays, and the comma before it, which may end a list.
+        return text[: start if "#" in text[before:start] else before] + text[end:]
+
+    def _dash(self, node: Node, index: int) -> int:
+        if index == 0:
+            return node.start
+        pattern = re.compile(rf"^ {{{self._column(node.start)}}}-", re.MULTILINE)
+        match = pattern.search(self.text, node.items[index - 1].end)
+        if match is None:
+            raise CannotEdit("it has no dash")
+        return match.end() - 1
+
+    def _indented(self, new: list[str], column: int) -> str:
+        return "".join(f"{' ' * column if line else ''}{line}{self._newline}" for line in new)
+
+    def _column(self, index: int) -> int:
+        return index - (self.text.rfind("\n", 0, index) + 1)
+
+    def _line_end(self, index: int) -> int:
+        at = self.text.find("\n", index)
+        if at < 0:
+            raise CannotEdit("its line has no end")
+        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,119 +232,6 @@ class _Place:
         return [(item.start, item.end) for item in self.node.items]
 
 
-class _Splice:
-    """One change to a text; the caller reads the result again and compares."""
-
-    def __init__(self, text: str, newline: str, max_bytes: int) -> None:
-        self._text = text
-        self._newline = newline
-        self._root = compose(text, max_bytes=max_bytes)
-
-    def changed(self, steps: Steps, value: object | None) -> str:
-        """The text with a value set, or removed."""
-        text = self._text
-        if self._root is None:
-            return text + self._indented(lines(steps[0], _nested(steps[1:], value)), 0)
-        place = _Place(self._root, flow=self._root.flow)
-        depth = 0
-        while depth < len(steps) and (child := place.child(steps[depth])):
-            place, depth = child, depth + 1
-        missing, node = steps[depth:], place.node
-        if value is None:
-            return self._without(place)
-        if not missing or node.kind == "scalar":
-            return self._with(place, _nested(missing, value))
-        value = _nested(missing[1:], value)
-        if place.flow:
-            new = lines(missing[0], value, flow=True)[0]
-            spans = place.spans()
-            at, comma = (spans[-1][1], ", ") if spans else (node.start + 1, "")
-            return f"{text[:at]}{comma}{new}{text[at:]}"
-        at = self._line_end(node.end) + 1
-        return text[:at] + self._indented(lines(missing[0], value), self._column(node.start)) + text[at:]
-
-    def _with(self, place: _Place, value: object) -> str:
-        """With another value in the place of one that is there."""
-        text, node, parent = self._text, place.node, place.parent
-        is_open = node.kind != "scalar" and not node.flow
-        in_mapping = parent is not None and parent.node.kind == "mapping"
-        if parent is None or (is_open and not in_mapping):
-            raise CannotEdit("it is no field")
-        flow, old = place.flow or not in_mapping, None if is_open else node
-        first, *below = lines("k", value, flow=flow, old=old)
-        new, start, end, comment = first.removeprefix("k:"), node.start, node.end, ""
-        key_end = parent.node.pairs[place.index][0].end if in_mapping else start
-        if below or is_open:
-            # What stands between the colon and the value, or behind it on its line, is a comment, and stays.
-            start = text.find(":", key_end, start + 1) + 1
-            if not start:
-                raise CannotEdit("it has no colon")
-            comment = text[start : node.start].rstrip()
-        elif in_mapping and ":" not in text[key_end:start]:
-            new = f":{new}"
-        elif start < end or text[start - 1].isspace():
-            new = new.lstrip(" ")
-        if below:
-            if not is_open:
-                end = self._line_end(end)
-                end -= text[:end].endswith("\r")
-                comment += text[node.end : end].rstrip()
-            added = self._indented(below, self._column(parent.node.start))
-            comment += self._newline + added.removesuffix(self._newline)
-        return text[:start] + new + comment + text[end:]
-
-    def _without(self, place: _Place) -> str:
-        text, parent, index = self._text, place.parent, place.index
-        if parent is None:
-            raise CannotEdit("it stands alone")
-        spans = parent.spans()
-        start, end = spans[index]
-        if len(spans) == 1 and parent.parent is not None:
-            return self._with(parent, {} if parent.node.kind == "mapping" else [])
-        if parent.flow:
-            return self._without_in_flow(spans, index)
-        if parent.node.kind == "sequence":
-            start = self._dash(parent.node, index)
-        line_start = start - self._column(start)
-        if text[line_start:start].strip():
-            raise CannotEdit("it shares its line with a dash")
-        return text[:line_start] + text[self._line_end(end) + 1 :]
-
-    def _without_in_flow(self, spans: list[tuple[int, int]], index: int) -> str:
-        text = self._text
-        start, end = spans[index]
-        if index + 1 < len(spans):
-            following = spans[index + 1][0]
-            between, hash_, _ = text[end:following].partition("#")
-            if hash_ and "," in between:
-                following = end + between.index(",") + 1
-            return text[:start] + text[following:]
-        before = spans[index - 1][1] if index else start
-        # A comment between stays, and the comma before it, which may end a list.
-        return text[: start if "#" in text[before:start] else before] + text[end:]
-
-    def _dash(self, node: Node, index: int) -> int:
-        if index == 0:
-            return node.start
-        pattern = re.compile(rf"^ {{{self._column(node.start)}}}-", re.MULTILINE)
-        match = pattern.search(self._text, node.items[index - 1].end)
-        if match is None:
-            raise CannotEdit("it has no dash")
-        return match.end() - 1
-
-    def _indented(self, new: list[str], column: int) -> str:
-        return "".join(f"{' ' * column if line else ''}{line}{self._newline}" for line in new)
-
-    def _column(self, index: int) -> int:
-        return index - (self._text.rfind("\n", 0, index) + 1)
-
-    def _line_end(self, index: int) -> int:
-        at = self._text.find("\n", index)
-        if at < 0:
-            raise CannotEdit("its line has no end")
-        return at
-
-
 def value_of(text: str, max_bytes: int) -> object:
     """What a text says; an empty mapping where it says nothing.
 
@@ -256,11 +240,6 @@ def value_of(text: str, max_bytes: int) -> object:
     """
     node = compose(text, max_bytes=max_bytes)
     return (node and to_value(node)) or {}
-
-
-def _refused(steps: Steps) -> CannotEdit:
-    key = ".".join(map(str, steps))
-    return CannotEdit(f"'{key}' cannot be changed without touching other lines")
 
 
 def _nested(steps: Steps, value: object) -> object:
