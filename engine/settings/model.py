@@ -1,5 +1,5 @@
-"""memory-config.yaml as validated values (spec 9.3, design 3 and 5); every setting has its meaning here, those of
-``watchers`` in a module of their own.
+"""memory-config.yaml as validated values (spec 9.3, design 3 and 5); every setting has its meaning here,
+those of ``watchers`` in a module of their own.
 
 The file may leave out anything; what it leaves out has the default below. ``engine.settings.file`` reads it.
 """

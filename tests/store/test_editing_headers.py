@@ -64,6 +64,8 @@ def edited(changes: dict[str, object | None], data: bytes = TOPIC) -> list[str]:
             ],
         ),
         ({"triggers.1.match": 'a"b\\c'}, ['-     match: "email|inbox|mail"', '+     match: "a\\"b\\\\c"']),
+        ({"triggers.1.match": "é 🎉"}, ['-     match: "email|inbox|mail"', '+     match: "é 🎉"']),
+        ({"empty": [{"path": "a.md", "lines": "3-9"}]}, ["+   - path: a.md", "+     lines: 3-9"]),
         ({"triggers.0.source": None}, ["-     source: email   # the gateway's name"]),
         (
             {"triggers.1": None},
@@ -179,6 +181,8 @@ def test_a_header_cannot_outgrow_its_limit() -> None:
         (b"---\n{}\n---\nx", b"---\n{a: b}\n---\nx"),
         (b"---\nc: d\n# last\n\n---\nx", b"---\nc: d\na: b\n# last\n\n---\nx"),
         (b"---\nc: |+\n  d\n\n---\nx", b"---\nc: |+\n  d\n\na: b\n---\nx"),
+        (b"---\na: # none yet\nc: d\n---\nx", b"---\na: b # none yet\nc: d\n---\nx"),
+        (b"---\na: # why\n  - c # x\n---\nx", b"---\na: b # why # x\n---\nx"),
     ],
 )
 def test_a_field_is_added_to_headers_of_all_shapes(data: bytes, result: bytes) -> None:
