@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError, Problem
 from engine.probes import file, places
+from engine.probes.editing import entry_of, with_entry, without_entry
 from engine.probes.file import LEAST_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.log import Earlier, ProbeLog
 from engine.probes.model import Comparison, Expectation, Probe, Run
@@ -117,8 +118,6 @@ class Probes:
             DocumentError: The file cannot be read or edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
-        from engine.probes.editing import entry_of, with_entry  # noqa: PLC0415 — ruamel.yaml takes 60 ms
-
         question = question.strip()
         if not question:
             raise AutopoiesisError("a probe needs a question")
@@ -164,8 +163,6 @@ class Probes:
             DocumentError: The file cannot be read or edited.
             WriteFailed, ReadOnly: The file is as it was.
         """
-        from engine.probes.editing import without_entry  # noqa: PLC0415 — ruamel.yaml takes 60 ms
-
         with self._files.lock():
             probe = self.find(name)
             self._files.update(PROBES_PATH, lambda data: without_entry(data or b"", probe))

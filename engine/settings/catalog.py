@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from engine.settings import model as definitions
-from engine.settings.model import Config, Limits, Settings
+from engine.settings import model, watchers
+from engine.settings.base import Limits, Settings
+from engine.settings.model import Config
 
 NONE = "none"
 """What stands for a cut of the policy table that its row does not have, where one is given as a text."""
@@ -119,14 +120,14 @@ def _figure(value: float) -> str:
 def _docs() -> dict[tuple[str, str], str]:
     """The text below each setting, by class and field; nothing where the source is not there."""
     try:
-        tree = ast.parse(inspect.getsource(definitions))
+        trees = [ast.parse(inspect.getsource(module)) for module in (model, watchers)]
     except OSError:
         return {}
     found: dict[tuple[str, str], str] = {}
-    for group in tree.body:
+    for group in itertools.chain.from_iterable(tree.body for tree in trees):
         if not isinstance(group, ast.ClassDef):
             continue
-        for field, below in pairwise(group.body):
+        for field, below in itertools.pairwise(group.body):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match below:
                     case ast.Expr(value=ast.Constant(value=str(text))):

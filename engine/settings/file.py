@@ -15,7 +15,9 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, ConfigError, Problem
-from engine.settings.model import Config, PolicyRow, Priority, Settings
+from engine.settings.base import Settings
+from engine.settings.model import Config
+from engine.settings.watchers import PolicyRow, Priority
 from engine.store.user_folder import own_key
 from engine.store.zone import is_zone
 

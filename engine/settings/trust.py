@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import Problem
 from engine.settings import file as config_file
+from engine.settings.base import ACTING, Acting
 from engine.settings.file import CONFIG_FILE
-from engine.settings.model import ACTING, Acting, Config
+from engine.settings.model import Config
 from engine.store.faults import reach
 from engine.store.files import reported
 from engine.store.user_folder import read_own, settings_folder, write_own

@@ -10,10 +10,11 @@ from collections.abc import Mapping as AbcMapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.errors import Problem
+from engine.errors import DocumentError, Problem
 from engine.store.header import BOM, locate
 from engine.store.markdown import MarkdownSection, sections
-from engine.store.yamltext import Mapping
+from engine.store.yamledit import CannotEdit, YamlEdit, value_of
+from engine.store.yamltext import MAX_HEADER_BYTES, Mapping, YamlError
 
 __all__ = ["Document", "MarkdownSection", "edit_header", "edit_yaml", "parse", "sections"]
 
@@ -87,16 +88,30 @@ def edit_header(data: bytes, changes: AbcMapping[str, object | None], path: str 
     Args:
         data: The bytes of the file.
         changes: New values by key, ``None`` to remove. A dot leads into a mapping, a number into a list:
-            ``triggers.0.match``; the number after the last item appends. Values are strings, numbers,
-            booleans, dates, lists and mappings. A file without a header gets one.
+            ``files.0``; the number after the last item appends. Values are strings, numbers, booleans, lists
+            and mappings. A file without a header gets one.
         path: The file's name in errors.
 
     Raises:
         DocumentError: The header is broken, a key leads nowhere, or the header would grow too large.
     """
-    from engine.store.header_edit import edit  # noqa: PLC0415 — ruamel.yaml takes 60 ms, and reading never needs it
-
-    return edit(data, changes, path)
+    found = locate(data)
+    if found.error is not None:
+        raise DocumentError(
+            found.error.what,
+            where=f"{path}:{found.error.line}" if path else found.error.where,
+            cure=found.error.cure or "repair the header first",
+        )
+    before = found.text or ""
+    text = _edited(before, changes, found.newline, path, "header", MAX_HEADER_BYTES)
+    if text == before:
+        return data
+    edited = text if found.text is not None else f"---{found.newline}{text}---{found.newline}"
+    result = data[: found.start] + edited.encode("utf-8") + data[found.end :]
+    again = locate(result)
+    if again.text != text or result[again.body :] != data[found.body :]:
+        raise DocumentError("the header would end in the wrong place", where=path, cure="edit it by hand")
+    return result
 
 
 def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *, max_bytes: int) -> bytes:
@@ -112,6 +127,51 @@ def edit_yaml(data: bytes, changes: AbcMapping[str, object | None], path: str, *
         DocumentError: The file is broken, holds what is not allowed, a key leads nowhere, or it would grow
             too large.
     """
-    from engine.store.header_edit import edit_file  # noqa: PLC0415 — as above
+    bom = BOM if data.startswith(BOM) else b""
+    try:
+        text = data[len(bom) :].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8 text", where=path, cure="save it as UTF-8") from error
+    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    # Lines are put between lines: one without an end gets it, and loses it again.
+    ending = newline if text and not text.endswith("\n") else ""
 
-    return edit_file(data, changes, path, max_bytes)
+    def is_same(one: str, other: str) -> bool:
+        return value_of(one, 2 * max_bytes) == value_of(other, 2 * max_bytes)
+
+    try:
+        if ending and not is_same(text, text + ending):
+            raise DocumentError("its last line has no end", where=path, cure="end it, and try again")
+        edited = _edited(text + ending, changes, newline, path, "file", max_bytes)
+        if edited == text + ending:
+            return data
+        if ending and is_same(shorter := edited.removesuffix(ending), edited):
+            edited = shorter
+    except YamlError as error:
+        raise DocumentError(error.what, where=f"{path}:{error.line}", cure=error.cure) from error
+    return bom + edited.encode("utf-8")
+
+
+_SMALLER = {"header": "move long text below the header", "file": "take out what is not needed"}
+
+
+def _edited(
+    text: str, changes: AbcMapping[str, object | None], newline: str, path: str, kind: str, max_bytes: int
+) -> str:
+    """A YAML text, of a header or a file, with some of its fields set or removed."""
+    edit = YamlEdit(text, newline, 2 * max_bytes)
+    try:
+        for key, value in changes.items():
+            edit.change(key, value)
+    except YamlError:
+        raise
+    except CannotEdit as error:
+        raise CannotEdit(error.what, where=path, cure=f"edit the {kind} by hand") from error
+    except DocumentError as error:
+        raise DocumentError(error.what, where=path, cure=error.cure) from error
+    size = len(edit.text.encode("utf-8"))
+    if edit.text != text and size > max_bytes:
+        raise DocumentError(
+            f"the {kind} would have {size} bytes, more than {max_bytes}", where=path, cure=_SMALLER[kind]
+        )
+    return edit.text

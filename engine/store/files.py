@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import threading
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly, WriteFailed
-from engine.store import descriptors
+from engine.store import descriptors, file_steps
 from engine.store.faults import reach
 from engine.store.paths import INDEX_PREFIX, TEMP_PREFIX, Workspace, shown, split_relative
 
@@ -98,7 +97,7 @@ class Files:
             ReadOnly: The workspace cannot be written.
         """
         with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
-            self._replace_in(folder, name, data, relative)
+            file_steps.replace(folder, name, data, relative)
 
     def create(self, relative: str, data: bytes | Iterable[bytes]) -> bool:
         """Make a new file, complete from the first moment it can be seen.
@@ -114,7 +113,7 @@ class Files:
             ReadOnly: The workspace cannot be written.
         """
         with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
-            return self._create_in(folder, name, data)
+            return file_steps.create(folder, name, data)
 
     def append(self, relative: str, data: bytes) -> None:
         """Add ``data`` at the end of a file, all of it or nothing; on a line of its own.
@@ -131,7 +130,7 @@ class Files:
             return
         with self._writing(relative), self._folder(self._parts(relative)) as (folder, name):
             for _ in range(_ATTEMPTS):
-                if self._create_in(folder, name, data) or self._append_in(folder, name, data, relative):
+                if file_steps.create(folder, name, data) or file_steps.append(folder, name, data, relative):
                     return
             raise _replaced_again(relative)
 
@@ -168,9 +167,11 @@ class Files:
                 with self._folder(self._parts(relative)) as (folder, name):
                     if new is None:
                         assert seen is not None
-                        if self._remove_in(folder, name, seen):
+                        if file_steps.remove(folder, name, seen):
                             return None
-                    elif self._replace_in(folder, name, new, relative, partial(_is_unchanged, seen)):
+                    elif file_steps.replace(
+                        folder, name, new, relative, partial(file_steps.is_unchanged, seen)
+                    ):
                         return new
             raise _replaced_again(relative)
 
@@ -263,94 +264,6 @@ class Files:
         if self.read_only:
             raise ReadOnly("the workspace is open for reading only", where=shown(relative))
 
-    def _replace_in(
-        self,
-        folder: int,
-        name: str,
-        data: bytes | Iterable[bytes],
-        relative: str,
-        expected: Callable[[os.stat_result | None], bool] = lambda _: True,
-    ) -> bool:
-        """Put new content in place; ``False`` when what stands there is not what was expected."""
-        old = descriptors.status(name, folder)
-        if old is not None and not stat.S_ISREG(old.st_mode):
-            raise PathRefused("is no regular file", where=shown(relative))
-        with descriptors.temporary(folder, name, data, old) as temp:
-            reach("replace:rename")
-            if not expected(descriptors.status(name, folder)):
-                return False
-            os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-        reach("replace:folder-fsync")
-        os.fsync(folder)
-        return True
-
-    @staticmethod
-    def _remove_in(folder: int, name: str, seen: os.stat_result) -> bool:
-        """Delete the file that was seen; ``False`` when another one stands there, which stays."""
-        reach("remove:unlink")
-        if not _is_unchanged(seen, descriptors.status(name, folder)):
-            return False
-        # Out of the way first: what another program puts in place from now on has the name to itself.
-        aside = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
-        try:
-            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-        except FileNotFoundError:
-            return False
-        is_seen = _is_unchanged(seen, descriptors.status(aside, folder))
-        if not is_seen and descriptors.status(name, folder) is None:
-            os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            os.unlink(aside, dir_fd=folder)
-        reach("remove:folder-fsync")
-        os.fsync(folder)
-        return is_seen
-
-    @staticmethod
-    def _create_in(folder: int, name: str, data: bytes | Iterable[bytes]) -> bool:
-        if descriptors.status(name, folder) is not None:
-            return False
-        with descriptors.temporary(folder, name, data, None) as temp:
-            reach("create:link")
-            try:
-                os.link(temp, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-            except FileExistsError:
-                return False
-            except OSError as error:
-                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-                    raise
-                # A file system without hard links; the workspace lock keeps other engines away meanwhile.
-                os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-        reach("create:folder-fsync")
-        os.fsync(folder)
-        return True
-
-    @staticmethod
-    def _append_in(folder: int, name: str, data: bytes, relative: str) -> bool:
-        """Add to a file that exists; ``False`` when another one has taken its place meanwhile."""
-        reach("append:open")
-        try:
-            descriptor = descriptors.open_file(name, folder, os.O_RDWR | os.O_APPEND, relative)
-        except FileNotFoundError:
-            return False
-        try:
-            before = os.fstat(descriptor).st_size
-            if before and os.pread(descriptor, 1, before - 1) != b"\n":
-                data = b"\n" + data
-            try:
-                reach("append:write")
-                descriptors.write_all(descriptor, data)
-                reach("append:fsync")
-                os.fsync(descriptor)
-            except BaseException:
-                # A program that does not know our lock may have added more; its bytes are not ours to cut.
-                if os.fstat(descriptor).st_size <= before + len(data):
-                    with contextlib.suppress(OSError):
-                        os.ftruncate(descriptor, before)
-                raise
-            return _is_same(os.fstat(descriptor), descriptors.status(name, folder))
-        finally:
-            os.close(descriptor)
-
     def _parts(self, relative: str) -> tuple[str, ...]:
         real = self.workspace.resolve(relative)
         parts = real.relative_to(self.workspace.root).parts
@@ -432,16 +345,6 @@ def sweep_temps(workspace: Workspace) -> int:
                     path.unlink()
                     removed += 1
     return removed
-
-
-def _is_same(mine: os.stat_result, found: os.stat_result | None) -> bool:
-    return found is not None and (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
-
-
-def _is_unchanged(mine: os.stat_result | None, found: os.stat_result | None) -> bool:
-    if mine is None or found is None:
-        return mine is found
-    return _is_same(mine, found) and (mine.st_size, mine.st_mtime_ns) == (found.st_size, found.st_mtime_ns)
 
 
 def _replaced_again(relative: str) -> WriteFailed:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
-from engine.errors import AutopoiesisError, Problem
+from engine.errors import AutopoiesisError
 from engine.redaction.commits import CURE, refusals, refuse_secrets
 from engine.settings import trust
 from engine.settings.file import CONFIG_FILE, load
-from engine.settings.model import Config, SearchSettings
+from engine.settings.model import Config
 from engine.store import documents, programs
 from engine.store.comparison import Comparison
 from engine.store.files import Files
@@ -25,22 +22,13 @@ from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
 from engine.store.schema import validate
 from engine.store.zone import local_day
+from engine.workspace.finding import Finding, Level
+from engine.workspace.search_state import search_findings
 
 _MOST_LINKS = 20
 """Named one by one."""
 
-Level = Literal["ok", "note", "warning", "error"]
-
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the examination: how bad, what, and the cure."""
-
-    level: Level
-    text: str
-    cure: str = ""
 
 
 def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
@@ -85,17 +73,12 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_entries(files, repository),
         *_knowledge(workspace, files, repository),
         *_prompt(files),
-        *_index(workspace, files),
+        *search_findings(workspace, files),
         *_prices(),
         *_links(workspace),
         *_secrets(files),
         *_machine(workspace),
     )
-
-
-def _finding(problem: Problem) -> Finding:
-    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-    return Finding(problem.severity, f"{place}: {problem.what}", problem.cure)
 
 
 def _config(files: Files) -> Iterator[Finding]:
@@ -111,7 +94,7 @@ def _config(files: Files) -> Iterator[Finding]:
         f"{CONFIG_FILE}: budget {config.context_compiler.token_budget} tokens, gate {config.gate.provider}",
     )
     for problem in (*odd, *ignored):
-        yield _finding(problem)
+        yield Finding.of(problem)
     if found.acts and found.counts:
         why = (
             f"as every workspace, by {trust.VARIABLE}"
@@ -246,7 +229,7 @@ def _documents(workspace: Workspace, files: Files, paths: list[str]) -> Iterator
         checked += 1
         for problem in (*document.problems, *validate(document)):
             wrong += 1
-            yield _finding(problem)
+            yield Finding.of(problem)
     if not wrong and checked:
         yield Finding("ok", f"{checked} documents, every header in order")
 
@@ -256,7 +239,7 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
 
     problems = check_topics(workspace, files)
     for problem in problems:
-        yield _finding(problem)
+        yield Finding.of(problem)
     if not problems:
         yield Finding("ok", "topics: every trigger, pattern and subscription in order")
 
@@ -268,7 +251,7 @@ def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
     presets = Presets(files, lambda: repository, Config)
     problems = check_presets(presets, files)
     for problem in problems:
-        yield _finding(problem)
+        yield Finding.of(problem)
     count = len(presets.names())
     if count and not problems:
         many = "1 preset" if count == 1 else f"{count} presets"
@@ -304,7 +287,7 @@ def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> I
     from engine.context.presets import Presets  # noqa: PLC0415 — likewise
 
     for problem in check_presets(Presets(files, lambda: repository, Config), files, only=staged):
-        yield _finding(problem)
+        yield Finding.of(problem)
 
 
 def _prices() -> Iterator[Finding]:
@@ -314,7 +297,7 @@ def _prices() -> Iterator[Finding]:
     path = pricing.own_file()
     problems = pricing.PriceTable.load(path).problems
     for problem in problems:
-        yield _finding(problem)
+        yield Finding.of(problem)
     if not problems and path.exists():
         yield Finding("ok", f"{path}: prices of your own, every line in order")
 
@@ -371,71 +354,6 @@ def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> It
         yield Finding("note", f"transcripts that were never harvested: {left}", cure)
     if found and not gone:
         yield Finding("ok", f"ledger: {len(found)} conversations, every line that they gave stands")
-
-
-def _index(workspace: Workspace, files: Files) -> Iterator[Finding]:
-    from engine.pipeline.assembly import assemble_index  # noqa: PLC0415 — not needed for --staged
-
-    try:
-        config = trust.read(files).config
-    except (AutopoiesisError, OSError):
-        return
-    index = assemble_index(workspace, files, config.search)
-    try:
-        status = index.status()
-    finally:
-        index.close()
-    if status.state == "ready":
-        size = status.size // 1024
-        yield Finding("ok", f"search index: {status.files} files, {status.chunks} chunks, {size:,} KiB")
-        if status.vectors_coming:
-            yield Finding("note", f"search index: {status.vectors_coming}", "autopoiesis index")
-    elif status.state == "missing":
-        yield Finding("note", "search index: not made yet; files are searched instead", "autopoiesis index")
-    else:
-        yield Finding("warning", f"search index: {status.why}", "autopoiesis index --rebuild")
-    yield from _embedding(config.search)
-
-
-def _embedding(settings: SearchSettings) -> Iterator[Finding]:
-    """Which embedding model is used, and whether it is there; only ``openai`` is asked over the network."""
-    from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — as above
-    from engine.search.embeddings import EMBEDDING_FAULTS, slow_one, vector_of  # noqa: PLC0415 — as above
-
-    name = settings.embedding
-    try:
-        embedder = embedder_for(settings)
-        described = {
-            "local": f"local, the vectors that ship ({embedder.dimensions} numbers)",
-            "minilm": f"minilm, which is installed ({embedder.dimensions} numbers)",
-            "openai": f"openai, {settings.embedding_model} ({embedder.dimensions} numbers)",
-        }[name]
-        try:
-            started = time.monotonic()
-            # Reads the vectors that ship, or asks; the transformer takes seconds to load.
-            known = embedder.id if name != "openai" else vector_of(embedder, "hello")
-            took = time.monotonic() - started
-        finally:
-            if (slow := slow_one(embedder)) is not None:
-                slow.close()
-    except EMBEDDING_FAULTS as error:
-        problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))
-        place = f"{problem.where}: " if problem.where else ""
-        what = f"search.embedding is {name}, and search goes by words alone: {place}{problem.what}"
-        yield Finding("error", what, problem.cure)
-        return
-    answered = f", answered in {1000 * took:,.0f} ms" if name == "openai" and len(known) else ""
-    yield Finding("ok", f"search embedding: {described}{answered}")
-    defaults = SearchSettings()
-    idle = [
-        f"search.{each}"
-        for each in ("embedding_model", "embedding_dimensions", "embedding_base_url")
-        if name != "openai" and getattr(settings, each) != getattr(defaults, each)
-    ]
-    if idle:
-        verb = "has" if len(idle) == 1 else "have"
-        what = f"{' and '.join(idle)} {verb} no effect while search.embedding is {name}"
-        yield Finding("note", what, "set search.embedding: openai, or remove it")
 
 
 def _links(workspace: Workspace) -> Iterator[Finding]:

@@ -9,19 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.activation.code import code_blocks
-from engine.activation.code_signs import _SIGNS, _signs, judged
+from engine.activation.code_shapes import SHAPES
+from engine.activation.code_signs import _signs, judged
 from engine.activation.scan import Scan
 from tests.cases import each_case
 
 ALPHABET = st.characters(min_codepoint=32, max_codepoint=126)
 
 
-@pytest.mark.parametrize("sign", range(len(_SIGNS)), ids=[languages for languages, *_ in _SIGNS])
+@pytest.mark.parametrize("sign", range(len(SHAPES)), ids=[languages for languages, *_ in SHAPES])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_every_line_of_a_shape_holds_one_of_its_texts(sign: int, data: st.DataObject) -> None:
     _, hints, _ = _signs()[sign]
-    shape = data.draw(st.sampled_from(_SIGNS[sign][2]))
+    shape = data.draw(st.sampled_from(SHAPES[sign][2]))
     line = data.draw(st.from_regex(re.compile(shape), alphabet=ALPHABET))
     text = f"\n{line}".lower()
     # Drawn texts may begin before the match does; a line never does.

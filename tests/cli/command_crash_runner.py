@@ -31,7 +31,7 @@ from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
 from engine.settings import editing as configuration
 from engine.settings.trust import VARIABLE
-from engine.store import change, commits, faults, header_edit
+from engine.store import change, commits, faults
 from engine.transcripts import importers
 from engine.workspace import initialise
 from tests.store.write_steps import strays
@@ -42,7 +42,7 @@ from tui.cli.base import run
 
 LOADED = (
     filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, held_notes, likeness,
-    plan, reviewing, change, commits, header_edit, importers, config_commands, importing, review,
+    plan, reviewing, change, commits, importers, config_commands, importing, review,
     tune_commands,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""

@@ -13,7 +13,8 @@ import pytest
 
 from engine.transcripts.importers.state import STATE_FIELD
 from engine.transcripts.importers.text import Measured
-from engine.workspace.doctor import Finding, examine
+from engine.workspace.doctor import examine
+from engine.workspace.finding import Finding
 from engine.workspace.hooks import NAMES, text_of
 from engine.workspace.initialise import initialise, renew_hooks
 from tests.cli.conftest import Command

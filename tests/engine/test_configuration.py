@@ -132,7 +132,7 @@ def test_only_the_lines_of_the_setting_change(
         (b"chat: {}\n", b"chat: {model: m}\n"),
         (b"chat: {deadline_s: 3} # x\n", b"chat: {deadline_s: 3, model: m} # x\n"),
         (b"{chat: {deadline_s: 3}}", b"{chat: {deadline_s: 3, model: m}}"),
-        (b"{gate: {\n  mode: list\n}}\n", b'{gate: {\n  mode: list\n}, chat: {"model": "m"}}\n'),
+        (b"{gate: {\n  mode: list\n}}\n", b"{gate: {\n  mode: list\n}, chat: {model: m}}\n"),
         (b"chat:\n  model:\n  deadline_s: 3\n", b"chat:\n  model: m\n  deadline_s: 3\n"),
         (b"chat: {model: , deadline_s: 3}\n", b"chat: {model: m, deadline_s: 3}\n"),
         (b'"chat":\n  "model": "a" # x\n', b'"chat":\n  "model": "m" # x\n'),

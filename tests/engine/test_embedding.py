@@ -19,7 +19,7 @@ from engine.search.embeddings import LocalEmbedder
 from engine.settings.file import CONFIG_FILE
 from engine.settings.model import SearchSettings
 from engine.workspace import doctor
-from engine.workspace.doctor import Finding
+from engine.workspace.finding import Finding
 from tests.cli.conftest import Command, apo  # noqa: F401 — a fixture
 from tests.providers.conftest import KEY, json_response
 from tests.search.samples import BagOfWords

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.context.presets import Presets
-from engine.workspace.doctor import Finding, examine
+from engine.workspace.doctor import examine
+from engine.workspace.finding import Finding
 
 HOSTS = "---\ntype: reference\n---\n\n# Hosts\n\n" + "".join(f"- host {number}\n" for number in range(10))
 

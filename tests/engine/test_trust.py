@@ -15,11 +15,12 @@ import pytest
 from engine.engine import Engine
 from engine.errors import WriteFailed
 from engine.settings import trust
+from engine.settings.base import ACTING
 from engine.settings.catalog import catalog
 from engine.settings.editing import Configuration
 from engine.settings.file import CACHE_FILE, CONFIG_FILE
 from engine.settings.file import read as read_file
-from engine.settings.model import ACTING, Config
+from engine.settings.model import Config
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -18,7 +18,7 @@ import ahocorasick
 import filelock
 
 from engine.errors import WriteFailed
-from engine.store import faults, header_edit
+from engine.store import faults
 from engine.store.files import Files
 from engine.store.paths import TEMP_PREFIX, Workspace
 from engine.transcripts.capture import ConversationCapture
@@ -27,7 +27,7 @@ from engine.transcripts.importers import import_file
 
 AT = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 MOST_HITS = 60
-LOADED = (header_edit, filelock, ahocorasick)  # Loaded once here, and not in each of hundreds of children.
+LOADED = (filelock, ahocorasick)  # Loaded once here, and not in each of hundreds of children.
 
 Step = Callable[[], object]
 

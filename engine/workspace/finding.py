@@ -1,0 +1,25 @@
+"""What an examination of a workspace says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from engine.errors import Problem
+
+Level = Literal["ok", "note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination: how bad, what, and the cure."""
+
+    level: Level
+    text: str
+    cure: str = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """A problem of a file."""
+        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        return cls(problem.severity, f"{place}: {problem.what}", problem.cure)
