@@ -25,7 +25,7 @@ from engine.activation.tuning import tuning
 from engine.context import tokens
 from engine.conversations import imports
 from engine.engine import Engine
-from engine.knowledge import digest, held_notes, likeness, plan, reviewing
+from engine.knowledge import digest, likeness, plan, reviewing
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
@@ -41,8 +41,8 @@ from tui.cli import tuning as tune_commands
 from tui.cli.base import run
 
 LOADED = (
-    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, held_notes, likeness,
-    plan, reviewing, change, commits, header_edit, importers, config_commands, importing, review,
+    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, likeness, plan,
+    reviewing, change, commits, header_edit, importers, config_commands, importing, review,
     tune_commands,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""

@@ -85,7 +85,8 @@ def test_what_is_written_is_committed_and_the_message_names_the_conversation(tmp
     assert record.commit == commit.revision and record.uncommitted == ""
     assert commit.subject == f"memory: notes of {SESSION}, turns 1–7"
     assert commit.body == f"Session: {desk.conversation.path}"
-    assert sorted(desk.repository.files("HEAD")) == sorted((CONTEXT, MEMORY, JOURNAL))
+    review = "logs/review-2026-06.jsonl"
+    assert sorted(desk.repository.files("HEAD")) == sorted((CONTEXT, MEMORY, JOURNAL, review))
     for path in (CONTEXT, MEMORY, JOURNAL):
         assert desk.repository.show("HEAD", path) == (tmp_path / path).read_bytes()
 
@@ -332,7 +333,7 @@ def test_closing_gives_up_what_is_under_way(tmp_path: Path) -> None:
 def test_after_a_failure_the_rest_is_recorded_without_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     provider = Provider(GateError("cannot be reached"))
     desk = Desk(tmp_path, provider)
     desk.talk()
@@ -344,7 +345,7 @@ def test_after_a_failure_the_rest_is_recorded_without_asking(
 def test_a_bad_reply_does_not_keep_the_other_parts_from_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     desk = Desk(tmp_path, Provider("nonsense", "FLUSH_OK"))
     desk.talk()
     statuses = desk.flush()
@@ -354,7 +355,7 @@ def test_a_bad_reply_does_not_keep_the_other_parts_from_being_asked(
 def test_more_parts_than_allowed_are_recorded_as_unflushed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     provider = Provider("FLUSH_OK")
     desk = Desk(tmp_path, provider)
     conversation = desk.talk()

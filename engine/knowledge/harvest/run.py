@@ -307,7 +307,7 @@ class Harvest:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
-        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
+        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source.said))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
