@@ -284,11 +284,11 @@ def waiting_of(record: Record) -> Waiting | None:
 
 
 def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, str, str]:
-    """Category, file and reason of a record; a note of a session was once kept as a fact that was meant for
-    another place.
+    """Category, file and reason of a record; earlier versions kept a note of a session as a fact that was
+    meant for another place.
     """
-    why, _, meant = texts["why"].partition(" (meant for ")
-    if category != "facts" or not meant:
+    why, _, meant = texts["why"].rpartition(" (meant for ")
+    if category != "facts" or not why:
         return category, texts["file"], texts["why"]
     return "notes", path_of(meant.removesuffix(")"), texts["day"]), why
 

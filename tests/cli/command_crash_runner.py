@@ -58,6 +58,7 @@ FACTS = (
     Item(
         "decisions", "Alarms hold for 15 min, because 41 mails in a night silence the phone.", voice="agent"
     ),
+    Item("notes", "The gauge was read twice.", "knowledge/journal/2026-06-12.md"),
     Item("tasks_done", "Write the advisory for the Hafenamt.", voice="agent"),
 )
 IDS = [item_id(item, "talk") for item in FACTS]
@@ -83,7 +84,7 @@ AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
 SET_ACTING = ("config", "set", "capture.redact", "false")
 SET_MARKED = ("config", "set", "cache.anthropic_ttl", "1h")
 SCENARIOS = {
-    "review": Scenario((("review", "accept", *IDS[:2]), ("review", "reject", IDS[2]))),
+    "review": Scenario((("review", "accept", *IDS[:3]), ("review", "reject", IDS[3]))),
     "tune": Scenario((TUNE,)),
     "tune undo": Scenario((("tune", "--undo"),), before=(TUNE,)),
     "config": Scenario((("config", "set", "cache.anthropic_ttl", "1h"),)),

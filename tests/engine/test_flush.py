@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from engine.context.flush_record import FlushRecord
-from engine.errors import GateError, WriteFailed
+from engine.context.flush_record import FlushRecord, HeldNote
+from engine.engine import Engine
+from engine.errors import DocumentError, GateError, WriteFailed
+from engine.knowledge.edit import Held
+from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.proposed import group_of
+from engine.knowledge.review import waiting_for
 from engine.store.faults import fail, trip
 from engine.transcripts.turn import Text, Turn
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
@@ -482,6 +488,98 @@ def test_a_journal_that_cannot_be_read_is_told_and_its_turns_are_due_again(tmp_p
     assert desk.flush() == ["nothing"]
     assert len(desk.problems) == 4 and all("cannot be read" in problem for problem in desk.problems)
     assert not list(folder.iterdir())
+
+
+def test_what_a_file_cannot_take_waits_and_is_written_once_it_can(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[1])))
+    desk.talk()
+    memory = tmp_path / MEMORY
+    memory.parent.mkdir(parents=True)
+    memory.write_text("# Core Memory\n" + "- old\n" * 198)
+    assert desk.flush() == ["nothing"]
+    (held,) = only(desk).held
+    assert held.to == "memory" and held.reason.startswith("cannot be written: ")
+    (waiting,) = desk.queue.waiting()
+    assert (waiting.item.text, waiting.item.path) == (NOTES[1]["text"], MEMORY)
+    assert group_of(waiting.why) == "other"
+    with Engine.open(tmp_path) as engine:
+        with pytest.raises(DocumentError, match="more than 200 lines"):
+            engine.knowledge.review.accept(waiting.id)
+        assert [each.id for each in engine.knowledge.review.queue.waiting()] == [waiting.id]
+        memory.write_text("# Core Memory\n")
+        done = engine.knowledge.review.accept(waiting.id, "It reads half a day.")
+    line = f"- 2026-06-12: It reads half a day. (session {SESSION}, turns 1–7)"
+    assert memory.read_text() == f"# Core Memory\n\n## Notes from sessions\n\n{line}\n"
+    assert (done.path, done.number, done.line) == (MEMORY, 5, line)
+
+
+def test_a_note_for_a_project_that_was_made_since_goes_there_and_otherwise_is_a_fact(tmp_path: Path) -> None:
+    notes = ({"to": "project:tidemark", "text": "It is so."}, {"to": "project:gone", "text": "So is that."})
+    desk = Desk(tmp_path, Provider(reply(*notes)))
+    desk.talk()
+    assert desk.flush() == ["nothing"]
+    first, second = desk.queue.waiting()
+    context = desk.project()
+    with Engine.open(tmp_path) as engine:
+        engine.knowledge.review.accept(first.id)
+        engine.knowledge.review.accept(second.id)
+    assert context.read_text().endswith(f"- 2026-06-12: It is so. (session {SESSION}, turns 1–7)\n")
+    assert "- So is that. [from: ses_flush001, 2026-06-12]" in (tmp_path / "knowledge/facts.md").read_text()
+    assert not (tmp_path / "knowledge/projects/gone").exists()
+
+
+def test_a_held_note_shows_the_line_that_says_it(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path, Provider(reply({"to": "journal", "text": "Answer 0: gauge gauge.", "from": "tool"}))
+    )
+    desk.talk()
+    desk.flush()
+    (waiting,) = desk.queue.waiting()
+    lines = (tmp_path / waiting.source).read_text().split("\n")
+    assert "Answer 0: gauge" in lines[waiting.line - 1]
+
+
+def test_the_journal_of_an_earlier_version_is_finished(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider("FLUSH_OK"))
+    desk.talk()
+    desk.flush()
+    line = f"- 2026-06-12: It is so. (session {SESSION}, turns 1–7)"
+    tree = {
+        "record": {
+            **asdict(only(desk)),
+            "id": "0123456789ab",
+            "held": [{"to": "memory", "text": "Always so.", "reason": "comes from tool output"}],
+        },
+        "lines": [{"path": JOURNAL, "to": "journal", "said": "It is so.", "text": line}],
+        "day": "2026-06-12",
+    }
+    (tmp_path / "scratch/flush").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "scratch/flush/0123456789ab.json").write_text(json.dumps(tree))
+    (record,) = desk.flusher.recover()
+    assert [(note.path, note.text) for note in record.items] == [(JOURNAL, line)]
+    assert (tmp_path / JOURNAL).read_text().endswith(f"### Notes from sessions\n\n{line}\n")
+    (waiting,) = desk.queue.waiting()
+    assert (waiting.item.text, waiting.item.path) == ("Always so.", MEMORY)
+    assert not desk.problems and not list((tmp_path / "scratch/flush").iterdir())
+
+
+def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider("FLUSH_OK"))
+    desk.talk()
+    desk.flush()
+    held = tuple(HeldNote("journal", text, "comes from tool output") for text in ("Once.", "A fact since."))
+    desk.log.append(replace(only(desk), id="0123456789ab", held=held))
+    fact = Item("facts", "A fact since.")
+    record = Held(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
+    origin = Origin(SESSION, "2026-06-12")
+    desk.queue.put(waiting_for([record], at="x", origin=origin, source="x.md", sha256=""))
+    for _ in range(2):
+        later = Desk(tmp_path)
+        later.flusher.recover()
+        assert [(each.item.text, each.times) for each in later.queue.waiting()] == [
+            ("A fact since.", 1),
+            ("Once.", 1),
+        ]
 
 
 def test_a_read_only_workspace_recovers_nothing(tmp_path: Path) -> None:
