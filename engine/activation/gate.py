@@ -143,12 +143,6 @@ class Gate:
                 loop.run(self.provider.aclose(), timeout=0.5)
             loop.close()
 
-    async def aclose(self) -> None:
-        """As ``close``, and closes the connections that ``ask`` opened on the running event loop."""
-        if isinstance(self.provider, Connected):
-            await self.provider.aclose()
-        self.close()
-
     def _calls(
         self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]
     ) -> list[list[int]]:

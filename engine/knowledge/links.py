@@ -82,7 +82,6 @@ class Links:
         self._files = files
         self._workspace = files.workspace
         self._scan = scan
-        self._by_location = {entry.location: entry for entry in scan.entries}
         self._folders = {entry.folder: entry for entry in scan.entries}
         self._owners: dict[str, Entry | None] = {}
         self._headings: dict[str, frozenset[str]] = {}

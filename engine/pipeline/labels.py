@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 
 if TYPE_CHECKING:
-    from engine.activation.decision import Decision
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
     from engine.conversations.turns import Turns
@@ -68,19 +67,6 @@ class Labels:
             raise AutopoiesisError(f"{topic} was not considered there", where=trace_key)
         self._log.label(self._log.ensure(trace, topic), useful)
         self.learn()
-
-    def label_decision(self, decision_id: str, useful: bool | None) -> Decision:
-        """Labels a logged decision by its id, or a unique start of it, and learns from it.
-
-        Args:
-            decision_id: The decision.
-            useful: The judgement; ``None`` takes it back.
-
-        Raises as ``DecisionLog.label``.
-        """
-        decision = self._log.label(decision_id, useful)
-        self.learn()
-        return decision
 
     def learn_from_use(self, path: str, first: int) -> int:
         """Labels decisions about a conversation's messages by what the agent made of them since a turn.

@@ -108,15 +108,6 @@ class Tail:
         self._given: list[bytes] = []
         self._log: LogFollower | None = None
 
-    def skip_existing(self) -> int:
-        """Take everything in the file as given already.
-
-        Returns:
-            The number of turns skipped.
-        """
-        self.read_new()
-        return self.first + len(self._given)
-
     def read_new(self) -> list[TailedTurn]:
         """What was added since the last call; nothing when the file is gone or cannot be read."""
         try:

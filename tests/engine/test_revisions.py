@@ -173,7 +173,8 @@ def test_labels_of_then_count(root: Path, engine: Engine, tmp_path: Path) -> Non
     with Engine.open(root) as early:
         early.trace("Please deploy the rollout now", record=True)
         decision = next(iter(early.decision_log.read().decisions))
-        early.labels.label_decision(decision.id, True)
+        early.decision_log.label(decision.id, True)
+        early.labels.learn()
     commit(root, "labelled", "2026-09-02T20:00:00Z")
     shutil.rmtree(root / "logs")
     assert recalled(engine, "HEAD").text == cloned(root, "HEAD", tmp_path / "clone").text

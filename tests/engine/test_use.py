@@ -65,7 +65,7 @@ def test_that_a_topic_was_not_used_is_said_when_the_person_speaks_again(
 
 def test_a_persons_label_stays(engine: Engine, capture: ConversationCapture) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
-    engine.labels.label_decision(decision(engine).id, False)
+    engine.decision_log.label(decision(engine).id, False)
     assert engine.labels.learn_from_use(path, 0) == 0
     assert decision(engine)[-2:] == (False, "person")
 
@@ -75,8 +75,8 @@ def test_a_label_taken_back_makes_room_for_what_use_shows(
 ) -> None:
     path = talk(engine, capture, ("user", MESSAGE), ("agent", REVIEW))
     name = decision(engine).id
-    engine.labels.label_decision(name, False)
-    assert engine.labels.label_decision(name, None).useful is None
+    engine.decision_log.label(name, False)
+    assert engine.decision_log.label(name, None).useful is None
     assert engine.labels.learn_from_use(path, 0) == 1
 
 

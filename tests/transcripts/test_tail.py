@@ -80,14 +80,6 @@ def test_a_chat_of_another_program_is_followed_too(tmp_path: Path, name: str, ch
     ]
 
 
-def test_what_was_there_before_can_be_skipped(path: Path) -> None:
-    path.write_bytes(HEADER + user("one") + user("two"))
-    tail = Tail(path)
-    assert tail.skip_existing() == 2
-    append(path, user("three"))
-    assert said(tail.read_new()) == [(2, "three", False)]
-
-
 def test_turns_know_their_line_in_the_file(path: Path) -> None:
     path.write_bytes(HEADER + user("one\nmore"))
     tail = Tail(path)
