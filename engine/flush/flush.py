@@ -186,7 +186,8 @@ class Flusher:
         finished = self._journal.finish(self._settle)
         if not self._has_looked_behind and not self._files.read_only:
             self._has_looked_behind = True
-            if left := left_behind(self.log.all(), self._review().all()):
+            records = [record for record in self.log.all() if record.held]
+            if records and (left := left_behind(records, self._review().all())):
                 self._review().put(left)
         return finished
 

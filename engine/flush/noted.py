@@ -69,7 +69,7 @@ def left_behind(records: Iterable[FlushRecord], known: Iterable[Waiting]) -> tup
     """Notes that were held before there was a queue for them, as it takes them.
 
     Args:
-        records: Every flush.
+        records: The flushes.
         known: What was ever put up.
     """
     ids = {each.id for each in known}
