@@ -38,12 +38,14 @@ class HeldNote:
         text: What it says.
         reason: Why it waits for a person.
         read: What the agent had read from outside, where that is why.
+        id: Under which it was put up for review; empty in records of earlier versions.
     """
 
     to: str
     text: str
     reason: str
     read: tuple[str, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
                     _text(item["text"]),
                     _text(item["reason"]),
                     tuple(map(_text, item.get("read", ()))),
+                    _text(item.get("id", "")),
                 )
                 for item in tree.get("held", ())
             ),

@@ -186,9 +186,9 @@ class Flusher:
         finished = self._journal.finish(self._settle)
         if not self._has_looked_behind and not self._files.read_only:
             self._has_looked_behind = True
-            records = [record for record in self.log.all() if record.held]
-            if records and (left := left_behind(records, self._review().all())):
-                self._review().put(left)
+            if left := left_behind(self.log.all()):
+                known = self._review().ids()
+                self._review().put(each for each, ids in left if known.isdisjoint(ids))
         return finished
 
     def close(self) -> None:
@@ -344,7 +344,7 @@ def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
 
 
 def _held(each: Waiting) -> HeldNote:
-    return HeldNote(place_of(each.item.path), each.item.text, each.why, each.read)
+    return HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
 
 
 def _refused(spending: Spending) -> str:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from engine.context.flush_record import FlushRecord, HeldNote, record_in
+from engine.context.flush_record import FlushRecord, record_in
 from engine.knowledge.edit import Edit, Held
 from engine.knowledge.harvest.finding import work_of, work_tree
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
@@ -65,20 +65,23 @@ def decoded(data: bytes) -> Noted | None:
         return None
 
 
-def left_behind(records: Iterable[FlushRecord], known: Iterable[Waiting]) -> tuple[Waiting, ...]:
-    """Notes that were held before there was a queue for them, as it takes them.
+def left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
+    """Notes that earlier versions held, as the review queue takes them.
 
     Args:
         records: The flushes.
-        known: What was ever put up.
+
+    Returns:
+        Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.
     """
-    ids = {each.id for each in known}
-    return tuple(
-        each
-        for record in records
-        for held, each in zip(record.held, _waiting(record, record.at[:10]), strict=True)
-        if each.id not in ids and _fact_id(held, each.origin) not in ids
-    )
+    found: list[tuple[Waiting, frozenset[str]]] = []
+    for record in records:
+        name = record.session or PurePosixPath(record.path).stem
+        for note, each in zip(record.held, _waiting(record, record.at[:10]), strict=True):
+            if not note.id:
+                fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
+                found.append((each, frozenset((each.id, fact))))
+    return found
 
 
 def _earlier(
@@ -107,8 +110,3 @@ def _waiting(record: FlushRecord, day: str) -> tuple[Waiting, ...]:
         for item, note in zip(items, record.held, strict=True)
     ]
     return waiting_for(held, at=record.at, origin=origin, source=record.path, sha256="")
-
-
-def _fact_id(note: HeldNote, origin: Origin) -> str:
-    """Under which id an earlier version put a note up, as a fact."""
-    return item_id(Item("facts", note.text[:ITEM_CHARACTERS]), origin.name)

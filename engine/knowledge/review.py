@@ -155,6 +155,10 @@ class ReviewQueue:
             new = {each.id for each in self.waiting()}.intersection(ids) - before
         return Put(tuple(ids), len(new))
 
+    def ids(self) -> frozenset[str]:
+        """Of every item that was ever put up, those counted with another among them."""
+        return frozenset(self._said_by())
+
     def _said_by(self) -> dict[str, str]:
         """For each item that was ever put up the id under which it is counted."""
         found: dict[str, str] = {}

@@ -568,7 +568,7 @@ def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -
     desk.talk()
     desk.flush()
     held = tuple(HeldNote("journal", text, "comes from tool output") for text in ("Once.", "A fact since."))
-    desk.log.append(replace(only(desk), id="0123456789ab", held=held))
+    desk.log.append(replace(only(desk), id="0123456789ab", at="2026-06-14T00:00:00+00:00", held=held))
     fact = Item("facts", "A fact since.")
     record = Held(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
     origin = Origin(SESSION, "2026-06-12")
@@ -580,6 +580,18 @@ def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -
             ("A fact since.", 1),
             ("Once.", 1),
         ]
+
+
+def test_what_waits_is_not_put_up_again_by_whoever_comes_later(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[3])), zone="Asia/Tokyo")
+    desk.talk()
+    assert desk.flush() == ["nothing"]
+    (held,) = only(desk).held
+    (waiting,) = desk.queue.waiting()
+    assert held.id == waiting.id and waiting.item.path == "knowledge/journal/2026-06-13.md"
+    log = (tmp_path / desk.queue.paths[0]).read_bytes()
+    Desk(tmp_path).flusher.recover()
+    assert (tmp_path / desk.queue.paths[0]).read_bytes() == log
 
 
 def test_a_read_only_workspace_recovers_nothing(tmp_path: Path) -> None:
