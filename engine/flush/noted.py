@@ -1,36 +1,28 @@
 """What a flush has noted, as its journal keeps it until it is written (design 6.2).
 
-Earlier versions kept lines in a form of their own, and what they held in the record of the flush alone; both
-are still read.
+Earlier versions kept what they held in the record of the flush alone, where it is still read. Their journals
+are not: the turns of one are on no record, so they are flushed anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from engine.context.flush_record import FlushRecord, record_in
 from engine.knowledge.edit import Edit, Held
 from engine.knowledge.harvest.finding import work_of, work_tree
 from engine.knowledge.item import ITEM_CHARACTERS, Item, Origin, item_id
 from engine.knowledge.review import Waiting, waiting_for
-from engine.knowledge.session_notes import edit_for, path_of
+from engine.knowledge.session_notes import path_of
 from engine.store.paths import slugify, valid_session_id
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What is to be written.
-
-    Attributes:
-        record: The flush, without what was written and what waits.
-        day: The day of its turns, ISO 8601.
-        edits: The lines.
-        waiting: What is put up for review.
-    """
+    """What is to be written of a flush; its record says nothing yet of what was written and what waits."""
 
     record: FlushRecord
     day: str
@@ -58,8 +50,6 @@ def decoded(data: bytes) -> Noted | None:
         record, day = record_in(tree["record"]), tree["day"]
         if record is None or not isinstance(day, str):
             return None
-        if "lines" in tree:
-            return Noted(record, day, *_earlier(tree["lines"], record, day))
         return Noted(record, day, *work_of(tree))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -76,37 +66,14 @@ def left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset
     """
     found: list[tuple[Waiting, frozenset[str]]] = []
     for record in records:
-        name = record.session or PurePosixPath(record.path).stem
-        for note, each in zip(record.held, _waiting(record, record.at[:10]), strict=True):
-            if not note.id:
-                fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
-                found.append((each, frozenset((each.id, fact))))
+        day = record.at[:10]
+        origin, name = origin_of(record, day), record.session or PurePosixPath(record.path).stem
+        for note in record.held:
+            if note.id:
+                continue
+            item = Item("notes", note.text, path_of(note.to, day))
+            held = Held(item_id(item, origin.name), item, note.reason, note.read)
+            (each,) = waiting_for([held], at=record.at, origin=origin, source=record.path, sha256="")
+            fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
+            found.append((each, frozenset((each.id, fact))))
     return found
-
-
-def _earlier(
-    lines: Iterable[Mapping[str, Any]], record: FlushRecord, day: str
-) -> tuple[tuple[Edit, ...], tuple[Waiting, ...]]:
-    """The lines and what waits, out of an earlier version's journal.
-
-    Raises:
-        KeyError, TypeError: It does not hold them.
-    """
-    edits: list[Edit] = []
-    for line in lines:
-        if not all(isinstance(text, str) for text in line.values()):
-            raise TypeError("a field is no text")
-        item = Item("notes", line["said"], path_of(line["to"], day))
-        edits.append(replace(edit_for(item, origin_of(record, day)), line=line["text"]))
-    return tuple(edits), _waiting(record, day)
-
-
-def _waiting(record: FlushRecord, day: str) -> tuple[Waiting, ...]:
-    """What a record says was held."""
-    origin = origin_of(record, day)
-    items = [Item("notes", note.text, path_of(note.to, day)) for note in record.held]
-    held = [
-        Held(item_id(item, origin.name), item, note.reason, note.read)
-        for item, note in zip(items, record.held, strict=True)
-    ]
-    return waiting_for(held, at=record.at, origin=origin, source=record.path, sha256="")

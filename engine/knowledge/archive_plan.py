@@ -97,14 +97,7 @@ def refuse_shared(scan: EntryScan, entry: Entry) -> None:
 
 
 def move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str]) -> EntryMove:
-    """An entry and where it goes.
-
-    Args:
-        scan: The entries.
-        links: The references of the same state.
-        entry: The entry.
-        moving: The folders that move with it.
-    """
+    """An entry and where it goes, with the folders that move with it."""
     within = scan.within(entry)
     below = tuple(f"{folder}/" for folder in moving)
     incoming = tuple(link for link in links.to(entry.folder) if not link.source.startswith(below))

@@ -22,8 +22,7 @@ class Journal(Generic[T]):
     Args:
         files: The workspace's write path.
         folder: Where they lie, workspace-relative.
-        encode: The work as bytes.
-        decode: The work in such bytes; ``None`` where they hold none.
+        encode, decode: From work to bytes, and back; ``None`` for bytes that hold none.
         lost: What becomes of work whose journal cannot be read, one clause.
         on_problem: Told of such a journal.
     """

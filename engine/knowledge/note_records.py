@@ -21,13 +21,8 @@ _SLUG_BYTES = 120
 
 @dataclass(frozen=True, slots=True)
 class NoteRecord:
-    """A file of notes.
-
-    Attributes:
-        notes: Its path, workspace-relative.
-        key: The file that the notes are about, as they name it.
-        fingerprint: That file's content when it was bound last.
-        data: What the file of notes holds.
+    """A file of notes: its path, the file that it is about as notes name it, and that file's fingerprint when
+    the notes were bound to it last.
     """
 
     notes: str
@@ -42,11 +37,7 @@ class NoteRecord:
 
 
 class NoteRecords:
-    """The files of notes of one workspace; one that has not changed is read once.
-
-    Args:
-        files: The workspace's files.
-    """
+    """The files of notes of one workspace; one that has not changed is read once."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

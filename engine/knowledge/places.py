@@ -20,12 +20,7 @@ class Outside(Exception):
 
 
 class Places:
-    """The files and folders of one state of a workspace.
-
-    Args:
-        workspace: The workspace.
-        scan: The entries of the same state.
-    """
+    """The files and folders of one state of a workspace, and the entries of the same state."""
 
     def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
         self._workspace = workspace
@@ -38,14 +33,8 @@ class Places:
         return take(self._workspace, FOLDERS)
 
     def find(self, source: str, target: str) -> str:
-        """The file or folder that a path means: from the file's folder, its entry's, or the workspace's.
-
-        Args:
-            source: The file that it stands in.
-            target: The path.
-
-        Returns:
-            Its workspace-relative path; empty where there is nothing.
+        """The file or folder that a path in a file means: from that file's folder, its entry's, or the
+        workspace's; empty where there is nothing.
 
         Raises:
             Outside: It leads out of the workspace.

@@ -42,12 +42,7 @@ class Candidate:
 
 
 class Whereabouts:
-    """Looks for the files that notes are about.
-
-    Args:
-        workspace: The workspace.
-        records: Its files of notes.
-    """
+    """Looks for the files that the notes of a workspace are about."""
 
     def __init__(self, workspace: Workspace, records: NoteRecords) -> None:
         self._workspace = workspace

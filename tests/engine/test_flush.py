@@ -539,28 +539,17 @@ def test_a_held_note_shows_the_line_that_says_it(tmp_path: Path) -> None:
     assert "Answer 0: gauge" in lines[waiting.line - 1]
 
 
-def test_the_journal_of_an_earlier_version_is_finished(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, Provider("FLUSH_OK"))
+def test_a_journal_of_an_earlier_version_is_told_and_its_turns_are_due_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[2])))
     desk.talk()
-    desk.flush()
-    line = f"- 2026-06-12: It is so. (session {SESSION}, turns 1–7)"
-    tree = {
-        "record": {
-            **asdict(only(desk)),
-            "id": "0123456789ab",
-            "held": [{"to": "memory", "text": "Always so.", "reason": "comes from tool output"}],
-        },
-        "lines": [{"path": JOURNAL, "to": "journal", "said": "It is so.", "text": line}],
-        "day": "2026-06-12",
-    }
-    (tmp_path / "scratch/flush").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "scratch/flush/0123456789ab.json").write_text(json.dumps(tree))
-    (record,) = desk.flusher.recover()
-    assert [(note.path, note.text) for note in record.items] == [(JOURNAL, line)]
-    assert (tmp_path / JOURNAL).read_text().endswith(f"### Notes from sessions\n\n{line}\n")
-    (waiting,) = desk.queue.waiting()
-    assert (waiting.item.text, waiting.item.path) == ("Always so.", MEMORY)
-    assert not desk.problems and not list((tmp_path / "scratch/flush").iterdir())
+    (part,) = desk.flusher.plan(desk.conversation, 200).parts
+    record = FlushRecord("0123456789ab", "x", SESSION, desk.conversation.path, 1, 7, part.digests, "nothing")
+    line = {"path": JOURNAL, "to": "journal", "said": "It is so.", "text": "- 2026-06-12: It is so."}
+    (tmp_path / "scratch/flush").mkdir(parents=True)
+    journal = json.dumps({"record": asdict(record), "lines": [line], "day": "2026-06-12"})
+    (tmp_path / "scratch/flush/0123456789ab.json").write_text(journal)
+    assert desk.flush() == ["flushed"]
+    assert len(desk.problems) == 1 and "its turns are flushed anew" in desk.problems[0]
 
 
 def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -> None:
