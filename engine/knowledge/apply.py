@@ -25,7 +25,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.session_notes import level_of, refuse_full, text_of
+from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -78,8 +78,9 @@ def apply(files: Files, edit: Edit) -> Applied:
             status = "moved"
             return _moved(data, task)
         status = "written"
-        is_note = edit.category == "notes"  # whose file begins with a header, where it has none
-        if edit.title and not (data if is_note else data[locate(data).body :]).strip():
+        # A file of notes of sessions begins with a header, so one with nothing but a header is not new.
+        body = 0 if edit.section == HEADING else locate(data).body
+        if edit.title and not data[body:].strip():
             data += _new_file(files, edit)
         new = with_line(data, edit.line, edit.section, level_of(edit.path))
         refuse_full(edit.path, new)
@@ -176,7 +177,7 @@ def _moved(data: bytes, task: Entry) -> bytes:
 
 def _item(edit: Edit) -> Item:
     """What an edit's line says."""
-    if edit.category == "notes":
+    if edit.section == HEADING:
         return Item("notes", text_of(edit.line), edit.path)
     return Item(edit.category, edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line)
 

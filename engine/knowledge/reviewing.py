@@ -169,9 +169,9 @@ class Reviewing:
     def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
         """The decision in a journal and what it is about."""
         decision = _decision_in(data)
-        found = () if decision is None else self.queue.all()
-        waiting = next((each for each in found if decision and each.id == decision.id), None)
-        return None if decision is None or waiting is None else (decision, waiting)
+        if decision is None:
+            return None
+        return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
     def _finished(self, name: str, verdict: Verdict, text: str = "") -> Reviewed | None:
         """A decision that was made already, by a run that was interrupted or before; what of it is in no
