@@ -93,11 +93,6 @@ class Decision(NamedTuple):
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     @property
-    def tier1_matched(self) -> bool:
-        """Whether a trigger fired."""
-        return bool(self.hits)
-
-    @property
     def asked(self) -> bool:
         """Whether the gate was asked."""
         return bool(self.gate_answer)

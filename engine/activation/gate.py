@@ -141,12 +141,6 @@ class Gate:
         if loop is not None:
             loop.close(self.provider.aclose if isinstance(self.provider, Connected) else None)
 
-    async def aclose(self) -> None:
-        """As ``close``, and closes the connections that ``ask`` opened on the running event loop."""
-        if isinstance(self.provider, Connected):
-            await self.provider.aclose()
-        self.close()
-
     def _calls(
         self, questions: Sequence[GateQuestion], outcomes: Sequence[GateOutcome | None]
     ) -> list[list[int]]:

@@ -11,8 +11,8 @@ from engine.errors import GateError
 Asker = Callable[[GateQuestion, float], Awaitable[bool | None]]
 """Puts a question to a person and waits at most so many seconds; ``None`` when nobody answered.
 
-It is awaited on the event loop of whoever asks: the caller's own for ``WatcherPipeline.aprocess``, one in a
-thread of the gate for ``process``. A face that answers from its own thread hands the answer over accordingly.
+It is awaited on an event loop in a thread of the gate. A face that answers from its own thread hands the
+answer over accordingly.
 """
 
 

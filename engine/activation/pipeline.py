@@ -158,23 +158,6 @@ class WatcherPipeline:
             outcomes = wait(nominated.questions)
         return self._finish(nominated, outcomes, _ms_since(started), record)
 
-    async def aprocess(
-        self, message: Message | str, direction: Direction = "input", *, record: bool = True, ask: bool = True
-    ) -> Trace:
-        """As ``process``; the gate is asked on the running event loop, and cancelling gives up at once."""
-        nominated = self._nominate(_message(message, direction))
-        started = time.perf_counter()
-        outcomes: Sequence[GateOutcome | None] = ()
-        if nominated.questions:
-            questions = nominated.questions
-            outcomes = await self.gate.ask(questions) if ask else self.gate.known(questions)
-        gate_ms = _ms_since(started)
-        if not record or self._decisions is None:
-            return self._finish(nominated, outcomes, gate_ms, record)
-        from asyncio import to_thread  # noqa: PLC0415 — 25 ms that the hook path, which is not async, never pays
-
-        return await to_thread(self._finish, nominated, outcomes, gate_ms, record)
-
     def relearn(self) -> bool:
         """Lets tier 2 take over labels given since; whether it scores differently from now on.
 

@@ -30,6 +30,7 @@ class HeldNote:
     text: str
     reason: str  # why it waits for a person
     read: tuple[str, ...] = ()  # what the agent had read from outside, where that is why
+    id: str = ""  # under which it was put up for review; empty in records of earlier versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def record_in(tree: Mapping[str, Any]) -> FlushRecord | None:
                     _text(item["text"]),
                     _text(item["reason"]),
                     tuple(map(_text, item.get("read", ()))),
+                    _text(item.get("id", "")),
                 )
                 for item in tree.get("held", ())
             ),

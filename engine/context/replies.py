@@ -50,14 +50,6 @@ def fenced_blocks(text: str) -> list[str]:
     return blocks
 
 
-def unwrapped(text: str) -> str:
-    """What stands in a code block that is the whole reply; any other reply as it is."""
-    first, *body, last = text.split("\n") if text.count("\n") > 1 else (text, "")
-    is_one = _OPENING.fullmatch(first.rstrip()) and last.strip() == "```"
-    is_one = is_one and not any(line.lstrip().startswith("```") for line in body)
-    return "\n".join(body).strip() if is_one else text
-
-
 def tree_of(text: str) -> Any:
     """Strict JSON as a value.
 

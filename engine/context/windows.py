@@ -1,4 +1,4 @@
-"""How much the current models take. Dated: look again when the date is old.
+"""How much the current models take, as the providers' pages said in 2026-11: look again when that is old.
 
 A model's own tokenizer may count some tenths more tokens than o200k does, so a budget near the window is too
 close.
@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 
 from engine.context.delimiters import one_line
-
-AS_OF = "2026-11"
-"""When the windows below were read from the providers' model pages."""
 
 WINDOWS: dict[str, int] = {
     "claude-fable-5-1": 1_000_000,

@@ -20,7 +20,6 @@ OPERATIONS: tuple[str, ...] = get_args(Operation)
 
 Key = Literal["day", "model", "operation", "topic", "discussion"]
 """What sums can be made by."""
-KEYS: tuple[Key, ...] = get_args(Key)
 
 UNNAMED = ""
 """The key of calls that belong to no topic or to no discussion."""

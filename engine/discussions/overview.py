@@ -22,7 +22,6 @@ PROVIDERS = ("anthropic", "gemini", "openai")
 """Those whose caches there are settings for; they are listed whether or not they were asked."""
 DAYS = 30
 """How far back sums go unless somebody asks for more or less."""
-MOST_DAYS = 365
 
 _ASKING = frozenset({"chat", "cache"})
 

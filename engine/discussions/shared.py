@@ -26,7 +26,6 @@ MAKING_S = 60
 """How long another process is trusted to be making a cache, seconds; longer than making one may take."""
 
 _LIMIT = 1024 * 1024
-_UNREADABLE = (OSError, AutopoiesisError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
 
 
 class Taken(NamedTuple):

@@ -2,39 +2,45 @@
 
 Nothing is written that was not checked first, and what is written is only ever added. The order of a flush:
 ask, without any lock; check the reply; under the workspace's lock look whether the turns are still what was
-shown; journal the lines; add each to its file, once; commit the files; record the flush; drop the journal.
-Whoever is killed on the way leaves a journal, which the next flush finishes before anything else.
+shown; journal; write the lines and put up what waits for a person, as a harvest does; commit; record the
+flush; drop the journal.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.context.flush import FlushPlan, Part, digest, plan
-from engine.context.flush_prompt import SYSTEM, BadReply, prompt_of, read_reply
-from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
+from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
 from engine.context.history import sizes
-from engine.errors import AutopoiesisError, DocumentError, PathRefused
-from engine.flush.notes import NoteLine, NoteRefused, add, line_for, line_of, projects
-from engine.flush.secrets import without_secrets
-from engine.provenance.hold import SECRET, Doubt, doubt_of
+from engine.errors import AutopoiesisError
+from engine.flush.due import FlushPlan, Part, digest, plan
+from engine.flush.noted import Noted, decoded, encoded, left_behind, origin_of
+from engine.flush.prompt import SYSTEM, BadReply, Note, prompt_of, read_reply
+from engine.knowledge.apply import is_there, write_all
+from engine.knowledge.harvest.held import why_held
+from engine.knowledge.harvest.said import where_said
+from engine.knowledge.item import Item
+from engine.knowledge.journal import Journal
+from engine.knowledge.plan import plan as plan_of
+from engine.knowledge.proposed import NO_PROJECT
+from engine.knowledge.review import waiting_for
+from engine.knowledge.secrets import without_secrets
+from engine.knowledge.session_notes import path_of, place_of, projects
+from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
-from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
+    from engine.knowledge.review import ReviewQueue, Waiting
     from engine.providers.asking import Asked, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
@@ -57,8 +63,7 @@ class Flusher:
         commit: Commits files that were written, with a message.
         clock: Now, UTC.
         on_problem: Told of a journal that cannot be read.
-        hold: Puts the held notes of a flush before a person, again where it has before; gives the files to
-            commit with it.
+        review: What waits for a person.
         spending: Who keeps the accounts of a provider.
         zone: The time zone whose days count: a journal is about one of them.
     """
@@ -74,7 +79,7 @@ class Flusher:
         commit: Callable[[Sequence[str], str], ChangeCommit],
         clock: Callable[[], datetime],
         on_problem: Callable[[str], None],
-        hold: Callable[[FlushRecord, str], Sequence[str]] = lambda _record, _day: (),
+        review: Callable[[], ReviewQueue],
         spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None,
         zone: Callable[[], str] = lambda: "",
     ) -> None:
@@ -86,9 +91,10 @@ class Flusher:
         self._zone = zone
         self._completer = completer
         self._clock = clock
-        self._on_problem = on_problem
-        self._hold = hold
+        self._review = review
         self._spending = spending
+        self._journal = Journal(files, JOURNALS, encoded, decoded, "its turns are flushed anew", on_problem)
+        self._has_looked_behind = False
         self._guard = threading.Lock()
         self._under_way: set[Question] = set()
 
@@ -107,7 +113,7 @@ class Flusher:
             conversation: The conversation.
             room: Tokens that its history has in the prompt.
             dropped: How many of its oldest turns a prompt had no room for.
-            everything, again: As ``engine.context.flush.plan``.
+            everything, again: As ``engine.flush.due.plan``.
         """
         turns = _numbered(conversation)
         settings = self._settings()
@@ -177,20 +183,12 @@ class Flusher:
         Raises:
             WriteFailed: One cannot be finished now; its journal stays.
         """
-        folder = self._files.workspace.root / JOURNALS
-        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(JOURNALS):
-            return []
-        finished: list[FlushRecord] = []
-        with self._files.lock():
-            for path in sorted(folder.glob("*.json")):
-                name = f"{JOURNALS}/{path.name}"
-                journal = _journal_in(self._files.read(name))
-                if journal is None:
-                    # Whatever it was about is not on record, so it is due again.
-                    self._on_problem(f"{name}: cannot be read; its turns are flushed anew")
-                    self._files.remove(name)
-                    continue
-                finished.append(self._settle(name, *journal))
+        finished = self._journal.finish(self._settle)
+        if not self._has_looked_behind and not self._files.read_only:
+            self._has_looked_behind = True
+            if left := left_behind(self.log.all()):
+                known = self._review().ids()
+                self._review().put(each for each, ids in left if known.isdisjoint(ids))
         return finished
 
     def close(self) -> None:
@@ -249,37 +247,38 @@ class Flusher:
             notes = read_reply(completed.text, cut=completed.cut)
         except BadReply as error:
             return self._kept(replace(record, error=str(error)))
-        known = set(projects(self._files.workspace))
         # What was read before these turns stands behind what is said in them.
         said = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
         day = _day_of(conversation, part, self._zone())
-        lines: list[NoteLine] = []
-        held: list[HeldNote] = []
-        for note in notes:
-            project = note.to.partition(":")[2]
-            text, secrets = redact(note.text)
-            doubt = Doubt(SECRET) if secrets else None
-            doubt = doubt or doubt_of(note.text, said, is_tool=note.source == "tool", needs_ground=False)
-            if doubt is None and project and project not in known:
-                doubt = Doubt(f"there is no project {project}")
-            if doubt is not None:
-                held.append(HeldNote(note.to, text, doubt.why, doubt.read))
-                continue
-            name = _source_name(conversation.session_id, conversation.path)
-            lines.append(
-                line_for(note.to, note.text, day=day, session=name, first=part.first, last=part.last)
-            )
-        record = replace(record, status="nothing", held=tuple(held))
+        origin, known = origin_of(record, day), projects(self._files.workspace)
+        items = [_item_of(note, day, known) for note in notes]
+        decided = plan_of(items, origin, self._files, held=lambda item: why_held(item, said))
         with self._files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:
                 return self._kept(stale)
-            if not lines and not held:
+            record = replace(record, status="nothing")
+            if not notes:
                 return self._kept(record)
-            journal = f"{JOURNALS}/{record.id}.json"
-            tree = {"record": asdict(record), "lines": [asdict(line) for line in lines], "day": day}
-            self._files.replace(journal, json.dumps(tree).encode())
-            return self._settle(journal, record, lines, day)
+            waiting = waiting_for(
+                decided.held,
+                at=record.at,
+                origin=origin,
+                source=record.path,
+                sha256="",
+                where=self._finder(record.path) if decided.held else lambda _item: (0, ""),
+            )
+            noted = Noted(record, day, decided.edits, waiting)
+            self._journal.keep(record.id, noted)
+            return self._settle(record.id, noted)
+
+    def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
+        """Finds the line of a conversation that says something; none where that is too long to be read."""
+        try:
+            data = self._files.read(path)
+        except (AutopoiesisError, FileNotFoundError):
+            data = b""
+        return lambda item: where_said(item, data)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record of a flush whose turns are no longer what was shown, or have been flushed meanwhile."""
@@ -291,37 +290,38 @@ class Flusher:
             if number in turns and digest(turns[number]) == name
         ]
         if len(same) != len(record.turns):
-            return replace(record, status="failed", error="the conversation has changed meanwhile", held=())
+            return replace(record, status="failed", error="the conversation has changed meanwhile")
         if self._is_flushed(record.path, part):
-            return replace(
-                record, error="flushed by another program meanwhile; this reply was not used", held=()
-            )
+            error = "flushed by another program meanwhile; this reply was not used"
+            return replace(record, status="nothing", error=error)
         return None
 
     def _is_flushed(self, path: str, part: Part) -> bool:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
 
-    def _settle(self, journal: str, record: FlushRecord, lines: Sequence[NoteLine], day: str) -> FlushRecord:
-        """Adds the lines, puts up what is held, commits, records the flush and drops its journal; may be
+    def _settle(self, journal: str, noted: Noted) -> FlushRecord:
+        """Writes the lines, puts up what waits, commits, records the flush and drops its journal; may be
         repeated.
 
         The lock is held.
         """
-        written: list[WrittenNote] = []
-        held = list(record.held)
-        for line in lines:
-            try:
-                add(self._files, line, day)
-            except (NoteRefused, PathRefused, DocumentError) as error:
-                held.append(HeldNote(line.to, line.said, str(error)))
-            else:
-                written.append(WrittenNote(line.id, line.path, 0, line.text))
+        record = noted.record
+        written, refused = write_all(self._files, noted.edits)
+        origin = origin_of(record, noted.day)
+        late = waiting_for(refused, at=record.at, origin=origin, source=record.path, sha256="")
+        waiting = (*noted.waiting, *late)
         # Further notes may have moved a line down.
-        places = {line.id: line_of(self._files, line) for line in lines}
-        items = tuple(replace(note, line=places[note.id]) for note in written)
-        record = replace(record, status="flushed" if items else "nothing", items=items, held=tuple(held))
-        paths = [*dict.fromkeys(note.path for note in items), *(self._hold(record, day) if held else ())]
+        items = tuple(
+            WrittenNote(edit.id, edit.path, is_there(self._files, edit), edit.line) for edit in written
+        )
+        record = replace(
+            record, status="flushed" if items else "nothing", items=items, held=tuple(map(_held, waiting))
+        )
+        paths = [*dict.fromkeys(note.path for note in items)]
+        if waiting:
+            self._review().put(waiting)
+            paths += self._review().paths
         if paths:
             done = self._commit(paths, _message(record))
             record = replace(record, commit=done.revision, uncommitted=done.why)
@@ -331,8 +331,20 @@ class Flusher:
                 break
         else:
             self.log.append(record)
-        self._files.remove(journal)
+        self._journal.drop(journal)
         return record
+
+
+def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
+    """A note as an item, with why a person has to look at it whatever it says."""
+    text, secrets = redact(note.text)
+    project = note.to.partition(":")[2]
+    why = f"{NO_PROJECT}{project}" if project and project not in known else ""
+    return Item("notes", text, path_of(note.to, day), note.source, SECRET if secrets else why)
+
+
+def _held(each: Waiting) -> HeldNote:
+    return HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
 
 
 def _refused(spending: Spending) -> str:
@@ -352,24 +364,8 @@ def _day_of(conversation: Conversation, part: Part, zone: str) -> str:
     return local_day(conversation.times[part.last - 1 - conversation.first], zone).isoformat()
 
 
-def _source_name(session_id: str, path: str) -> str:
-    """How notes name a conversation: its session, or its file where that has none or an odd one."""
-    return session_id if valid_session_id(session_id) else slugify(PurePosixPath(path).stem)
-
-
 def _message(record: FlushRecord) -> str:
     """What the commit of a flush's notes says (spec 10.1)."""
     turns = f"turn {record.first}" if record.first == record.last else f"turns {record.first}–{record.last}"
-    name = _source_name(record.session, record.path)
+    name = origin_of(record, "").name
     return f"memory: notes of {name}, {turns}\n\nSession: {record.path}"
-
-
-def _journal_in(data: bytes) -> tuple[FlushRecord, list[NoteLine], str] | None:
-    with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-        tree: Mapping[str, Any] = json.loads(data)
-        record = record_in(tree["record"])
-        lines = [NoteLine(**line) for line in tree["lines"]]
-        texts = [tree["day"], *(text for line in tree["lines"] for text in line.values())]
-        if record is not None and all(isinstance(text, str) for text in texts):
-            return record, lines, tree["day"]
-    return None

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.context.flush import Recorded, State, digest
 from engine.context.flush_record import FlushRecord, Status, record_in
+from engine.flush.due import Recorded, State, digest
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class FlushLog:
 
     def records(self, path: str) -> tuple[FlushRecord, ...]:
         """The records about one conversation, oldest first. Lines that are cut or odd are passed over."""
+        return self._read().get(path, ())
+
+    def all(self) -> tuple[FlushRecord, ...]:
+        """Every record, those about one conversation oldest first; likewise."""
+        return tuple(record for records in self._read().values() for record in records)
+
+    def _read(self) -> dict[str, tuple[FlushRecord, ...]]:
         stamp = self._log.stamp()
         with self._guard:
             if stamp != self._stamp:
@@ -65,7 +72,7 @@ class FlushLog:
                         found.setdefault(record.path, []).append(record)
                 self._known = {name: tuple(records) for name, records in found.items()}
                 self._stamp = stamp
-            return self._known.get(path, ())
+            return self._known
 
     def recorded(self, path: str, turns: Iterable[tuple[int, Turn]]) -> dict[int, Recorded]:
         """What is on record of turns, by number; nothing of those that have changed since.

@@ -14,12 +14,18 @@ stays. What that guarantees, and what not:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
 from engine.knowledge.bindings import load_sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
+from engine.knowledge.edit import Held
+from engine.knowledge.item import Item
+from engine.knowledge.proposed import REFUSED
+from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -52,13 +58,16 @@ def apply(files: Files, edit: Edit) -> Applied:
     that is to be moved and stands nowhere any more is added to the done ones.
 
     Raises:
-        DocumentError: The file is no UTF-8 text, holds the marks of a merge, or ends inside a code block.
+        DocumentError: The file is no UTF-8 text, holds the marks of a merge, ends inside a code block, would
+            be longer than it may be, or is gone and not ours to make.
         WriteFailed, ReadOnly, PathRefused: As ``Files.update``.
     """
     status: Status = "there"
 
     def change(old: bytes | None) -> bytes:
         nonlocal status
+        if old is None and not edit.title:
+            raise DocumentError("there is no such file any more", where=edit.path)
         data = old if old is not None else b""
         refuse_broken(data, edit.path)
         if _line_of(data, edit):
@@ -69,12 +78,59 @@ def apply(files: Files, edit: Edit) -> Applied:
             status = "moved"
             return _moved(data, task)
         status = "written"
-        if not data[locate(data).body :].strip():
+        # A file of notes of sessions begins with a header, so one with nothing but a header is not new.
+        body = 0 if edit.section == HEADING else locate(data).body
+        if edit.title and not data[body:].strip():
             data += _new_file(files, edit)
-        return with_line(data, edit.line, edit.section)
+        new = with_line(data, edit.line, edit.section, level_of(edit.path))
+        refuse_full(edit.path, new)
+        return new
 
     now = files.update(edit.path, change)
     return Applied(status, edit.path, _line_of(now or b"", edit))
+
+
+def write(files: Files, edit: Edit) -> Applied:
+    """Applies an edit, and looks whether its line stands in the file that has the name then.
+
+    Raises:
+        WriteFailed: It does not, twice: an editor keeps putting its own version in place.
+        DocumentError, ReadOnly, PathRefused: As ``apply``.
+    """
+    for _ in range(2):
+        applied = apply(files, edit)
+        if is_there(files, edit):
+            return applied
+    raise WriteFailed(
+        "a line that was written is not there",
+        where=edit.path,
+        cure="close the editor that holds the file and try again",
+    )
+
+
+def write_all(files: Files, edits: Iterable[Edit]) -> tuple[list[Edit], list[Held]]:
+    """Writes edits, each as ``write`` does.
+
+    Returns:
+        Those whose lines stand, and the others as items that wait for a person, because their files cannot
+        take them.
+
+    Raises:
+        WriteFailed, ReadOnly: Nothing can be written, or a line keeps being taken away; what was written
+            stands.
+    """
+    written: list[Edit] = []
+    refused: list[Held] = []
+    for edit in edits:
+        try:
+            write(files, edit)
+        except (WriteFailed, ReadOnly):
+            raise
+        except AutopoiesisError as error:
+            refused.append(Held(edit.id, _item(edit), f"{REFUSED}{error}"))
+        else:
+            written.append(edit)
+    return written, refused
 
 
 def is_there(files: Files, edit: Edit) -> int:
@@ -117,6 +173,13 @@ def _moved(data: bytes, task: Entry) -> bytes:
         return rest
     text = newline.join(line.rstrip(b"\r").decode("utf-8") for line in taken)
     return with_line(rest, text, DONE)
+
+
+def _item(edit: Edit) -> Item:
+    """What an edit's line says."""
+    if edit.section == HEADING:
+        return Item("notes", text_of(edit.line), edit.path)
+    return Item(edit.category, edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line)
 
 
 def _new_file(files: Files, edit: Edit) -> bytes:

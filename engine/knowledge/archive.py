@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
+from engine.knowledge.archive_plan import COLD, TOP, EntryMove, is_below, move_of, named, refuse_shared
 from engine.knowledge.cleanup import CleanupLog
-from engine.knowledge.entries import Entries, Entry, EntryScan, plain
+from engine.knowledge.entries import Entries, Entry, plain
 from engine.knowledge.inventory import take
-from engine.knowledge.links import Link, Links
+from engine.knowledge.links import Links
 from engine.redaction.detect import redacted
 from engine.store import descriptors
 from engine.store.change import ChangeCommit
@@ -27,51 +28,7 @@ from engine.store.files import Files
 from engine.store.paths import shown
 from engine.store.repository import Repository
 
-TOP = KNOWLEDGE.folders[0]
-COLD = KNOWLEDGE.cold
-
-_SHARED = frozenset(
-    {
-        "archive",
-        "files",
-        "identity",
-        "journal",
-        "memory",
-        "people",
-        "procedures",
-        "projects",
-        "prompts",
-        "reference",
-    }
-)
-"""Folders of ``knowledge/`` that are no entry's own, whatever stands in them."""
-
 Commit = Callable[[Sequence[str], str], ChangeCommit]
-
-
-@dataclass(frozen=True, slots=True)
-class EntryMove:
-    """One entry with everything in its folder, and where it goes.
-
-    Attributes:
-        name: What it is called.
-        source: Its folder now.
-        target: Its folder then.
-        entries: Itself and the entries nested in it.
-        files: Files in its folder.
-        size: Their bytes.
-        incoming: References to it that lead nowhere then.
-        outgoing: Relative references in it that lead nowhere as long as it is put away.
-    """
-
-    name: str
-    source: str
-    target: str
-    entries: int
-    files: int
-    size: int
-    incoming: tuple[Link, ...] = ()
-    outgoing: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +112,7 @@ class EntryArchive:
             finished = self._finish()
             folder = self._cold(name)
             if not folder:
-                if _named(self._entries.scan(), name):
+                if named(self._entries.scan(), name):
                     return ArchiveReport((), True, (name,), finished)
                 known = ", ".join(shown(each.removeprefix(f"{COLD}/")) for each in self.archived())
                 cure = f"there are {known}" if known else "nothing is archived"
@@ -199,40 +156,19 @@ class EntryArchive:
         chosen: dict[str, Entry] = {}
         already: list[str] = []
         for name in names:
-            if not _named(scan, name) and self._cold(name):
+            if not named(scan, name) and self._cold(name):
                 already.append(name)
                 continue
             entry = scan.find(name)
-            self._check(scan, entry)
+            refuse_shared(scan, entry)
             chosen[entry.folder] = entry
         # What lies in the folder of another that is named moves with it.
-        outer = [folder for folder in chosen if not _is_below(folder, chosen)]
+        outer = [folder for folder in chosen if not is_below(folder, chosen)]
         links = Links(self._files, scan)
-        moves = tuple(_move(scan, links, chosen[folder], outer) for folder in sorted(outer))
+        moves = tuple(move_of(scan, links, chosen[folder], outer) for folder in sorted(outer))
         for move in moves:
             self._check_free(move.target)
         return ArchiveReport(moves, already=tuple(already))
-
-    def _check(self, scan: EntryScan, entry: Entry) -> None:
-        """Refuses what cannot be moved whole, or is more than an entry."""
-        where = shown(entry.location)
-        if entry.kind != "knowledge":
-            raise EntryError("is a skill; only knowledge is archived", where=where)
-        above, _, name = entry.folder.rpartition("/")
-        if entry.folder == TOP or (above == TOP and name in _SHARED) or above == f"{TOP}/projects":
-            raise EntryError(
-                f"lies in {shown(entry.folder)}/, which holds more than this entry",
-                where=where,
-                cure="give it a folder of its own",
-            )
-        below = f"{entry.folder}/"
-        for path in sorted(scan.inventory.symlinks | scan.inventory.odd):
-            if path.startswith(below):
-                raise EntryError(
-                    "is a symlink or no regular file, so the folder cannot be kept as it is",
-                    where=shown(path),
-                    cure="put a regular file there, or take it out of the folder",
-                )
 
     def _check_free(self, target: str) -> None:
         if os.path.lexists(self._files.workspace.root / target):
@@ -322,7 +258,7 @@ class EntryArchive:
         outer: dict[str, None] = {}
         for path in sorted(paths):
             folder = folder_of(path)
-            if path.endswith(f"/{KNOWLEDGE.marker}") and not _is_below(folder, outer):
+            if path.endswith(f"/{KNOWLEDGE.marker}") and not is_below(folder, outer):
                 outer[folder] = None
         for folder in outer:
             verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
@@ -363,41 +299,6 @@ class EntryArchive:
             folder = above
 
 
-def _named(scan: EntryScan, name: str) -> list[Entry]:
-    """The knowledge entries that a name may mean."""
-    place = name.strip().rstrip("/")
-    return [
-        entry
-        for entry in scan.entries
-        if entry.kind == "knowledge"
-        and (
-            place in (entry.location, entry.folder)
-            or plain(place) in (plain(entry.name), plain(entry.folder.split("/")[-1]))
-        )
-    ]
-
-
-def _move(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str]) -> EntryMove:
-    within = scan.within(entry)
-    below = tuple(f"{folder}/" for folder in moving)
-    incoming = tuple(link for link in links.to(entry.folder) if not link.source.startswith(below))
-    outgoing = tuple(
-        link
-        for link in links.of(entry.folder)
-        if not f"{link.target}/".startswith(f"{entry.folder}/") and link.reference.target.startswith("../")
-    )
-    return EntryMove(
-        entry.name,
-        entry.folder,
-        f"{COLD}/{entry.folder.removeprefix(f'{TOP}/')}",
-        len(within),
-        sum(each.files for each in within),
-        sum(each.size for each in within),
-        incoming,
-        outgoing,
-    )
-
-
 def _files(count: int) -> str:
     return "1 of its files is" if count == 1 else f"{count} of its files are"
 
@@ -407,7 +308,3 @@ def _counterpart(path: str) -> str:
     if path.startswith(f"{COLD}/"):
         return f"{TOP}/{path.removeprefix(f'{COLD}/')}"
     return f"{COLD}/{path.removeprefix(f'{TOP}/')}"
-
-
-def _is_below(folder: str, others: Iterable[str]) -> bool:
-    return any(folder.startswith(f"{other}/") for other in others)

@@ -59,6 +59,7 @@ _PLACES: dict[Category, tuple[CategoryFile, str]] = {
     "questions": (QUESTIONS, ""),
     "playbooks": (PLAYBOOKS, ""),
     "files": (FACTS, ""),
+    "notes": (FACTS, ""),
 }
 
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
@@ -104,7 +105,7 @@ class Entry:
 
 
 def place_of(category: Category) -> tuple[CategoryFile, str]:
-    """The file and the section that a category stands in; notes of files that are gone are facts."""
+    """The file and the section that a category stands in; notes whose file is gone are facts."""
     return _PLACES[category]
 
 

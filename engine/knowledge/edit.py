@@ -12,8 +12,8 @@ from typing import Literal
 from engine.knowledge.item import Category, Item
 
 EditKind = Literal["append", "done", "note"]
-"""``append``: the line is added to a section of a category file. ``done``: an open task's line is moved to
-the done ones as it is. ``note``: the line is added to the notes of a file."""
+"""``append``: the line is added to a section of a file. ``done``: an open task's line is moved to the done
+ones as it is. ``note``: the line is added to the notes of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Edit:
         path: The file, workspace-relative.
         section: The heading below which it stands, without ``#``; empty for a file without sections.
         line: The whole line without its line end: bullet, text, provenance.
-        title: Of a file that does not exist yet, its first line.
+        title: What the file begins with where it does not exist yet; empty for one that is not made.
     """
 
     id: str

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Category = Literal["facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files"]
-CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""In the order of the schema and of the ledger's counts."""
+Category = Literal[
+    "facts", "decisions", "tasks_done", "tasks_open", "questions", "playbooks", "files", "notes"
+]
+CATEGORIES: tuple[Category, ...] = tuple(name for name in get_args(Category) if name != "notes")
+"""What a harvest takes out, in the order of the schema and of the ledger's counts; notes are a flush's."""
 
 NAMES: Mapping[str, tuple[str, str]] = {
     "facts": ("fact", "facts"),
@@ -44,7 +46,8 @@ class Item:
         category: Where it belongs.
         text: One plain line without bullet and provenance. A statement with its detail behind it; of a
             playbook ``**name**: steps``; of a file the note.
-        path: Of ``files`` the path as the conversation names it; else empty.
+        path: Of ``files`` the path as the conversation names it; of ``notes`` the file that they go to; else
+            empty.
         voice: Who said it.
         why: Why a person has to look at it whatever it says, one clause; empty where its text decides.
         times: How often the conversation shows it.
@@ -64,11 +67,13 @@ class Origin:
 
     Attributes:
         name: The conversation's name: its file's name without the ending, safe inside a provenance.
-        day: The day of the harvest, ISO 8601.
+        day: The day of the harvest, ISO 8601; of notes that of the turns.
+        turns: Numbers of the first and the last turn that are meant; ``None`` for the whole conversation.
     """
 
     name: str
     day: str
+    turns: tuple[int, int] | None = None
 
     @property
     def provenance(self) -> str:

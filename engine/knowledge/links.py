@@ -15,10 +15,11 @@ from functools import cached_property
 from typing import Literal
 
 from engine.context.sources import FILE_LIMIT
-from engine.errors import AutopoiesisError, PathRefused, Problem
-from engine.knowledge.entries import Entry, EntryScan
-from engine.knowledge.inventory import hidden, take
+from engine.errors import AutopoiesisError, Problem
+from engine.knowledge.entries import EntryScan
+from engine.knowledge.inventory import hidden
 from engine.knowledge.names import NameIndex
+from engine.knowledge.places import Outside, Places, joined
 from engine.knowledge.private import is_layout, private_points
 from engine.knowledge.references import Reference, references
 from engine.store.documents import parse, sections
@@ -26,11 +27,6 @@ from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.files import Files
 from engine.store.paths import shown
 from engine.topics.fields import near
-
-FOLDERS = (
-    "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
-)  # fmt: skip
-"""What a reference may lead to."""
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
 _WHOLE = ("topics/", "presets/")
@@ -66,10 +62,6 @@ class _Source:
     private: tuple[tuple[int, str], ...]
 
 
-class _Outside(Exception):
-    """A reference climbs out of the workspace, or a symlink on its way does."""
-
-
 class Links:
     """The references of one state of the files; every file is read once, when they are first asked for.
 
@@ -82,9 +74,7 @@ class Links:
         self._files = files
         self._workspace = files.workspace
         self._scan = scan
-        self._by_location = {entry.location: entry for entry in scan.entries}
-        self._folders = {entry.folder: entry for entry in scan.entries}
-        self._owners: dict[str, Entry | None] = {}
+        self._places = Places(files.workspace, scan)
         self._headings: dict[str, frozenset[str]] = {}
         self._suggested = 0
         self._names = NameIndex(scan.entries)
@@ -117,7 +107,7 @@ class Links:
     def to(self, path: str) -> tuple[Link, ...]:
         """The references that lead to a file, or into a folder, from outside of it."""
         below = f"{path.rstrip('/')}/"
-        if path in self._targets or path not in self._inventory.folders:
+        if path in self._targets or path not in self._places.inventory.folders:
             return self._targets.get(path, ())
         return tuple(
             link
@@ -144,7 +134,7 @@ class Links:
     @cached_property
     def _sources(self) -> tuple[_Source, ...]:
         found = []
-        for path in sorted(self._inventory.files):
+        for path in sorted(self._places.inventory.files):
             if self._is_read(path):
                 source = self._read(path)
                 if source is not None:
@@ -168,13 +158,10 @@ class Links:
         text, line = document.body, document.body_line
         if path.startswith(_WHOLE):
             text, line = data.decode("utf-8", "replace").replace("\r\n", "\n"), 1
-        private = private_points(text, line, self._inventory.files) if path.startswith(".library/") else []
+        private = (
+            private_points(text, line, self._places.inventory.files) if path.startswith(".library/") else []
+        )
         return _Source(path, references(text, first_line=line), tuple(private))
-
-    @cached_property
-    def _inventory(self) -> _Places:
-        found = take(self._workspace, FOLDERS)
-        return _Places(frozenset(found.files), frozenset(found.folders), frozenset(found.symlinks))
 
     # Resolving.
 
@@ -189,9 +176,9 @@ class Links:
                 return self._named(source, reference, sure=sure and not is_leak)
             if reference.kind == "wikilink":
                 return self._wikilink(source, reference)
-            found = self._path(source, reference.target)
-        except _Outside as error:
-            if sure or self._owner(source):
+            found = self._places.find(source, reference.target)
+        except Outside as error:
+            if sure or self._places.owner(source):
                 what = f"{shown(reference.target)} {error}"
                 cure = "name a file of the workspace, or copy it into it"
                 self._tell(source, reference.line, what, cure, "error" if sure else "warning")
@@ -206,7 +193,7 @@ class Links:
         return found
 
     def _is_sure(self, source: str, reference: Reference) -> bool:
-        owner = self._owner(source)
+        owner = self._places.owner(source)
         if owner is None:
             return reference.sure and reference.kind in ("link", "wikilink")
         first, _, rest = reference.target.partition("/")
@@ -214,48 +201,14 @@ class Links:
             reference.kind == "path"
             and first in _SUPPORTING
             and "." in rest
-            and f"{owner.folder}/{first}" in self._inventory.folders
+            and f"{owner.folder}/{first}" in self._places.inventory.folders
         )
         return reference.sure or is_supporting
-
-    def _path(self, source: str, target: str) -> str:
-        """The file or folder that a path means: from the file's folder, its entry's, or the workspace's."""
-        here = folder_of(source)
-        owner = self._owner(source)
-        bases = [here]
-        if not target.startswith(("./", "../")):
-            bases += [owner.folder if owner else here, "", "knowledge"]
-        for base in dict.fromkeys(bases):
-            joined = _joined(base, target)
-            if joined is None:
-                raise _Outside("leads out of the workspace")
-            found = self._existing(joined)
-            if found:
-                return found
-        return ""
-
-    def _existing(self, path: str) -> str:
-        places = self._inventory
-        if path in places.files:
-            return path
-        if path in places.folders:
-            if path in self._folders:
-                return self._folders[path].location
-            return f"{path}/context.md" if f"{path}/context.md" in places.files else path
-        parts = path.split("/")
-        through = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-        if places.symlinks and any(part in places.symlinks for part in through):
-            try:
-                real = self._workspace.resolve(path)
-            except PathRefused as error:
-                raise _Outside(f"is refused: {error.what}") from error
-            return self._workspace.relative(real) if real.exists() else ""
-        return ""
 
     def _wikilink(self, source: str, reference: Reference) -> str:
         target = reference.target
         for path in (target, f"{target}.md") if "/" in target or target.endswith(".md") else ():
-            found = self._path(source, path)
+            found = self._places.find(source, path)
             if found:
                 self._section(source, reference, found)
                 return found
@@ -263,7 +216,7 @@ class Links:
         if len(several) == 1:
             self._section(source, reference, several[0])
             return several[0]
-        severity: Literal["error", "warning"] = "error" if self._owner(source) else "warning"
+        severity: Literal["error", "warning"] = "error" if self._places.owner(source) else "warning"
         if several:
             what = (
                 f"[[{shown(target)}]] is the name of {len(several)} files: {', '.join(map(shown, several))}"
@@ -279,7 +232,7 @@ class Links:
         found = self._names.entry(reference.target)
         if len(found) == 1:
             return found[0]
-        if sure and self._owner(source) is not None:
+        if sure and self._places.owner(source) is not None:
             name = shown(reference.target)
             if found:
                 what = f"{name} is the name of {len(found)} entries: {', '.join(map(shown, found))}"
@@ -310,16 +263,16 @@ class Links:
     def _tell(
         self, path: str, line: int, what: str, cure: str, severity: Literal["error", "warning"] = "error"
     ) -> None:
-        if not self._owner(path) and severity == "error" and not path.startswith(".library/"):
+        if not self._places.owner(path) and severity == "error" and not path.startswith(".library/"):
             severity = "warning"
         self._problems.append(Problem(shown(path), line, what, cure, severity))
 
     def _tell_archived(self, source: str, reference: Reference) -> bool:
         """Says of a path that leads nowhere that what it names is archived; ``False`` where it is not."""
         for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
-            path = _joined(base, reference.target) or ""
+            path = joined(base, reference.target) or ""
             below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")
-            if below != path and self._existing(f"{KNOWLEDGE.cold}/{below}"):
+            if below != path and self._places.existing(f"{KNOWLEDGE.cold}/{below}"):
                 folder = below.removesuffix(f"/{KNOWLEDGE.marker}")
                 what = f"{shown(reference.target)} is archived"
                 cure = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
@@ -328,7 +281,7 @@ class Links:
         return False
 
     def _machine(self, source: str, reference: Reference) -> None:
-        owner = self._owner(source)
+        owner = self._places.owner(source)
         root = str(self._workspace.root)
         path = reference.target.removeprefix("file://")
         if path == root or path.startswith(f"{root}/"):
@@ -353,8 +306,8 @@ class Links:
         named: set[tuple[str, str]] = set()
         onward: dict[str, set[str]] = defaultdict(set)
         for link in links:
-            target = self._owner(link.target)
-            owner = self._owner(link.source)
+            target = self._places.owner(link.target)
+            owner = self._places.owner(link.source)
             if target is not None:
                 named.add((link.source, target.location))
                 onward[owner.location if owner else ""].add(target.location)
@@ -396,7 +349,7 @@ class Links:
     @cached_property
     def _by_last(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        for path in sorted(self._inventory.files):
+        for path in sorted(self._places.inventory.files):
             if path.startswith(_READ):
                 found[path.rpartition("/")[2]].append(path)
         return found
@@ -405,38 +358,8 @@ class Links:
         self._suggested += 1
         return near(name.removesuffix(".md"), self._names.all) if self._suggested <= _SUGGESTIONS else ""
 
-    def _owner(self, path: str) -> Entry | None:
-        """The entry whose folder holds a path."""
-        folder = path if path in self._folders else folder_of(path)
-        if folder not in self._owners:
-            place = folder
-            while place and place not in self._folders:
-                place = folder_of(place)
-            self._owners[folder] = self._folders.get(place)
-        return self._owners[folder]
-
 
 _COMMON = frozenset(shelf.marker for shelf in SHELVES)
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    files: frozenset[str]
-    folders: frozenset[str]
-    symlinks: frozenset[str]
-
-
-def _joined(base: str, target: str) -> str | None:
-    """A path from a folder in its shortest spelling; ``None`` when it climbs out of the workspace."""
-    parts = base.split("/") if base else []
-    for part in target.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
 
 
 def _heading(title: str) -> str:

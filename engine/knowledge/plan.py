@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engine.knowledge import session_notes
 from engine.knowledge.category_files import (
     CATEGORY_FILES,
     DONE,
@@ -44,7 +45,7 @@ def plan(
     Args:
         items: What a conversation taught.
         origin: The conversation.
-        files: The workspace's files; the category files are read once.
+        files: The workspace's files; the category files are read once, those of notes only to be added to.
         held: Why an item may not be written by itself; ``None`` when it may.
         vectors: Those that ship with the product, unless given.
 
@@ -52,6 +53,8 @@ def plan(
         DocumentError: A category file cannot be added to: no UTF-8, the marks of a merge, an open code block.
     """
     planner = _Planner(files, origin, vectors or shipped())
+    if any(item.category != "notes" for item in items):
+        planner.look_over()
     edits: list[Edit] = []
     known: list[Known] = []
     waiting: list[Held] = []
@@ -74,11 +77,20 @@ class _Planner:
         self._origin = origin
         self._vectors = vectors
         self._notes = NoteFiles(files)
-        self._entries = {file.path: list(self._read(file.path)) for file in CATEGORY_FILES}
+        self._entries: dict[str, list[Entry]] = {}
         self._likeness: dict[tuple[str, bool], Likeness] = {}
 
+    def look_over(self) -> None:
+        """Reads the category files: where one is broken, nothing is planned."""
+        for file in CATEGORY_FILES:
+            self._standing(file.path)
+
     def known(self, item: Item) -> Known | None:
-        """Where an item stands already, in its file or in the plan; an open task is not known as done."""
+        """Where an item stands already, in its file or in the plan; an open task is not known as done, and a
+        note of a session tells of its turns, whatever others tell.
+        """
+        if self._is_session_note(item):
+            return None
         edit = self._note(item) if item.category == "files" else None
         path = edit.path if edit is not None else place_of(item.category)[0].path
         found = self._alike(path, done=item.category == "tasks_done").find(self._text(item, edit))
@@ -91,16 +103,18 @@ class _Planner:
         path = place_of("tasks_done")[0].path
         return any(
             entry.section != DONE and not entry.is_ticked and normalised(said(entry)) == normalised(item.text)
-            for entry in self._entries[path]
+            for entry in self._standing(path)
         )
 
     def edit(self, item: Item) -> Edit:
         """The edit that writes an item down; the items behind it are compared with it too."""
+        if self._is_session_note(item):
+            return session_notes.edit_for(item, self._origin)
         edit = self._note(item) if item.category == "files" else self._line(item)
         entry = _planned(edit, self._text(item, edit), self._origin)
         if edit.kind == "done":
-            self._entries[edit.path] = [each for each in self._entries[edit.path] if each.raw != edit.line]
-        self._entries.setdefault(edit.path, []).append(entry)
+            self._entries[edit.path] = [each for each in self._standing(edit.path) if each.raw != edit.line]
+        self._standing(edit.path).append(entry)
         for done in (False, True):
             if (edit.path, done) in self._likeness and (entry.section == DONE or not done):
                 self._likeness[edit.path, done].add(entry)
@@ -109,7 +123,7 @@ class _Planner:
     def _line(self, item: Item) -> Edit:
         identity = item_id(item, self._origin.name)
         file, section = place_of(item.category)
-        standing = self._entries[file.path]
+        standing = self._standing(file.path)
         if item.category == "tasks_done":
             task = finished(item, standing, self._vectors)
             if task is not None:
@@ -119,10 +133,13 @@ class _Planner:
         return Edit(identity, item.category, "append", file.path, section, line, file.title)
 
     def _note(self, item: Item) -> Edit:
-        edit = self._notes.edit_for(item, self._origin)
-        if edit.path not in self._entries:
-            self._entries[edit.path] = list(self._read(edit.path))
-        return edit
+        return self._notes.edit_for(item, self._origin)
+
+    def _is_session_note(self, item: Item) -> bool:
+        """Whether an item goes where notes of sessions do; for a project that is not there it is a fact."""
+        place, _, project = session_notes.place_of(item.path).partition(":")
+        is_there = not project or project in session_notes.projects(self._files.workspace)
+        return item.category == "notes" and bool(place) and is_there
 
     def _text(self, item: Item, edit: Edit | None) -> str:
         """What an item will say where it stands."""
@@ -133,19 +150,22 @@ class _Planner:
         if (path, done) not in self._likeness:
             there = [
                 replace(entry, text=said(entry))
-                for entry in self._entries[path]
+                for entry in self._standing(path)
                 if not done or entry.section == DONE or entry.is_ticked
             ]
             self._likeness[path, done] = Likeness(there, self._vectors)
         return self._likeness[path, done]
 
-    def _read(self, path: str) -> tuple[Entry, ...]:
-        try:
-            data = self._files.read(path)
-        except FileNotFoundError:
-            return ()
-        refuse_broken(data, path)
-        return entries(data, path)
+    def _standing(self, path: str) -> list[Entry]:
+        """The entries of a file as they will be once the plan so far is applied."""
+        if path not in self._entries:
+            try:
+                data = self._files.read(path)
+            except FileNotFoundError:
+                data = b""
+            refuse_broken(data, path)
+            self._entries[path] = list(entries(data, path))
+        return self._entries[path]
 
 
 def _planned(edit: Edit, text: str, origin: Origin) -> Entry:

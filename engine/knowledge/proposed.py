@@ -46,12 +46,11 @@ LEAST_SUCCESSES = 3
 
 def group_of(why: str) -> Group:
     """The group of what waits for a reason; a reason that is not known counts as the worst."""
-    plain = why.partition(" (meant for ")[0]
-    if plain in REPEATED:
+    if why in REPEATED:
         return "repeated"
-    if plain.startswith((TOO_LONG, NO_PROJECT, REFUSED)):
+    if why.startswith((TOO_LONG, NO_PROJECT, REFUSED)):
         return "other"
-    return next((group for group, words in WHY.items() if words == plain), "risky")
+    return next((group for group, words in WHY.items() if words == why), "risky")
 
 
 def is_shown(why: str, times: int) -> bool:

@@ -7,7 +7,7 @@ once never comes back, whichever conversation says it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from engine.errors import HarvestRefused
 from engine.knowledge.category_files import Entry
 from engine.knowledge.edit import Held
-from engine.knowledge.item import CATEGORIES, Category, Item, Origin, Voice, normalised
+from engine.knowledge.item import Category, Item, Origin, Voice, normalised
 from engine.knowledge.likeness import Likeness
 from engine.knowledge.proposed import is_shown
+from engine.knowledge.session_notes import path_of
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Waiting:
         at: Since when, ISO 8601, UTC.
         item: The item.
         why: Why it was held.
-        origin: The conversation and the day of the harvest.
+        origin: The conversation and the day of the harvest; of a note of a session also its turns.
         source: The conversation's file.
         sha256: Of the conversation's bytes.
         line: The line of the source that says it, from 1; 0 where none was found.
@@ -154,6 +155,10 @@ class ReviewQueue:
             new = {each.id for each in self.waiting()}.intersection(ids) - before
         return Put(tuple(ids), len(new))
 
+    def ids(self) -> frozenset[str]:
+        """Of every item that was ever put up, those counted with another among them."""
+        return frozenset(self._said_by())
+
     def _said_by(self) -> dict[str, str]:
         """For each item that was ever put up the id under which it is counted."""
         found: dict[str, str] = {}
@@ -191,7 +196,7 @@ def waiting_for(
     origin: Origin,
     source: str,
     sha256: str,
-    where: Callable[[Item], tuple[int, str]],
+    where: Callable[[Item], tuple[int, str]] = lambda _item: (0, ""),
 ) -> tuple[Waiting, ...]:
     """Held items as they are put up.
 
@@ -201,7 +206,8 @@ def waiting_for(
         origin: The conversation and the day.
         source: The conversation's file.
         sha256: Of its bytes.
-        where: The line of the source that says an item, and what it says.
+        where: The line of the source that says an item, and what it says; 0 and nothing where that is not
+            looked for.
     """
     return tuple(
         Waiting(
@@ -232,6 +238,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
         "why": each.why,
         "name": each.origin.name,
         "day": each.origin.day,
+        "turns": list(each.origin.turns or ()),
         "source": each.source,
         "sha256": each.sha256,
         "line": each.line,
@@ -249,25 +256,28 @@ def waiting_of(record: Record) -> Waiting | None:
     try:
         category = record["category"]
         voice = record.get("voice", "")
-        if category not in CATEGORIES or voice not in get_args(Voice):
+        if category not in get_args(Category) or voice not in get_args(Voice):
             return None
         texts = {
             name: record.get(name, "")
             for name in ("why", "name", "day", "source", "sha256", "beside", "file")
         }
         line = record.get("line", 0)
-        read = record.get("read", ())
+        read, turns = record.get("read", ()), record.get("turns", ())
         known = (record["at"], record["id"], record["said"], *texts.values(), *read)
         if not all(isinstance(text, str) for text in known) or not isinstance(line, int):
             return None
+        if turns and not (len(turns) == 2 and all(isinstance(number, int) for number in turns)):
+            return None
     except (KeyError, TypeError):
         return None
+    category, texts["file"], texts["why"] = _as_note(category, texts)
     return Waiting(
         id=record["id"],
         at=record["at"],
-        item=Item(cast("Category", category), record["said"], texts["file"], cast("Voice", voice)),
+        item=Item(category, record["said"], texts["file"], cast("Voice", voice)),
         why=texts["why"],
-        origin=Origin(texts["name"], texts["day"]),
+        origin=Origin(texts["name"], texts["day"], tuple(turns) or None),
         source=texts["source"],
         sha256=texts["sha256"],
         line=line,
@@ -275,6 +285,16 @@ def waiting_of(record: Record) -> Waiting | None:
         read=tuple(read),
         times=_times(record),
     )
+
+
+def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, str, str]:
+    """Category, file and reason of a record; earlier versions kept a note of a session as a fact that was
+    meant for another place.
+    """
+    why, _, meant = texts["why"].rpartition(" (meant for ")
+    if category != "facts" or not why:
+        return category, texts["file"], texts["why"]
+    return "notes", path_of(meant.removesuffix(")"), texts["day"]), why
 
 
 def _again(each: Waiting, name: str) -> dict[str, Any]:
@@ -299,25 +319,31 @@ class Same:
 
     def __init__(self, items: Iterable[Waiting]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}
-        self._alike: dict[Category, Likeness] = {}
+        self._alike: dict[tuple[str, str], Likeness] = {}
         for each in items:
             self.add(each)
 
     def add(self, each: Waiting) -> None:
         """Takes another one in."""
-        item = each.item
-        self._exact.setdefault((item.category, item.path, normalised(item.text)), each.id)
+        item, place = each.item, _place(each.item)
+        self._exact.setdefault((*place, normalised(item.text)), each.id)
         if item.category not in ("playbooks", "files"):
             # The id stands where an entry of a file has its line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
-            self._alike.setdefault(item.category, Likeness(())).add(entry)
+            self._alike.setdefault(place, Likeness(())).add(entry)
 
     def find(self, each: Waiting) -> str | None:
         """The id of the one that says the same."""
-        item = each.item
-        exact = self._exact.get((item.category, item.path, normalised(item.text)))
-        near = self._alike.get(item.category)
+        place = _place(each.item)
+        exact = self._exact.get((*place, normalised(each.item.text)))
+        near = self._alike.get(place)
         if exact is not None or near is None:
             return exact
-        found = near.find(item.text)
+        found = near.find(each.item.text)
         return found.entry.raw if found is not None else None
+
+
+def _place(item: Item) -> tuple[str, str]:
+    """Where items are compared with one another; notes of sessions whatever day's journal they go to."""
+    path = item.path.rpartition("/")[0] if item.category == "notes" else item.path
+    return item.category, path

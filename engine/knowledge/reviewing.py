@@ -13,15 +13,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
-from engine.knowledge.apply import apply, is_there
+from engine.knowledge.apply import is_there, write
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.harvest.finding import edit_of
 from engine.knowledge.item import ITEM_CHARACTERS
+from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import group_of
 from engine.knowledge.review import VERDICTS
+from engine.knowledge.session_notes import place_of
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
@@ -109,6 +111,9 @@ class Reviewing:
         self._digest = digest
         self._commit = commit
         self._on_problem = on_problem
+        self._journal = Journal(
+            files, JOURNALS, _encoded, self._decoded, "what it was about still waits", on_problem
+        )
 
     def accept(self, name: str, text: str = "", *, sure: bool = False) -> Reviewed:
         """Makes an item knowledge. What stands there already is not written again.
@@ -159,22 +164,14 @@ class Reviewing:
         Raises:
             DocumentError, WriteFailed: One cannot be finished now; its journal stays.
         """
-        folder = self._files.workspace.root / JOURNALS
-        if self._files.read_only or not folder.is_dir():
-            return ()
-        done: list[Reviewed] = []
-        with self._files.lock():
-            items = {each.id: each for each in self.queue.all()}
-            for path in sorted(folder.glob("*.json")):
-                name = f"{JOURNALS}/{path.name}"
-                decision = _decision_in(self._files.read(name))
-                waiting = None if decision is None else items.get(decision.id)
-                if decision is None or waiting is None:
-                    self._on_problem(f"{name}: cannot be read; what it was about still waits")
-                    self._files.remove(name)
-                    continue
-                done.append(self._settled(name, decision, waiting))
-        return tuple(done)
+        return tuple(self._journal.finish(lambda name, work: self._settled(name, *work)))
+
+    def _decoded(self, data: bytes) -> tuple[_Decision, Waiting] | None:
+        """The decision in a journal and what it is about."""
+        decision = _decision_in(data)
+        if decision is None:
+            return None
+        return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
 
     def _finished(self, name: str, verdict: Verdict, text: str = "") -> Reviewed | None:
         """A decision that was made already, by a run that was interrupted or before; what of it is in no
@@ -186,22 +183,24 @@ class Reviewing:
         found = [each for each in self.queue.all() if name and each.id.startswith(name)]
         if len(found) != 1 or found[0].verdict != verdict or found[0].text != text:
             return None
-        written = (*self.queue.paths, LEDGER, *(file.path for file in CATEGORY_FILES), *self._regenerated())
+        places = [file.path for file in CATEGORY_FILES]
+        if place_of(found[0].item.path):
+            places.append(found[0].item.path)
+        written = (*self.queue.paths, LEDGER, *places, *self._regenerated())
         root = self._files.workspace.root
         paths = [path for path in dict.fromkeys(written) if root.joinpath(path).is_file()]
         made = self._commit(paths, f"memory: {verdict} from {found[0].origin.name}")
         return Reviewed(found[0], settled=True, commit=made.revision, uncommitted=made.why)
 
     def _decided(self, decision: _Decision, waiting: Waiting, known: Reviewed | None = None) -> Reviewed:
-        journal = f"{JOURNALS}/{decision.id}.json"
-        self._files.replace(journal, json.dumps(asdict(decision)).encode("utf-8", "surrogatepass"))
+        self._journal.keep(decision.id, (decision, waiting))
         try:
-            return self._settled(journal, decision, waiting, known)
+            return self._settled(decision.id, decision, waiting, known)
         except AutopoiesisError:
             # What did not reach the disk still waits; what did is finished by the next decision.
             if not any(is_there(self._files, edit) for edit in decision.edits):
                 with contextlib.suppress(AutopoiesisError, FileNotFoundError):
-                    self._files.remove(journal)
+                    self._journal.drop(decision.id)
             raise
 
     def _settled(
@@ -218,11 +217,11 @@ class Reviewing:
         if decision.verdict == "accepted":
             message = f"memory: accepted from {name}: {said[:60]}"
         done = self._committed(done, message)
-        self._files.remove(journal)
+        self._journal.drop(journal)
         return replace(done, waiting=replace(waiting, verdict=decision.verdict, text=decision.text))
 
     def _written(self, waiting: Waiting, edit: Edit) -> Reviewed:
-        applied = apply(self._files, edit)
+        applied = write(self._files, edit)
         self._noted(waiting, LedgerLine(edit.id, edit.path, edit.line))
         return Reviewed(waiting, edit.line, edit.path, applied.line)
 
@@ -295,6 +294,10 @@ def _line(text: str) -> str:
             cure="write [secret] in its place, as capture.redact does",
         )
     return line
+
+
+def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
+    return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")
 
 
 def _decision_in(data: bytes) -> _Decision | None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.activation.gate_ask import Asker
-    from engine.context.flush_record import FlushRecord
     from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
     from engine.flush.flush import Flusher
@@ -194,12 +193,6 @@ def assemble_flusher(
 ) -> Flusher:
     """What takes notes of turns before they leave the window, with the provider that the settings name."""
     from engine.flush.flush import Flusher  # noqa: PLC0415 — a trace needs none
-
-    def hold(record: FlushRecord, day: str) -> Sequence[str]:
-        from engine.knowledge.held_notes import put_up  # noqa: PLC0415 — only where something is held
-
-        return put_up(review(), record, day)
-
     from engine.providers.keys import FLUSH  # noqa: PLC0415 — a trace needs none
     from engine.providers.select import completer_for  # noqa: PLC0415 — a trace needs none
 
@@ -212,7 +205,7 @@ def assemble_flusher(
         commit=commit,
         clock=clock,
         on_problem=on_problem,
-        hold=hold,
+        review=review,
         spending=lambda completer: costs().account("flush", completer),
         zone=zone,
     )

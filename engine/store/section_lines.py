@@ -10,7 +10,7 @@ from engine.store.markdown import MarkdownSection, sections
 _LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 
 
-def with_line(data: bytes, line: str, title: str = "", level: int = 2, *, strict: bool = False) -> bytes:
+def with_line(data: bytes, line: str, title: str = "", level: int = 2) -> bytes:
     """The file with a line at the end of a section; a section that is not there is made at the file's end.
 
     Of several sections with the title the last one is meant. Blank lines at the end of a section stay behind
@@ -19,9 +19,8 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2, *, strict
     Args:
         data: The file.
         line: The line, or several, without a line end behind it.
-        title: The section's heading; empty for the whole file.
-        level: The level of the heading; of another level only one that is not ``strict``.
-        strict: Whether title and level have to be exactly these; otherwise upper and lower case are one.
+        title: The section's heading, whatever its case; empty for the whole file.
+        level: The level of a heading that is made; one that is there may have another.
 
     Raises:
         UnicodeDecodeError: The body is not UTF-8.
@@ -30,7 +29,7 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2, *, strict
     body = data[found.body :].decode("utf-8")
     newline = found.newline
     if title:
-        ours = [section for section in _plain(body, nested=True) if _is(section, title, level, strict=strict)]
+        ours = [section for section in _plain(body, nested=True) if _is(section, title)]
         if not ours:
             return data + _new_section(data, body, newline, f"{'#' * level} {title}", line)
         start, end = ours[-1].start_line, ours[-1].end_line
@@ -47,9 +46,7 @@ def with_line(data: bytes, line: str, title: str = "", level: int = 2, *, strict
     return data[: found.body] + f"{before}{gap}{line}{newline}{after}".encode()
 
 
-def _is(section: MarkdownSection, title: str, level: int, *, strict: bool) -> bool:
-    if strict:
-        return section.title == title and section.level == level
+def _is(section: MarkdownSection, title: str) -> bool:
     return section.level > 0 and section.title.casefold() == title.casefold()
 
 

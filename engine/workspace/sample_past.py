@@ -27,7 +27,7 @@ from engine.knowledge.harvest.reading import MOST_TEXT_BYTES, safe_name
 from engine.knowledge.item import CATEGORIES, Category, Item, item_id
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine, bytes_of, entry_of, tree_of
-from engine.knowledge.notes import FOLDER as NOTES
+from engine.knowledge.note_records import FOLDER as NOTES
 
 if TYPE_CHECKING:
     from engine.store.files import Files

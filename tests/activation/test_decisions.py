@@ -125,7 +125,7 @@ def test_a_decision_comes_back_with_everything_that_led_to_it(tmp_path: Path) ->
         cost_usd=0.0002,
         signals=tuple(signals),
     )
-    assert decision.time == FEBRUARY and decision.tier1_matched and decision.asked
+    assert decision.time == FEBRUARY and decision.hits and decision.asked
 
 
 def test_only_what_can_be_learned_from_is_logged() -> None:

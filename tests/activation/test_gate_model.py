@@ -169,11 +169,3 @@ def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
     gate.ask_and_wait([QUESTION])
     gate.close()
     assert model.closed
-
-
-async def test_closing_closes_the_connections_of_this_loop_too() -> None:
-    model = Model(replied("YES"))
-    gate = Gate(ModelGate(model), GateSettings())
-    await gate.ask([QUESTION])
-    await gate.aclose()
-    assert model.closed

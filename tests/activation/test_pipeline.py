@@ -121,14 +121,6 @@ def test_the_same_message_gives_the_same_trace(tmp_path: Path) -> None:
     assert timeless(first) == timeless(second)
 
 
-async def test_both_ways_in_give_the_same_trace(tmp_path: Path) -> None:
-    log = DecisionLog(workspace_files(tmp_path))
-    watching = pipeline(*EVERYTHING, decisions=log)
-    message = Message("please review the deploy", at=NOON)
-    assert timeless(await watching.aprocess(message)) == timeless(watching.process(message))
-    assert len(log.read().decisions) == 2
-
-
 @pytest.mark.parametrize(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
 def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
     async def asker(question: object, timeout: float) -> bool:
@@ -174,12 +166,12 @@ def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
     assert "Name: github-pr-review" in seen[0].profile and seen[0].signals.word == 1
 
 
-async def test_nobody_is_asked_about_a_message_that_is_not_live() -> None:
+def test_nobody_is_asked_about_a_message_that_is_not_live() -> None:
     provider = Scripted(yes())
     watching = pipeline(pr_topic(), provider=provider, watchers=ALWAYS_ASK)
-    for trace in (watching.process("review", ask=False), await watching.aprocess("review", ask=False)):
-        assert verdicts(trace) == {"github-pr-review": "failed"}
-        assert "not asked" in trace.rows[0].why
+    trace = watching.process("review", ask=False)
+    assert verdicts(trace) == {"github-pr-review": "failed"}
+    assert "not asked" in trace.rows[0].why
     assert provider.asked == []
     local = pipeline(pr_topic(), watchers=ALWAYS_ASK)
     assert local.process(SPEC_MESSAGE, ask=False).active == ("github-pr-review",)
@@ -370,25 +362,6 @@ def test_it_works_in_a_thread_while_a_loop_runs_elsewhere() -> None:
 
     assert asyncio.run(face()).active == ("github-pr-review",)
     watching.close()
-
-
-async def test_cancelling_gives_up_the_questions() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def asker(question: object, timeout: float) -> bool:
-        begun.set()
-        try:
-            await asyncio.sleep(3600)
-        finally:
-            ended.set()
-        return True
-
-    task = asyncio.ensure_future(pipeline(pr_topic(), provider=AskGate(asker)).aprocess("review"))
-    await begun.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert ended.is_set()
 
 
 def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:

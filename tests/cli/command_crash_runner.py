@@ -25,7 +25,7 @@ from engine.activation.tuning import tuning
 from engine.context import tokens
 from engine.conversations import imports
 from engine.engine import Engine
-from engine.knowledge import digest, held_notes, likeness, plan, reviewing
+from engine.knowledge import digest, likeness, plan, reviewing
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import Waiting
@@ -41,8 +41,8 @@ from tui.cli import tuning as tune_commands
 from tui.cli.base import run
 
 LOADED = (
-    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, held_notes, likeness,
-    plan, reviewing, change, commits, importers, config_commands, importing, review,
+    filelock, configuration, imports, initialise, tuning, DecisionLog, tokens, digest, likeness, plan,
+    reviewing, change, commits, importers, config_commands, importing, review,
     tune_commands,
 )  # fmt: skip
 """Here once, and not in each of hundreds of children."""
@@ -58,6 +58,7 @@ FACTS = (
     Item(
         "decisions", "Alarms hold for 15 min, because 41 mails in a night silence the phone.", voice="agent"
     ),
+    Item("notes", "The gauge was read twice.", "knowledge/journal/2026-06-12.md"),
     Item("tasks_done", "Write the advisory for the Hafenamt.", voice="agent"),
 )
 IDS = [item_id(item, "talk") for item in FACTS]
@@ -83,7 +84,7 @@ AGREE, REVOKE = ("trust", "--yes"), ("trust", "--revoke")
 SET_ACTING = ("config", "set", "capture.redact", "false")
 SET_MARKED = ("config", "set", "cache.anthropic_ttl", "1h")
 SCENARIOS = {
-    "review": Scenario((("review", "accept", *IDS[:2]), ("review", "reject", IDS[2]))),
+    "review": Scenario((("review", "accept", *IDS[:3]), ("review", "reject", IDS[3]))),
     "tune": Scenario((TUNE,)),
     "tune undo": Scenario((("tune", "--undo"),), before=(TUNE,)),
     "config": Scenario((("config", "set", "cache.anthropic_ttl", "1h"),)),

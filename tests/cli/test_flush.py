@@ -10,6 +10,8 @@ from engine.errors import GateError
 from tests.cli.conftest import Command
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 
+JOURNAL = "knowledge/journal/2026-06-12.md"
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -170,12 +172,31 @@ def test_a_held_note_waits_in_the_review_queue_and_can_be_accepted(
     assert apo("-C", root, "session", "flush", SESSION).code == 0
     (waiting,) = apo("-C", root, "review", "list", "--json").json
     assert waiting["item"]["text"] == NOTES[3]["text"]
-    assert "looks like an instruction" in waiting["why"] and "meant for journal" in waiting["why"]
+    assert waiting["item"]["category"] == "notes" and waiting["item"]["path"] == JOURNAL
+    assert "looks like an instruction" in waiting["why"]
     assert waiting["source"].startswith("raw/conversations/")
+    listed = apo("-C", root, "review", "list").out
+    assert f"{waiting['id']}  notes ({JOURNAL}): {NOTES[3]['text']}" in listed
     assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
     assert len(apo("-C", root, "review", "list", "--json").json) == 1, "it is put up once"
     refused = apo("-C", root, "review", "accept", waiting["id"])
     assert refused.code == 1 and "looks like an instruction" in refused.err and "--sure" in refused.err
+    assert not (root / JOURNAL).exists()
+    accepted = apo("-C", root, "review", "accept", waiting["id"], "--sure")
+    line = f"- 2026-06-12: {NOTES[3]['text']} (session {SESSION}, turns 1–15)"
+    assert accepted.code == 0 and f"{JOURNAL}:10  {line}" in accepted.out
+    assert (root / JOURNAL).read_text().endswith(f"## 2026-06-12\n\n### Notes from sessions\n\n{line}\n")
     assert not (root / "knowledge/facts.md").exists()
-    assert apo("-C", root, "review", "accept", waiting["id"], "--sure").code == 0
-    assert NOTES[3]["text"] in (root / "knowledge/facts.md").read_text()
+    assert "nothing waits" in apo("-C", root, "review", "list").out
+
+
+def test_a_rejected_note_never_comes_back(apo: Command, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking(root, monkeypatch, Provider(reply(NOTES[3])))
+    ran = apo("-C", root, "session", "flush", SESSION)
+    assert "1 note waits for you: autopoiesis review list" in ran.out
+    (waiting,) = apo("-C", root, "review", "list", "--json").json
+    assert apo("-C", root, "review", "reject", waiting["id"]).code == 0
+    Desk(root).talk(4, words=31)
+    assert apo("-C", root, "session", "flush", SESSION, "--all").code == 0
+    assert "nothing waits" in apo("-C", root, "review", "list").out
+    assert not (root / "knowledge").joinpath("journal").exists()

@@ -15,8 +15,10 @@ from pathlib import Path
 import ahocorasick
 import filelock
 
-from engine.context import flush, flush_prompt, tokens
+from engine.context import tokens
 from engine.errors import WriteFailed
+from engine.flush import due
+from engine.knowledge import plan
 from engine.providers import asking
 from engine.providers.chat import ChatRequest
 from engine.store import faults
@@ -26,7 +28,7 @@ MOST_HITS = 60
 LOADED = (
     ahocorasick,
     filelock,
-    flush_prompt,
+    plan,
     tokens.count("a"),
 )  # Loaded once here, and not in each of hundreds of children.
 
@@ -52,7 +54,7 @@ class Instant:
 
 def desk_at(root: Path) -> Desk:
     """Two parts, the second of them with other notes than the first."""
-    flush.PART_TOKENS = 130
+    due.PART_TOKENS = 130
     asking.Question = Instant  # type: ignore[assignment,misc]
     provider = Provider(by=lambda prompt: reply(*(NOTES if "Question 0" in prompt else NOTES[1:3])))
     return Desk(root, provider)
@@ -121,7 +123,7 @@ def sweep(folder: Path, step: int) -> dict[str, int]:
     root = fresh(folder)
     assert in_child(root, "")
     wanted = content(root)
-    assert len(wanted) == 4 and sum(data.count(b"\n- ") for data in wanted.values()) == 5
+    assert len(wanted) == 5 and sum(data.count(b"\n- ") for data in wanted.values()) == 5
     reached: dict[str, int] = {}
     for point in sorted(faults.FAULT_POINTS):
         for hit in range(1, MOST_HITS, step):

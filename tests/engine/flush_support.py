@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.conversations.conversations import Conversation, Conversations
 from engine.flush.flush import Flusher
 from engine.flush.log import FlushLog
+from engine.knowledge.review import ReviewQueue
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.settings.model import FlushSettings
 from engine.store.change import commit_change
@@ -112,6 +113,7 @@ class Desk:
         self.conversations = Conversations(self.files.workspace, self.files)
         self.capture = ConversationCapture(self.files, clock=lambda: AT, redact=False)
         self.log = FlushLog(self.files, lambda: AT)
+        self.queue = ReviewQueue(self.files, lambda: AT)
         self.provider = provider
         self.problems: list[str] = []
         self.repository = Repository(self.files.workspace)
@@ -129,6 +131,7 @@ class Desk:
             ),
             clock=lambda: AT,
             on_problem=self.problems.append,
+            review=lambda: self.queue,
             zone=lambda: zone,
         )
 

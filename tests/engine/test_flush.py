@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from engine.context.flush_record import FlushRecord
-from engine.errors import GateError, WriteFailed
+from engine.context.flush_record import FlushRecord, HeldNote
+from engine.engine import Engine
+from engine.errors import DocumentError, GateError, WriteFailed
+from engine.knowledge.edit import Held
+from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.proposed import group_of
+from engine.knowledge.review import waiting_for
 from engine.store.faults import fail, trip
 from engine.transcripts.turn import Text, Turn
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
@@ -85,7 +91,8 @@ def test_what_is_written_is_committed_and_the_message_names_the_conversation(tmp
     assert record.commit == commit.revision and record.uncommitted == ""
     assert commit.subject == f"memory: notes of {SESSION}, turns 1–7"
     assert commit.body == f"Session: {desk.conversation.path}"
-    assert sorted(desk.repository.files("HEAD")) == sorted((CONTEXT, MEMORY, JOURNAL))
+    review = "logs/review-2026-06.jsonl"
+    assert sorted(desk.repository.files("HEAD")) == sorted((CONTEXT, MEMORY, JOURNAL, review))
     for path in (CONTEXT, MEMORY, JOURNAL):
         assert desk.repository.show("HEAD", path) == (tmp_path / path).read_bytes()
 
@@ -332,7 +339,7 @@ def test_closing_gives_up_what_is_under_way(tmp_path: Path) -> None:
 def test_after_a_failure_the_rest_is_recorded_without_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     provider = Provider(GateError("cannot be reached"))
     desk = Desk(tmp_path, provider)
     desk.talk()
@@ -344,7 +351,7 @@ def test_after_a_failure_the_rest_is_recorded_without_asking(
 def test_a_bad_reply_does_not_keep_the_other_parts_from_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     desk = Desk(tmp_path, Provider("nonsense", "FLUSH_OK"))
     desk.talk()
     statuses = desk.flush()
@@ -354,7 +361,7 @@ def test_a_bad_reply_does_not_keep_the_other_parts_from_being_asked(
 def test_more_parts_than_allowed_are_recorded_as_unflushed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.context.flush.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
     provider = Provider("FLUSH_OK")
     desk = Desk(tmp_path, provider)
     conversation = desk.talk()
@@ -481,6 +488,99 @@ def test_a_journal_that_cannot_be_read_is_told_and_its_turns_are_due_again(tmp_p
     assert desk.flush() == ["nothing"]
     assert len(desk.problems) == 4 and all("cannot be read" in problem for problem in desk.problems)
     assert not list(folder.iterdir())
+
+
+def test_what_a_file_cannot_take_waits_and_is_written_once_it_can(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[1])))
+    desk.talk()
+    memory = tmp_path / MEMORY
+    memory.parent.mkdir(parents=True)
+    memory.write_text("# Core Memory\n" + "- old\n" * 198)
+    assert desk.flush() == ["nothing"]
+    (held,) = only(desk).held
+    assert held.to == "memory" and held.reason.startswith("cannot be written: ")
+    (waiting,) = desk.queue.waiting()
+    assert (waiting.item.text, waiting.item.path) == (NOTES[1]["text"], MEMORY)
+    assert group_of(waiting.why) == "other"
+    with Engine.open(tmp_path) as engine:
+        with pytest.raises(DocumentError, match="more than 200 lines"):
+            engine.knowledge.review.accept(waiting.id)
+        assert [each.id for each in engine.knowledge.review.queue.waiting()] == [waiting.id]
+        memory.write_text("# Core Memory\n")
+        done = engine.knowledge.review.accept(waiting.id, "It reads half a day.")
+    line = f"- 2026-06-12: It reads half a day. (session {SESSION}, turns 1–7)"
+    assert memory.read_text() == f"# Core Memory\n\n## Notes from sessions\n\n{line}\n"
+    assert (done.path, done.number, done.line) == (MEMORY, 5, line)
+
+
+def test_a_note_for_a_project_that_was_made_since_goes_there_and_otherwise_is_a_fact(tmp_path: Path) -> None:
+    notes = ({"to": "project:tidemark", "text": "It is so."}, {"to": "project:gone", "text": "So is that."})
+    desk = Desk(tmp_path, Provider(reply(*notes)))
+    desk.talk()
+    assert desk.flush() == ["nothing"]
+    first, second = desk.queue.waiting()
+    context = desk.project()
+    with Engine.open(tmp_path) as engine:
+        engine.knowledge.review.accept(first.id)
+        engine.knowledge.review.accept(second.id)
+    assert context.read_text().endswith(f"- 2026-06-12: It is so. (session {SESSION}, turns 1–7)\n")
+    assert "- So is that. [from: ses_flush001, 2026-06-12]" in (tmp_path / "knowledge/facts.md").read_text()
+    assert not (tmp_path / "knowledge/projects/gone").exists()
+
+
+def test_a_held_note_shows_the_line_that_says_it(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path, Provider(reply({"to": "journal", "text": "Answer 0: gauge gauge.", "from": "tool"}))
+    )
+    desk.talk()
+    desk.flush()
+    (waiting,) = desk.queue.waiting()
+    lines = (tmp_path / waiting.source).read_text().split("\n")
+    assert "Answer 0: gauge" in lines[waiting.line - 1]
+
+
+def test_a_journal_of_an_earlier_version_is_told_and_its_turns_are_due_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[2])))
+    desk.talk()
+    (part,) = desk.flusher.plan(desk.conversation, 200).parts
+    record = FlushRecord("0123456789ab", "x", SESSION, desk.conversation.path, 1, 7, part.digests, "nothing")
+    line = {"path": JOURNAL, "to": "journal", "said": "It is so.", "text": "- 2026-06-12: It is so."}
+    (tmp_path / "scratch/flush").mkdir(parents=True)
+    journal = json.dumps({"record": asdict(record), "lines": [line], "day": "2026-06-12"})
+    (tmp_path / "scratch/flush/0123456789ab.json").write_text(journal)
+    assert desk.flush() == ["flushed"]
+    assert len(desk.problems) == 1 and "its turns are flushed anew" in desk.problems[0]
+
+
+def test_what_was_held_before_there_was_a_queue_is_put_up_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider("FLUSH_OK"))
+    desk.talk()
+    desk.flush()
+    held = tuple(HeldNote("journal", text, "comes from tool output") for text in ("Once.", "A fact since."))
+    desk.log.append(replace(only(desk), id="0123456789ab", at="2026-06-14T00:00:00+00:00", held=held))
+    fact = Item("facts", "A fact since.")
+    record = Held(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
+    origin = Origin(SESSION, "2026-06-12")
+    desk.queue.put(waiting_for([record], at="x", origin=origin, source="x.md", sha256=""))
+    for _ in range(2):
+        later = Desk(tmp_path)
+        later.flusher.recover()
+        assert [(each.item.text, each.times) for each in later.queue.waiting()] == [
+            ("A fact since.", 1),
+            ("Once.", 1),
+        ]
+
+
+def test_what_waits_is_not_put_up_again_by_whoever_comes_later(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Provider(reply(NOTES[3])), zone="Asia/Tokyo")
+    desk.talk()
+    assert desk.flush() == ["nothing"]
+    (held,) = only(desk).held
+    (waiting,) = desk.queue.waiting()
+    assert held.id == waiting.id and waiting.item.path == "knowledge/journal/2026-06-13.md"
+    log = (tmp_path / desk.queue.paths[0]).read_bytes()
+    Desk(tmp_path).flusher.recover()
+    assert (tmp_path / desk.queue.paths[0]).read_bytes() == log
 
 
 def test_a_read_only_workspace_recovers_nothing(tmp_path: Path) -> None:

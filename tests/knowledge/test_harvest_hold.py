@@ -29,7 +29,7 @@ def fate(case: Poisoned, root: Path) -> tuple[str, list[str]]:
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
     if done.outcome != "extracted":
         return "refused", []
-    held = {item.text: why_held(item, source) for item in done.items}
+    held = {item.text: why_held(item, source.said) for item in done.items}
     others = [text for text in held if text != SAID]
     what = "held" if any(held[text] for text in others) else "written" if others else "refused"
     return what, [text for text, why in held.items() if not why]
@@ -57,7 +57,7 @@ def test_of_all_planted_texts_none_is_written_and_what_the_person_said_is(tmp_pa
 def test_of_what_conversations_mark_nothing_planted_is_written(tmp_path: Path) -> None:
     for number, case in enumerate(POISONED):
         source = source_of(tmp_path / str(number), case.text, f"talk{case.suffix}")
-        written = [item.text for item in marked(source.turns) if not why_held(item, source)]
+        written = [item.text for item in marked(source.turns) if not why_held(item, source.said)]
         assert written == [], case.name
 
 
@@ -80,7 +80,7 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
             item = Item("tasks_open" if name == "tasks" else name, entry[1])  # type: ignore[arg-type]
             source = read_source(files, conversations[entry[2]])
             clear += not source.said.reads
-            if why_held(item, source):
+            if why_held(item, source.said):
                 (after if source.said.reads else held).append(entry[1])
     print(
         f"\nhonest items of the sample that wait: {len(held)} of {clear} where nothing came from outside, "
@@ -90,7 +90,7 @@ def test_of_the_samples_own_knowledge_little_is_held(sample: Path) -> None:
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:
-    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)))
+    doubt = why_held(Item("files" if path else "facts", text, path), source_of(root, talk(*turns)).said)
     return doubt.why if doubt else ""
 
 

@@ -188,7 +188,7 @@ def test_what_the_conversations_of_the_sample_mark_stands_there_and_is_not_held(
             source = read_source(files, path.relative_to(sample).as_posix())
             text = " ".join(path.read_text().split())
             for item in marked(source.turns):
-                assert item.text in text and item.voice and why_held(item, source) is None
+                assert item.text in text and item.voice and why_held(item, source.said) is None
 
 
 def test_a_transcript_is_read_with_who_said_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.context.replies import BadReply, fenced_blocks, is_control, unwrapped
+from engine.context.replies import BadReply, fenced_blocks, is_control
 from engine.knowledge.harvest.reply import (
     MOST_ITEMS,
     NAME_CHARACTERS,
@@ -249,7 +249,6 @@ def test_seventeen_megabytes_are_not_even_parsed(monkeypatch: pytest.MonkeyPatch
 def test_a_reply_of_nothing_but_fences_is_looked_at_once() -> None:
     text = "```a\n" * (REPLY_CHARACTERS // 5 - 1)
     assert fenced_blocks(text) == []
-    assert unwrapped(text) == text
     with pytest.raises(BadReply):
         read_reply(text)
 

@@ -338,7 +338,7 @@ def test_an_editor_that_replaces_a_file_meanwhile_loses_nothing(tmp_path: Path) 
         return done
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.knowledge.harvest.settle.apply", applied)
+        patch.setattr("engine.knowledge.apply.apply", applied)
         (result,) = desk.harvest().results
     assert result.reclaimed
     assert facts.read_text() == f"# Facts\n\n- of the editor\n- {FACT.text} {FROM}\n"
@@ -444,7 +444,7 @@ def test_a_file_that_breaks_while_it_is_written_leaves_its_line_to_a_person(tmp_
         return apply(files, edit)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.knowledge.harvest.settle.apply", applied)
+        patch.setattr("engine.knowledge.apply.apply", applied)
         (result,) = desk.harvest().results
     assert result.outcome == "harvested"
     assert desk.files.read("knowledge/facts.md") == broken
@@ -548,11 +548,11 @@ def test_a_harvest_of_a_workspace_with_transcripts_alone_means_them(tmp_path: Pa
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_bytes(b"---\nended: 2026-06-12T18:10:00Z\n---\n\n" + said(FACT))
     assert harvest.means_transcripts() and harvest.means_transcripts((path,))
-    assert harvest.transcripts_left() == 1
+    assert harvest.survey(transcripts=False).left == 1
     desk.put("a.md", talk("hello"))
     assert not harvest.means_transcripts() and harvest.means_transcripts((path,))
     desk.harvest(Wish(transcripts=True))
-    assert harvest.transcripts_left() == 0
+    assert harvest.survey(transcripts=False).left == 0
 
 
 def test_only_the_named_ones_are_harvested(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from engine.errors import HarvestRefused
 from engine.knowledge.edit import Held
 from engine.knowledge.item import Item, Origin, item_id
-from engine.knowledge.proposed import WHY
+from engine.knowledge.proposed import WHY, group_of
 from engine.knowledge.review import Put, ReviewQueue, Waiting, tree_of, waiting_for, waiting_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -99,6 +100,48 @@ def test_an_odd_line_costs_only_itself(queue: ReviewQueue, tmp_path: Path, line:
 def test_a_record_holds_all_of_it() -> None:
     item = waiting("One.")
     assert waiting_of(tree_of(item)) == item
+
+
+NOTE = Item("notes", "Gauges are read at six.", "knowledge/journal/2026-06-12.md", "agent")
+
+
+def test_a_note_keeps_its_place_and_its_turns() -> None:
+    item = Waiting(
+        "a1", "now", NOTE, "comes from tool output", Origin("ses_1", "2026-06-12", (3, 8)), "x.md", ""
+    )
+    assert waiting_of(tree_of(item)) == item
+    assert waiting_of({**tree_of(item), "turns": ["3", 8]}) is None
+    assert waiting_of({**tree_of(item), "turns": 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("meant", "path"),
+    [
+        ("journal", "knowledge/journal/2026-06-12.md"),
+        ("memory", "knowledge/memory/MEMORY.md"),
+        ("project:tide mark", "knowledge/projects/tide mark/context.md"),
+    ],
+)
+def test_a_note_that_an_earlier_version_kept_as_a_fact_goes_where_it_was_meant_for(
+    queue: ReviewQueue, meant: str, path: str
+) -> None:
+    old = waiting("Gauges are read at six.", f"may rest on what was read from outside (meant for {meant})")
+    queue.put([old])
+    (read,) = queue.waiting()
+    assert (read.id, read.item.category, read.item.path) == (old.id, "notes", path)
+    assert group_of(read.why) == "outside"
+    queue.settle(read.id, "rejected")
+    again = said_in("b", Item("notes", "Gauges are read at six", path))
+    assert queue.put([again]).new == 0 and queue.waiting() == (), "it was turned down"
+
+
+def test_a_note_that_was_rejected_comes_back_on_no_other_day(queue: ReviewQueue) -> None:
+    queue.put([said_in("a", NOTE)])
+    queue.settle(item_id(NOTE, "a"), "rejected")
+    tomorrow = replace(NOTE, path="knowledge/journal/2026-06-13.md")
+    assert queue.put([said_in("b", tomorrow)]).new == 0
+    elsewhere = replace(NOTE, path="knowledge/memory/MEMORY.md")
+    assert queue.put([said_in("b", elsewhere)]).new == 1
 
 
 def said_in(name: str, item: Item) -> Waiting:

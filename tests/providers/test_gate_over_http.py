@@ -103,10 +103,3 @@ def test_a_server_that_drips_costs_the_deadline_and_no_more(service: Service, tm
     assert row.verdict == "failed" and "no answer within 0.5 s" in row.why
     assert not service.release.is_set()
     pipeline.close()
-
-
-async def test_the_face_may_await_it_on_its_own_loop(service: Service, watching: WatcherPipeline) -> None:
-    service.answers(json_response(service.reply("YES")))
-    trace = await watching.aprocess("review this")
-    assert trace.active == ("github-pr-review",)
-    await watching.gate.aclose()

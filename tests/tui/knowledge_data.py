@@ -10,7 +10,8 @@ from engine.knowledge.apply import Applied
 from engine.knowledge.category_files import entries
 from engine.knowledge.entries import Entries, EntryScan
 from engine.knowledge.links import Links
-from engine.knowledge.notes import Candidate, FileNotes, Rebinding
+from engine.knowledge.notes import FileNotes, Rebinding
+from engine.knowledge.whereabouts import Candidate
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

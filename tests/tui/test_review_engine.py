@@ -85,6 +85,21 @@ async def test_an_accepted_item_stands_in_its_file_and_in_the_history(held: Path
     assert f"accepted from tide-table: {TABLE}" in subjects(held)
 
 
+async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_shown(held: Path) -> None:
+    journal, note = "knowledge/journal/2026-06-12.md", "The tide was read twice."
+    with Engine.open(held, clock=lambda: NOW) as engine:
+        reason = "may rest on what was read from outside"
+        engine.knowledge.review.queue.put([waiting(note, "notes", path=journal, why=reason, voice="agent")])
+    async with opened(held) as driven:
+        await driven.press(*["j"] * driven.listed().index(note))
+        assert driven.selected() == note
+        assert f"note → {journal}" in driven.text
+        await driven.press("a")
+        await driven.until(lambda: f"accepted: {journal}:" in driven.said)
+    text = (held / journal).read_text(encoding="utf-8")
+    assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
+
+
 async def test_a_rejected_item_never_comes_back_and_an_edited_one_stands_as_worded(held: Path) -> None:
     async with opened(held) as driven:
         await driven.press("j", "x", "right", "enter")

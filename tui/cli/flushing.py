@@ -19,10 +19,10 @@ from tui.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from engine.context.flush import FlushPlan
     from engine.context.flush_record import FlushRecord
     from engine.conversations.conversations import Conversation
     from engine.engine import Engine
+    from engine.flush.due import FlushPlan
 
 
 @click.command(
@@ -102,6 +102,9 @@ def _emit_record(record: FlushRecord) -> None:
         emit(f"  {note.path}:{note.line}  {note.text}")
     for held in record.held:
         emit(f"  held: {held.text} ({held.to}; {held.reason})")
+    if record.held:
+        waits = "1 note waits" if len(record.held) == 1 else f"{len(record.held)} notes wait"
+        emit(f"  {waits} for you: autopoiesis review list")
     if record.redacted:
         places = "1 place" if record.redacted == 1 else f"{record.redacted} places"
         emit(f"  what looks like a secret was taken out in {places} before the turns were sent")

@@ -48,7 +48,7 @@ _from_option = click.option("--from", "origin", metavar="NAME", help="All that w
 )
 @directory_option
 def review() -> None:
-    """What a harvest proposes, and what it found and did not write because it could be planted."""
+    """What a harvest proposes, and what it or a flush found and did not write because it could be planted."""
 
 
 @click.command("list", epilog=example("autopoiesis review list --all"))
@@ -85,7 +85,8 @@ def _emit_waiting(each: Waiting, *, says_why: bool) -> None:
     often = f"  ({plural(each.times, 'time')})" if each.times > 1 else ""
     if each.places > 1:
         often = f"  ({plural(each.times, 'time')} in {plural(each.places, 'conversation')})"
-    emit(f"{each.id}  {each.item.category}: {each.item.text}{often}{settled}")
+    target = f" ({each.item.path})" if each.item.category == "notes" else ""
+    emit(f"{each.id}  {each.item.category}{target}: {each.item.text}{often}{settled}")
     if says_why:
         emit(f"    why: {each.why}")
     if each.read:

@@ -29,6 +29,7 @@ KINDS: dict[Category, str] = {
     "questions": "question",
     "playbooks": "playbook",
     "files": "file note",
+    "notes": "note",
 }
 """What one item of a category is called."""
 _KIND = max(map(cell_len, KINDS.values()))

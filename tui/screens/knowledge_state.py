@@ -13,7 +13,8 @@ from tui.render.knowledge_reading import EntryLinks, EntryText
 from tui.screens.knowledge_work import LinksRead, LookedAt, TextRead, UnclearFound
 
 if TYPE_CHECKING:
-    from engine.knowledge.notes import Candidate, Rebinding
+    from engine.knowledge.notes import Rebinding
+    from engine.knowledge.whereabouts import Candidate
 
 Phase = Literal["loading", "trouble", "found"]
 

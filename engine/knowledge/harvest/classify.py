@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, PathRefused
 from engine.knowledge.harvest.liveness import ended_before
@@ -31,7 +31,6 @@ KEEP_FILE = "conversations/.keep"
 """Names and patterns of conversations that a person keeps, one a line."""
 
 Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from engine.context.replies import BadReply, quoted
 from engine.context.tokens import count as count_tokens
 from engine.errors import AutopoiesisError
-from engine.flush.secrets import without_secrets
 from engine.knowledge.harvest.extraction import Extraction
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.parts import (
@@ -29,6 +28,7 @@ from engine.knowledge.harvest.prompt import HARVEST, SUMMARY, SYSTEM, prompt_of,
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reply import Reply, once, read_reply
 from engine.knowledge.ledger import MARKERS
+from engine.knowledge.secrets import without_secrets
 from engine.provenance.hold import voice_of
 from engine.redaction.detect import redacted
 

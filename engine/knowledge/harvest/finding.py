@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast, get_args
 
 from engine.knowledge.edit import Edit, EditKind
-from engine.knowledge.item import CATEGORIES
+from engine.knowledge.item import Category
 from engine.knowledge.ledger import LedgerEntry, entry_of
 from engine.knowledge.ledger import tree_of as ledger_tree
 from engine.knowledge.review import Waiting, tree_of, waiting_of
@@ -39,8 +39,7 @@ def encoded(finding: Finding) -> bytes:
         "sha256": finding.sha256,
         "path": finding.path,
         "entry": ledger_tree(finding.entry),
-        "edits": [asdict(edit) for edit in finding.edits],
-        "waiting": [tree_of(each) for each in finding.waiting],
+        **work_tree(finding.edits, finding.waiting),
     }
     return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
@@ -49,18 +48,28 @@ def decoded(data: bytes) -> Finding | None:
     """The finding in a journal; ``None`` where it holds none."""
     try:
         tree = json.loads(data)
-        waiting = [waiting_of(each) for each in tree["waiting"]]
-        if None in waiting or not isinstance(tree["sha256"], str) or not isinstance(tree["path"], str):
+        if not isinstance(tree["sha256"], str) or not isinstance(tree["path"], str):
             return None
-        return Finding(
-            sha256=tree["sha256"],
-            path=tree["path"],
-            entry=entry_of(tree["entry"]),
-            edits=tuple(edit_of(each) for each in tree["edits"]),
-            waiting=cast("tuple[Waiting, ...]", tuple(waiting)),
-        )
+        return Finding(tree["sha256"], tree["path"], entry_of(tree["entry"]), *work_of(tree))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def work_tree(edits: Iterable[Edit], waiting: Iterable[Waiting]) -> dict[str, Any]:
+    """What is to be written and put up, as a journal holds it."""
+    return {"edits": [asdict(edit) for edit in edits], "waiting": [tree_of(each) for each in waiting]}
+
+
+def work_of(tree: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Waiting, ...]]:
+    """What a journal says is to be written and put up.
+
+    Raises:
+        KeyError, ValueError, TypeError: It does not say so.
+    """
+    waiting = [waiting_of(each) for each in tree["waiting"]]
+    if None in waiting:
+        raise ValueError("what waits is damaged")
+    return tuple(edit_of(each) for each in tree["edits"]), cast("tuple[Waiting, ...]", tuple(waiting))
 
 
 def edit_of(tree: Mapping[str, Any]) -> Edit:
@@ -70,7 +79,7 @@ def edit_of(tree: Mapping[str, Any]) -> Edit:
         ValueError, TypeError: It holds none.
     """
     edit = Edit(**tree)
-    if edit.category not in CATEGORIES or edit.kind not in get_args(EditKind):
+    if edit.category not in get_args(Category) or edit.kind not in get_args(EditKind):
         raise ValueError(f"{edit.kind} of {edit.category}")
     if not all(isinstance(value, str) for value in asdict(edit).values()):
         raise TypeError("a field is no text")

@@ -1,4 +1,4 @@
-"""Which items of a conversation wait for a person (robustness M3)."""
+"""Which items of a conversation wait for a person, whoever took them out of it (robustness M3)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from engine.knowledge.proposed import TOO_LONG, group_of
 from engine.provenance.hold import OUTSIDE, Doubt, doubt_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.item import Item
+    from engine.provenance.voices import Voices
 
 
-def why_held(item: Item, source: SourceText) -> Doubt | None:
+def why_held(item: Item, said: Voices) -> Doubt | None:
     """Why an item waits for a person; ``None`` when it may be written.
 
     What is proposed without a model waits anyhow. It says why it was proposed, unless there is a reason to
-    look twice: a group of proposals is accepted at once.
+    look twice: a group of proposals is accepted at once. A note of a session may be in words of the model's
+    own, which also says whom it comes from.
 
     Args:
         item: The item.
-        source: The conversation that it was taken out of.
+        said: What was said in the conversation that it was taken out of.
     """
-    is_rule = bool(item.why) and item.voice == "person"
-    doubt = doubt_of(item.text, source.said, path=item.path, may_order=is_rule)
+    is_note = item.category == "notes"
+    is_rule = bool(item.why) and item.voice == "person" and not is_note
+    doubt = doubt_of(
+        item.text,
+        said,
+        path="" if is_note else item.path,
+        is_tool=is_note and item.voice == "tool",
+        needs_ground=not is_note,
+        may_order=is_rule,
+    )
+    if is_note and item.why:
+        return Doubt(item.why) if doubt is None or group_of(item.why) == "risky" else doubt
     if not item.why or (doubt is not None and item.why.startswith(TOO_LONG)):
         return doubt
     if doubt is not None and (

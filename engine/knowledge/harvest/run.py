@@ -133,14 +133,6 @@ class Harvest:
             return all(path.startswith(f"{TRANSCRIPTS}/") for path in paths)
         return not paths_in(self._files, WORKING) and bool(paths_in(self._files, TRANSCRIPTS))
 
-    def transcripts_left(self) -> int:
-        """How many transcripts of ``raw/`` have ended and were never harvested.
-
-        Raises:
-            LedgerBroken: The ledger is damaged or gone.
-        """
-        return left_in(self._files, self._ledger.entries(), self._settings().provider)
-
     def recover(self) -> tuple[str, ...]:
         """Finishes what was interrupted; the conversations it was about.
 
@@ -307,7 +299,7 @@ class Harvest:
         """What is to be written, and what stands there already."""
         origin = Origin(source.name, entry.at[:10])
         data = self._files.read(source.path)
-        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source))
+        decided = plan(extraction.items, origin, self._files, held=lambda item: why_held(item, source.said))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,

@@ -13,20 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError, ReadOnly, WriteFailed
-from engine.knowledge.apply import apply, is_there
+from engine.errors import AutopoiesisError
+from engine.knowledge.apply import write_all
 from engine.knowledge.harvest.finding import Finding, decoded, encoded
 from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.item import CATEGORIES, Item, Origin, counted
+from engine.knowledge.item import CATEGORIES, Origin, counted
+from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
-from engine.knowledge.proposed import REFUSED
-from engine.knowledge.review import Waiting
+from engine.knowledge.review import waiting_for
 from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
-    from engine.knowledge.edit import Edit
     from engine.knowledge.ledger import Ledger
     from engine.knowledge.review import ReviewQueue
     from engine.store.change import ChangeCommit
@@ -88,6 +87,9 @@ class Settler:
         self._digest = digest
         self._commit = commit
         self._on_problem = on_problem
+        self._journal = Journal(
+            files, JOURNALS, encoded, decoded, "its conversation is harvested anew", on_problem
+        )
 
     def settle(self, finding: Finding) -> Settled:
         """Writes a finding down.
@@ -96,9 +98,9 @@ class Settler:
             WriteFailed, ReadOnly: It is not written down, or not whole; what is left is done by ``recover``.
             LedgerBroken: Likewise.
         """
-        journal = f"{JOURNALS}/{finding.sha256[:16]}.json"
+        journal = finding.sha256[:16]
         with self._files.lock():
-            self._files.replace(journal, encoded(finding))
+            self._journal.keep(journal, finding)
             return self._settle(journal, finding)
 
     def recover(self) -> list[Settled]:
@@ -107,21 +109,7 @@ class Settler:
         Raises:
             WriteFailed, ReadOnly, LedgerBroken: It cannot be finished now; its journal stays.
         """
-        folder = self._files.workspace.root / JOURNALS
-        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(JOURNALS):
-            return []
-        done: list[Settled] = []
-        with self._files.lock():
-            for path in sorted(folder.glob("*.json")):
-                name = f"{JOURNALS}/{path.name}"
-                finding = decoded(self._files.read(name))
-                if finding is None:
-                    # The ledger knows nothing of it, so the conversation is due again.
-                    self._on_problem(f"{name}: cannot be read; its conversation is harvested anew")
-                    self._files.remove(name)
-                    continue
-                done.append(self._settle(name, finding))
-        return done
+        return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
         """Commits what stands in knowledge uncommitted: what an earlier commit could not take, because the
@@ -140,18 +128,15 @@ class Settler:
         return self._files.workspace.root.joinpath(path).is_file()
 
     def _settle(self, journal: str, finding: Finding) -> Settled:
-        lines: list[LedgerLine] = []
-        refused: list[Waiting] = []
-        for edit in finding.edits:
-            try:
-                self._write(edit)
-            except (WriteFailed, ReadOnly):
-                raise
-            except AutopoiesisError as error:
-                refused.append(_held(edit, finding, f"{REFUSED}{error}"))
-            else:
-                lines.append(LedgerLine(edit.id, edit.path, edit.line))
-        waiting = (*finding.waiting, *refused)
+        origin = Origin(safe_name(finding.path), finding.entry.at[:10])
+        written, refused = write_all(self._files, finding.edits)
+        lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
+        waiting = (
+            *finding.waiting,
+            *waiting_for(
+                refused, at=finding.entry.at, origin=origin, source=finding.path, sha256=finding.sha256
+            ),
+        )
         put = self._review.put(waiting)
         entry, items = self._entry(finding, lines, put.ids)
         self._ledger.record(finding.sha256, entry)
@@ -160,7 +145,7 @@ class Settler:
         if waiting:
             paths += self._review.paths
         done = self._commit([*paths, *self._source(finding)], _message(finding, entry))
-        self._files.remove(journal)
+        self._journal.drop(journal)
         return Settled(finding.path, finding.sha256, entry, done.revision, done.why, items, put.new)
 
     def _entry(
@@ -187,18 +172,6 @@ class Settler:
         )
         return entry, items
 
-    def _write(self, edit: Edit) -> None:
-        apply(self._files, edit)
-        if not is_there(self._files, edit):
-            # An editor has put its own version in place; the line is added to that one.
-            apply(self._files, edit)
-            if not is_there(self._files, edit):
-                raise WriteFailed(
-                    "a line that was written is not there",
-                    where=edit.path,
-                    cure="close the editor that holds the file and harvest again",
-                )
-
     def _regenerated(self) -> Sequence[str]:
         """Makes the digest anew; a harvest does not fail for it."""
         try:
@@ -218,21 +191,6 @@ class Settler:
 def holds_secret(data: bytes) -> bool:
     """Whether something in a file looks like a key or a password."""
     return bool(redact(data.decode("utf-8", "replace"))[1])
-
-
-def _held(edit: Edit, finding: Finding, why: str) -> Waiting:
-    """A line that its file cannot take waits for a person, as what it says."""
-    text = edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line
-    item = Item(edit.category, text)
-    return Waiting(
-        edit.id,
-        finding.entry.at,
-        item,
-        why,
-        Origin(safe_name(finding.path), finding.entry.at[:10]),
-        finding.path,
-        finding.sha256,
-    )
 
 
 def _message(finding: Finding, entry: LedgerEntry) -> str:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.context import flush
 from engine.context.budget import Placement
-from engine.context.flush import ATTEMPTS, FlushPlan, Recorded, digest, plan
 from engine.context.history import History, sizes
 from engine.context.tokens import count
+from engine.flush import due as flush
+from engine.flush.due import ATTEMPTS, FlushPlan, Recorded, digest, plan
 from engine.transcripts.turn import Text, ToolCall, Turn
 
 Numbered = list[tuple[int, Turn]]

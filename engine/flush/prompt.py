@@ -13,8 +13,10 @@ from typing import Any, Literal
 
 from engine.context.delimiters import one_line
 from engine.context.history import render
-from engine.context.quoting import attribute, bare, fenced, speaker
+from engine.context.quoting import bare, fenced
 from engine.context.replies import BadReply, fenced_blocks, tree_of, why_no_line, without_thoughts
+from engine.knowledge.harvest.prompt import framed
+from engine.knowledge.harvest.prompt import prompt_of as question_of
 from engine.transcripts.turn import Turn
 
 __all__ = ["SYSTEM", "BadReply", "Note", "prompt_of", "read_reply"]
@@ -84,9 +86,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
         text = render(bare(turn))
         if len(text) > TURN_CHARACTERS:
             in_part.append(number)
-        time = f' at="{attribute(turn.when)}"' if turn.time else ""
-        text = fenced(_excerpt(text))
-        shown.append(f'<turn number="{number}" by="{speaker(turn)}"{time}>\n{text}\n</turn>')
+        shown.append(framed(number, turn, fenced(_excerpt(text))))
     known = ", ".join(fenced(name) for name in projects[:MOST_PROJECTS])
     task = _TASK.format(
         projects=f"; the projects are: {known}" if known else " (there is no project yet: do not use it)",
@@ -94,8 +94,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
         items=MOST_ITEMS,
         nothing=NOTHING,
     )
-    turns_text = "\n".join(shown)
-    return f"<conversation>\n{turns_text}\n</conversation>\n\n{task}", tuple(in_part)
+    return question_of(shown, task), tuple(in_part)
 
 
 def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:

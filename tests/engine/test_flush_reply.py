@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.context.flush_prompt import (
+from engine.flush.prompt import (
     ITEM_CHARACTERS,
     MOST_ITEMS,
     REPLY_CHARACTERS,

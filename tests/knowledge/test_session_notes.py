@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PathRefused
-from engine.flush.notes import (
+from engine.errors import DocumentError, PathRefused
+from engine.knowledge.apply import is_there, write
+from engine.knowledge.edit import Edit
+from engine.knowledge.item import Item, Origin
+from engine.knowledge.session_notes import (
     HEADING,
     MEMORY_BYTES,
     MEMORY_LINES,
-    NoteLine,
-    NoteRefused,
-    add,
-    line_for,
-    line_of,
+    edit_for,
+    path_of,
+    place_of,
     projects,
+    text_of,
 )
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -33,8 +35,12 @@ def files(tmp_path: Path) -> Files:
     return Files(Workspace.open(tmp_path))
 
 
-def note(to: str = "memory", said: str = "It is so.", first: int = 3, last: int = 8) -> NoteLine:
-    return line_for(to, said, day=DAY, session="ses_1", first=first, last=last)
+def note(to: str = "memory", said: str = "It is so.", first: int = 3, last: int = 8) -> Edit:
+    return edit_for(Item("notes", said, path_of(to, DAY)), Origin("ses_1", DAY, (first, last)))
+
+
+def add(files: Files, edit: Edit) -> int:
+    return write(files, edit).line
 
 
 def memory(files: Files, text: str) -> Path:
@@ -45,89 +51,114 @@ def memory(files: Files, text: str) -> Path:
 
 
 def test_a_line_says_when_and_where_from() -> None:
-    assert note().text == "- 2026-06-12: It is so. (session ses_1, turns 3–8)"
-    assert note(first=3, last=3).text.endswith("(session ses_1, turn 3)")
+    assert note().line == "- 2026-06-12: It is so. (session ses_1, turns 3–8)"
+    assert note(first=3, last=3).line.endswith("(session ses_1, turn 3)")
     assert note("journal").path == "knowledge/journal/2026-06-12.md"
     assert note("project:tidemark").path == "knowledge/projects/tidemark/context.md"
     assert note().id != note("journal").id and len(note().id) == 12
+    assert edit_for(Item("notes", "It is so.", note().path), Origin("ses_1", DAY)).line.endswith(
+        "(session ses_1)"
+    )
+
+
+@pytest.mark.parametrize("to", ["journal", "memory", "project:tidemark"])
+def test_a_file_and_a_line_say_what_the_note_was(to: str) -> None:
+    assert place_of(path_of(to, DAY)) == to
+    assert text_of(note(to, "So: it is (session or not).").line) == "So: it is (session or not)."
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "knowledge/identity/SOUL.md",
+        "knowledge/journal/../identity/SOUL.md",
+        "knowledge/journal/today.md",
+        "knowledge/projects/../context.md",
+        "knowledge/projects/a/b/context.md",
+        "/etc/passwd",
+    ],
+)
+def test_notes_go_nowhere_else(path: str) -> None:
+    assert place_of(path) == ""
 
 
 def test_the_section_is_made_at_the_end_and_then_grows(files: Files) -> None:
     path = memory(files, "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons\n- old")
-    assert add(files, note(), DAY) == 12
-    assert add(files, note(said="And so."), DAY) == 13
+    assert add(files, note()) == 12
+    assert add(files, note(said="And so.")) == 13
     assert path.read_text() == (
         "---\ntype: memory\n---\n\n# Core Memory\n\n## Lessons\n- old\n\n## Notes from sessions\n\n"
-        f"{note().text}\n{note(said='And so.').text}\n"
+        f"{note().line}\n{note(said='And so.').line}\n"
     )
 
 
 def test_a_note_that_is_there_is_not_added_again(files: Files) -> None:
     path = memory(files, "# M\n")
-    assert add(files, note(), DAY) == add(files, note(), DAY) == 5
+    assert add(files, note()) == add(files, note()) == 5
     assert path.read_text().count("It is so.") == 1
 
 
 def test_sections_below_stay_below(files: Files) -> None:
     path = memory(files, f"# M\n\n## {HEADING}\n\n- a\n\n\n## Doubts\n- b\n")
-    assert add(files, note(), DAY) == 6
-    assert path.read_text() == f"# M\n\n## {HEADING}\n\n- a\n{note().text}\n\n\n## Doubts\n- b\n"
+    assert add(files, note()) == 6
+    assert path.read_text() == f"# M\n\n## {HEADING}\n\n- a\n{note().line}\n\n\n## Doubts\n- b\n"
 
 
 def test_an_empty_section_is_used(files: Files) -> None:
     path = memory(files, f"# M\n\n## {HEADING}\n\n## Doubts\n")
-    add(files, note(), DAY)
-    assert path.read_text() == f"# M\n\n## {HEADING}\n\n{note().text}\n\n## Doubts\n"
+    add(files, note())
+    assert path.read_text() == f"# M\n\n## {HEADING}\n\n{note().line}\n\n## Doubts\n"
 
 
 def test_a_heading_inside_code_is_none(files: Files) -> None:
     path = memory(files, f"# M\n\n```\n## {HEADING}\n```\n")
-    add(files, note(), DAY)
-    assert path.read_text().endswith(f"```\n\n## {HEADING}\n\n{note().text}\n")
+    add(files, note())
+    assert path.read_text().endswith(f"```\n\n## {HEADING}\n\n{note().line}\n")
 
 
 def test_line_ends_are_those_of_the_file(files: Files) -> None:
     path = memory(files, "\ufeff---\r\ntype: memory\r\n---\r\n# M\r\n- old\r\n")
-    add(files, note(), DAY)
-    add(files, note(said="And so."), DAY)
+    add(files, note())
+    add(files, note(said="And so."))
     data = path.read_bytes()
     assert data.count(b"\n") == data.count(b"\r\n") and data.startswith(b"\xef\xbb\xbf---\r\n")
-    assert add(files, note(), DAY) == line_of(files, note())
+    assert add(files, note()) == is_there(files, note())
     assert data == path.read_bytes()
 
 
 def test_memory_is_never_filled_beyond_its_limits(files: Files) -> None:
     path = memory(files, "# M\n" + "- x\n" * (MEMORY_LINES - 5))
-    add(files, note(), DAY)
+    add(files, note())
     assert path.read_bytes().count(b"\n") == MEMORY_LINES - 4 + 4
     full = path.read_bytes()
-    with pytest.raises(NoteRefused, match="more than 200 lines"):
-        add(files, note(said="One too many."), DAY)
+    with pytest.raises(DocumentError, match="more than 200 lines"):
+        add(files, note(said="One too many."))
     assert path.read_bytes() == full
-    add(files, note(), DAY)
+    add(files, note())
     path = memory(files, "# M\n" + "- " + "x" * (MEMORY_BYTES - 20) + "\n")
-    with pytest.raises(NoteRefused, match=r"25\.\d KB"):
-        add(files, note(), DAY)
+    with pytest.raises(DocumentError, match=r"25\.\d KB"):
+        add(files, note())
 
 
 def test_journals_have_no_such_limit(files: Files) -> None:
     path = files.workspace.journal / f"{DAY}.md"
     path.parent.mkdir(parents=True)
     path.write_text("## x\n" + "- x\n" * 500)
-    assert add(files, note("journal"), DAY) == 505
+    assert add(files, note("journal")) == 505
 
 
 def test_a_project_that_is_gone_gets_no_file(files: Files) -> None:
-    with pytest.raises(NoteRefused):
-        add(files, note("project:gone"), DAY)
+    with pytest.raises(DocumentError):
+        add(files, note("project:gone"))
     assert not files.workspace.projects.exists()
 
 
 def test_a_file_that_is_no_text_is_left_alone(files: Files) -> None:
     path = memory(files, "")
     path.write_bytes(b"# M\n\xff\xfe\n")
-    with pytest.raises(NoteRefused, match="UTF-8"):
-        add(files, note(), DAY)
+    with pytest.raises(DocumentError, match="UTF-8"):
+        add(files, note())
     assert path.read_bytes() == b"# M\n\xff\xfe\n"
 
 
@@ -140,7 +171,7 @@ def test_a_symlink_out_of_the_workspace_is_refused(
     folder.mkdir(parents=True)
     os.symlink(outside, folder / "context.md")
     with pytest.raises(PathRefused):
-        add(files, note("project:a"), DAY)
+        add(files, note("project:a"))
     assert outside.read_text() == "# x\n"
 
 
@@ -185,11 +216,16 @@ def test_only_whole_lines_are_added(
     path.parent.mkdir(parents=True)
     old = "".join(parts).encode()
     path.write_bytes(old)
-    place = add(files, note(to), DAY)
+    try:
+        place = add(files, note(to))
+    except DocumentError as error:
+        assert "a code block is never closed" in str(error) and path.read_bytes() == old
+        assert parts.count("```\n") % 2
+        return
     new = path.read_bytes()
-    assert new.split(b"\n")[place - 1].rstrip(b"\r") == note(to).text.encode()
+    assert new.split(b"\n")[place - 1].rstrip(b"\r") == note(to).line.encode()
     rest = iter(new.split(b"\n"))
     kept = [line for line in old.split(b"\n") if line.strip()]
     assert all(any(line.rstrip(b"\r") == wanted.rstrip(b"\r") for line in rest) for wanted in kept)
-    extra = len(new) - len(old)
-    assert extra <= len(note(to).text.encode()) + len(HEADING) + 16
+    extra = len(new) - len(old) - (0 if old.strip() else len(note(to).title) + 1)
+    assert extra <= len(note(to).line.encode()) + len(HEADING) + 16

@@ -1,0 +1,82 @@
+"""Work that is being written down, kept in a file until all of it stands (design 6.2).
+
+Whoever is killed on the way leaves the journal, and the next one works through it from its beginning; so
+every step of such work may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from engine.store.files import Files
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Journal(Generic[T]):
+    """The journals of one kind of work. Safe to use from several processes.
+
+    Args:
+        files: The workspace's write path.
+        folder: Where they lie, workspace-relative.
+        encode, decode: From work to bytes, and back; ``None`` for bytes that hold none.
+        lost: What becomes of work whose journal cannot be read, one clause.
+        on_problem: Told of such a journal.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        folder: str,
+        encode: Callable[[T], bytes],
+        decode: Callable[[bytes], T | None],
+        lost: str,
+        on_problem: Callable[[str], None],
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self._encode = encode
+        self._decode = decode
+        self._lost = lost
+        self._on_problem = on_problem
+
+    def keep(self, name: str, work: T) -> None:
+        """Writes a journal, before the first step of the work.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not written, so the work must not begin.
+        """
+        self._files.replace(self._path(name), self._encode(work))
+
+    def drop(self, name: str) -> None:
+        """Takes a journal away, after the last step."""
+        self._files.remove(self._path(name))
+
+    def finish(self, settle: Callable[[str, T], R]) -> list[R]:
+        """Has everything settled that was interrupted, under the workspace's lock.
+
+        Args:
+            settle: Does the work of a journal, by its name, and drops it.
+
+        Raises:
+            WriteFailed: Work cannot be finished now; its journal stays.
+        """
+        folder = self._files.workspace.root / self._folder
+        if self._files.read_only or not folder.is_dir() or not self._files.workspace.holds(self._folder):
+            return []
+        done: list[R] = []
+        with self._files.lock():
+            for path in sorted(folder.glob("*.json")):
+                work = self._decode(self._files.read(self._path(path.stem)))
+                if work is None:
+                    self._on_problem(f"{self._path(path.stem)}: cannot be read; {self._lost}")
+                    self.drop(path.stem)
+                else:
+                    done.append(settle(path.stem, work))
+        return done
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}.json"

@@ -1,0 +1,96 @@
+"""Where a path that stands in a file of knowledge leads: to a file or folder of the workspace, or nowhere."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from engine.errors import PathRefused
+from engine.knowledge.entries import Entry, EntryScan
+from engine.knowledge.inventory import Inventory, take
+from engine.store.entry_files import folder_of
+from engine.store.paths import Workspace
+
+FOLDERS = (
+    "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
+)  # fmt: skip
+
+
+class Outside(Exception):
+    """A reference climbs out of the workspace, or a symlink on its way does."""
+
+
+class Places:
+    """The files and folders of one state of a workspace, and the entries of the same state."""
+
+    def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
+        self._workspace = workspace
+        self._folders = {entry.folder: entry for entry in scan.entries}
+        self._owners: dict[str, Entry | None] = {}
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """What a reference may lead to."""
+        return take(self._workspace, FOLDERS)
+
+    def find(self, source: str, target: str) -> str:
+        """The file or folder that a path in a file means: from that file's folder, its entry's, or the
+        workspace's; empty where there is nothing.
+
+        Raises:
+            Outside: It leads out of the workspace.
+        """
+        here = folder_of(source)
+        owner = self.owner(source)
+        bases = [here]
+        if not target.startswith(("./", "../")):
+            bases += [owner.folder if owner else here, "", "knowledge"]
+        for base in dict.fromkeys(bases):
+            path = joined(base, target)
+            if path is None:
+                raise Outside("leads out of the workspace")
+            found = self.existing(path)
+            if found:
+                return found
+        return ""
+
+    def existing(self, path: str) -> str:
+        """The file or folder of a path of the workspace, of an entry its marker file; empty for none."""
+        places = self.inventory
+        if path in places.files:
+            return path
+        if path in places.folders:
+            if path in self._folders:
+                return self._folders[path].location
+            return f"{path}/context.md" if f"{path}/context.md" in places.files else path
+        parts = path.split("/")
+        through = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if places.symlinks and any(part in places.symlinks for part in through):
+            try:
+                real = self._workspace.resolve(path)
+            except PathRefused as error:
+                raise Outside(f"is refused: {error.what}") from error
+            return self._workspace.relative(real) if real.exists() else ""
+        return ""
+
+    def owner(self, path: str) -> Entry | None:
+        """The entry whose folder holds a path."""
+        folder = path if path in self._folders else folder_of(path)
+        if folder not in self._owners:
+            place = folder
+            while place and place not in self._folders:
+                place = folder_of(place)
+            self._owners[folder] = self._folders.get(place)
+        return self._owners[folder]
+
+
+def joined(base: str, target: str) -> str | None:
+    """A path from a folder in its shortest spelling; ``None`` when it climbs out of the workspace."""
+    parts = base.split("/") if base else []
+    for part in target.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)

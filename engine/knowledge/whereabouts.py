@@ -1,0 +1,128 @@
+"""What became of a file that has notes and is gone: which file certainly is it, and which may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.knowledge.bindings import (
+    DISTINCT_BYTES,
+    Identity,
+    Place,
+    Sighting,
+    in_common,
+    place_of_file,
+    size_of,
+)
+from engine.knowledge.renames import Search, is_same_file
+
+if TYPE_CHECKING:
+    from engine.knowledge.note_records import NoteRecord, NoteRecords
+    from engine.store.paths import Workspace
+
+ALIKE = 0.5
+"""Share of lines in common from which a content is a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that may be the one that is gone.
+
+    Attributes:
+        path: As notes would name it.
+        absolute: Where it is.
+        why: What speaks for it, one clause.
+    """
+
+    path: str
+    absolute: str
+    why: str
+
+
+class Whereabouts:
+    """Looks for the files that the notes of a workspace are about."""
+
+    def __init__(self, workspace: Workspace, records: NoteRecords) -> None:
+        self._workspace = workspace
+        self._records = records
+
+    def certain(
+        self, record: NoteRecord, old: Place, sightings: dict[str, Sighting]
+    ) -> tuple[Place, Identity] | None:
+        """The one file that a file that is gone certainly is."""
+        seen = record.seen(sightings)
+        fingerprint = seen.identity.fingerprint if seen else record.fingerprint
+        if size_of(fingerprint) < DISTINCT_BYTES:
+            return None
+        search = Search(old)
+        same = [
+            (path, identity)
+            for path, identity in search.of_size(size_of(fingerprint))
+            if identity.fingerprint == fingerprint
+        ]
+        if (
+            len(same) != 1
+            or search.is_cut
+            or (seen is not None and not is_same_file(seen.identity, same[0][1]))
+        ):
+            return None
+        place = place_of_file(self._workspace, same[0][0])
+        if place is None or self._records.of(place, sightings) is not None:
+            return None
+        return place, same[0][1]
+
+    def old_place(self, record: NoteRecord, seen: Sighting | None, near: Place) -> Place | None:
+        """Where a noted file was, seen from a file that may be it; ``None`` where that is no neighbour."""
+        if seen is not None:
+            root = Path(seen.root)
+            return Place(record.key, Path(seen.absolute), root) if root == near.root else None
+        if record.key.startswith("/"):
+            return Place(record.key, Path(record.key), near.root) if near.key.startswith("/") else None
+        if near.root == self._workspace.root:
+            return Place(record.key, near.root / record.key, near.root)
+        name, _, inside = record.key.partition("/")
+        return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
+
+    def originals(self, record: NoteRecord, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
+        """Files that are what a path held before another file was put there."""
+        is_another = now.fingerprint != seen.identity.fingerprint and (now.device, now.inode) != (
+            seen.identity.device,
+            seen.identity.inode,
+        )
+        if not is_another:
+            return []
+        return [
+            Candidate(
+                found.key, str(found.absolute), "it is the file that was noted; another one has its path"
+            )
+            for path, identity in Search(place).of_size(seen.identity.size)
+            if identity.fingerprint == seen.identity.fingerprint
+            and is_same_file(seen.identity, identity)
+            and (found := place_of_file(self._workspace, path)) is not None
+        ]
+
+    def candidates(
+        self, record: NoteRecord, seen: Sighting, place: Place, sightings: dict[str, Sighting]
+    ) -> Iterator[Candidate]:
+        """Files that may be one that is gone, the likeliest first."""
+        found: list[tuple[float, Candidate]] = []
+        for path, identity in Search(place).like(place.absolute, seen.identity):
+            target = place_of_file(self._workspace, path)
+            if target is None or self._records.of(target, sightings) is not None:
+                continue
+            common = in_common(seen.identity, identity)
+            inode = (identity.device, identity.inode) == (seen.identity.device, seen.identity.inode)
+            if identity.fingerprint == seen.identity.fingerprint:
+                weight, why = 3.0 + inode, "the same content" + ("" if inode else ", perhaps a copy")
+            elif common >= ALIKE:
+                weight, why = 1.0 + common, f"{common:.0%} of its lines in common"
+            elif inode:
+                weight, why = 0.5, "the same inode, but other content"
+            elif path.name == place.absolute.name:
+                weight, why = 0.2, "the same name, but other content"
+            else:
+                continue
+            found.append((-weight, Candidate(target.key, str(target.absolute), why)))
+        yield from (candidate for _, candidate in sorted(found, key=lambda each: (each[0], each[1].path)))
