@@ -130,6 +130,30 @@ def test_a_german_message_that_quotes_code_words_stays_german() -> None:
     assert identify("Kannst du den merge request für das deployment heute noch approven?", {"de"}) == "de"
 
 
+@each_case(
+    ("text", "wanted", "code"),
+    [
+        ("これを確認してもらえますか？", {"ja"}, "ja"),
+        ("확인해 주시겠어요?", {"ko", "de"}, "ko"),
+        ("Μπορείς να το ελέγξεις;", set(), "el"),
+        ("ช่วยตรวจสอบหน่อย deploy", {"th"}, "th"),
+        ("staging deployment failed badly tonight", {"ru"}, ""),
+        ("Fjern venligst loggen", {"ja", "el"}, ""),
+        ("Можешь это проверить?", {"de"}, ""),
+    ],
+)
+def test_where_the_script_settles_it_the_model_is_not_loaded(
+    text: str, wanted: set[str], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    assert identify(text, wanted) == code
+
+
+def test_a_foreign_letter_does_not_settle_it() -> None:
+    assert identify("the Δ between both runs is small", {"el"}) == "en"
+    assert identify("Alle Wecker um Δ verschieben", {"de", "el"}) == "de"
+
+
 def test_plain_messages_never_load_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid", None)
     assert identify("Der Build ist kaputt", {"de"}) == "de"
