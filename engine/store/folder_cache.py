@@ -230,23 +230,45 @@ def _is_free(entry: Path) -> bool:
 
 
 def _discard(entry: Path) -> None:
-    """Removes a folder nobody holds. It loses its name first: no one sees a part of it."""
-    with contextlib.suppress(OSError), _locked(entry / _LOCK, fcntl.LOCK_EX) as is_mine:
-        if not is_mine and os.path.lexists(entry / _LOCK):
-            return
-        aside = entry
-        if not entry.name.startswith(TEMP_PREFIX):
-            aside = entry.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}")
-            entry.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+    """Removes a folder nobody holds."""
+    with contextlib.suppress(OSError):
+        with _locked(entry / _LOCK, fcntl.LOCK_EX) as is_mine:
+            if is_mine:
+                _remove(entry)
+                return
+        # Without a lock nobody can hold it. A maker may put a whole one in its place at this moment.
+        with _naming(entry.parent, fcntl.LOCK_EX):
+            if not os.path.lexists(entry / _LOCK):
+                _remove(entry)
+
+
+def _remove(entry: Path) -> None:
+    """Removes a folder. It loses its name first: no one sees a part of it."""
+    aside = entry
+    if not entry.name.startswith(TEMP_PREFIX):
+        aside = entry.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}")
+        entry.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _naming(root: Path, kind: int) -> Iterator[None]:
+    """Keeps those who give folders their names and those who take away what has no lock apart."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, kind)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _rename(aside: Path, target: Path) -> bool:
     """Gives a folder its name; whether another has it already."""
-    try:
-        aside.rename(target)
-    except OSError as error:
-        if error.errno not in _TAKEN:
-            raise
-        return True
+    with _naming(target.parent, fcntl.LOCK_SH):
+        try:
+            aside.rename(target)
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+            return True
     return False

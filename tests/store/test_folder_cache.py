@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AutopoiesisError, ReadOnly, WriteFailed
+from engine.store import folder_cache
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.folder_cache import FolderCache
@@ -327,3 +329,17 @@ def test_a_read_only_error_names_the_place(files: Files) -> None:
         cache.hold("a", Maker()),
     ):
         pass
+
+
+def test_what_has_no_lock_is_looked_at_again_before_it_is_taken_away(root: Path) -> None:
+    root.mkdir(parents=True)
+    entry = root / "key"
+    with folder_cache._naming(root, fcntl.LOCK_SH):  # as one who gives a folder its name
+        taking = threading.Thread(target=folder_cache._discard, args=(entry,))
+        taking.start()
+        taking.join(0.2)
+        assert taking.is_alive()
+        entry.mkdir()
+        (entry / folder_cache._LOCK).touch()
+    taking.join()
+    assert entry.is_dir()
