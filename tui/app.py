@@ -22,10 +22,10 @@ from engine.errors import AutopoiesisError
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui import commandline
 from tui.clock import Clock
-from tui.commands.palette import WorkbenchCommands
 from tui.control_filter import ControlFilter
 from tui.figures import use_zone, value_text
 from tui.messages import NextTheme
+from tui.palette import WorkbenchCommands
 from tui.preferences import Preferences, folder
 from tui.safe import visible
 from tui.screens.confirm import ConfirmScreen

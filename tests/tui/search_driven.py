@@ -9,7 +9,6 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.search_data import FakeSearch, write_files
-from tui.commands.command import SearchPanel
 from tui.screens.search import SearchScreen
 from tui.screens.search_state import SearchState
 
@@ -29,7 +28,7 @@ class Searched(ScreenDriven[SearchScreen]):
         """What it asks."""
         return self.engine.finding
 
-    def shows(self, name: SearchPanel) -> bool:
+    def shows(self, name: str) -> bool:
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 

@@ -83,7 +83,7 @@ async def test_numbers_go_to_the_panels(run: Run, size: tuple[int, int]) -> None
         for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
             await driven.press(key)
             assert driven.in_use() == PANELS[key]
-            panel = driven.screen.panel_named(PANELS[key])  # type: ignore[arg-type]
+            panel = driven.screen.panel_named(PANELS[key])
             assert panel.has_focus and panel.display and panel.size.height > 2, key
 
 

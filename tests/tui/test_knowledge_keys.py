@@ -13,7 +13,6 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import knowing
 from tests.tui.test_cache_live import written
-from tui.commands.knowledge import KNOWLEDGE
 from tui.screens.confirm import ConfirmScreen
 
 
@@ -25,11 +24,6 @@ async def test_capital_k_opens_it_with_every_group_counted_and_esc_goes_back(run
         }  # fmt: skip
         await driven.press("escape")
         assert not driven.is_open()
-
-
-async def test_every_command_is_done_by_something(run: Run) -> None:
-    async with knowing(run) as driven:
-        assert driven.screen.actions.known == set(KNOWLEDGE)
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))

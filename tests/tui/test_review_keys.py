@@ -12,9 +12,8 @@ from engine.events import FileChanged, GateAsked
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.review_data import held_items, waiting
-from tests.tui.review_driven import Reviewer, reviewing
+from tests.tui.review_driven import reviewing
 from tests.tui.test_cache_live import written
-from tui.commands.review import REVIEW
 from tui.screens.confirm import ConfirmScreen
 
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in held_items() if not each.verdict)
@@ -296,8 +295,3 @@ async def test_nothing_is_drawn_when_nothing_changed(run: Run) -> None:
         driven.engine.publish(FileChanged(NOW, "logs/review-2026-06.jsonl", "changed"))
         await driven.settle()
         assert len(driven.engine.asked("review all")) == 2 and sent == []
-
-
-async def test_every_command_is_done_by_something(run: Run) -> None:
-    async with reviewing(run) as driven:
-        assert isinstance(driven, Reviewer) and driven.screen.actions.known == set(REVIEW)

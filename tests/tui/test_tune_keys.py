@@ -577,7 +577,7 @@ async def test_a_small_terminal_says_where_help_is(run: Run) -> None:
 async def test_help_lists_what_the_keys_do_here(run: Run) -> None:
     async with tuning(run, (120, 60)) as driven:
         await driven.press("question_mark")
-        assert "in scores" in driven.text and "Move the chosen cut down by .01" in driven.text
+        assert "on this screen" in driven.text and "Move the chosen cut down by .01" in driven.text
         assert "Not now: no cut is moved." in driven.text
 
 

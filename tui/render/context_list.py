@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, LeftOut, Section
-from tui.commands.command import PanelName
 from tui.draw import Row, bar, clip, clip_start, found, marked
 from tui.figures import count, plural, score
 from tui.render.budget import alone_and_found, best_of
@@ -26,21 +25,6 @@ WIDE = 92
 """Cells from which it has room for the reason."""
 _TIGHT = 40
 
-CONTEXT_SIGNS: dict[PanelName, list[tuple[str, str]]] = {
-    "sections": [
-        ("━", "the stable prefix ends here: what stands above is the same for every message"),
-        ("┄", "a cache boundary: a provider may keep everything up to here"),
-        ("▇", "the share of the token budget; at least one cell"),
-        ("P0", "who got budget first, 0 to 4; the number before a layer's name is where it stands, 1 to 12"),
-        ("+", "in a comparison: came; - went, ~ changed, > moved to another place"),
-    ],
-    "left-out": [
-        ("P0", "who would have got budget first, 0 to 4"),
-        (".62", "how well search ranked it"),
-        ("▸", "search results that did not get in; enter lists them, and hides them again"),
-    ],
-}
-"""What the signs of the lists mean."""
 
 Sign = Literal["", "+", "-", "~", ">"]
 Fold = Literal["", "▸", "▾"]

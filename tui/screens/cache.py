@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal
 from textual.timer import Timer
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.cache import CACHE
-from tui.commands.command import CachePanel, Situation
 from tui.draw import Row
 from tui.render.cache_discussions import draw_empty, draw_trouble
 from tui.roles import Roles
-from tui.screens.cache_actions import CacheActions
+from tui.screens.cache_actions import CacheActions, CacheSituation
 from tui.screens.cache_state import CacheState
 from tui.screens.cache_work import CacheWork, Ended, OverviewRead, SettingWritten
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
 from tui.widgets.cache_discussions import DiscussionsPanel
 from tui.widgets.cache_misses import MissesPanel
@@ -43,7 +38,7 @@ TALL = 34
 """Lines from which the lower panels get more, a third of them."""
 
 
-class CacheScreen(FullScreen[CachePanel]):
+class CacheScreen(FullScreen):
     """The screen on what providers keep of each discussion's stable prefix.
 
     Args:
@@ -52,7 +47,7 @@ class CacheScreen(FullScreen[CachePanel]):
 
     AUTO_FOCUS = "#discussions"
     CSS_PATH: ClassVar[CSSPathType | None] = "cache.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(CACHE)
+    commands = CacheActions
     area = "caches"
     line_passes = False
     burst_s = 0.5  # what a reply changes comes in several events
@@ -60,10 +55,9 @@ class CacheScreen(FullScreen[CachePanel]):
     actions: CacheActions
 
     def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, ("providers", "discussions", "settings", "misses"), "discussions")
+        super().__init__(bench, "discussions")
         self.state = CacheState()
         self.work = CacheWork(bench.engine, self.post_message)
-        self.actions = CacheActions(self)
         self._countdown: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -94,7 +88,7 @@ class CacheScreen(FullScreen[CachePanel]):
         """Whether only one panel has room."""
         return self.app.size.width < NARROW or self.app.size.height < LOW
 
-    def in_view(self) -> tuple[CachePanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -166,7 +160,7 @@ class CacheScreen(FullScreen[CachePanel]):
             self._count_down(False)
             self.update_footer()
 
-    def focus_panel(self, name: CachePanel) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys; where only one has room, the place as well."""
         super().focus_panel(name)
         if self.alone and self.zoomed is None and not self.panel_named(name).display:
@@ -178,12 +172,12 @@ class CacheScreen(FullScreen[CachePanel]):
             self.lay_out()
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> CacheSituation:
         """What the keys depend on."""
         item = self.discussions.selected
         selected = self.actions.discussion()
-        return replace(
-            super().situation,
+        return self.situated(
+            CacheSituation,
             file=self.actions.file(),
             discussion=selected.state.discussion_id if selected is not None else "",
             cached=item is not None and item.state.is_cached(self.bench.clock.now()),

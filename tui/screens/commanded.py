@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
-from tui.commands.command import LINES, Command, Name, Situation
-from tui.commands.lookup import Catalog, all_keys, answers_by_letter, footer, resolve
+from tui.kit.command import Catalog, Command, Situation
 from tui.safe import visible
 from tui.widgets.bars import Footer, Header, QuestionBar, TooSmall
 from tui.widgets.panel import Panel
@@ -25,18 +22,15 @@ if TYPE_CHECKING:
     from tui.screens.screen_actions import ScreenActions
     from tui.screens.workbench import Workbench
 
+AnySituation = TypeVar("AnySituation", bound=Situation)
+
 LETTERS_S = 1.0
 """Seconds, at most, that a key waits for the letters typed before it."""
 SMALLEST = (60, 16)
 """Columns and lines below which a screen only says what size it needs."""
 
 
-def keys_of(catalog: Catalog) -> list[BindingType]:
-    """The bindings of a screen: all keys of its catalogue, each of which ``Commanded`` looks up."""
-    return [Binding(key, f"press('{key}')", show=False, priority=True) for key in all_keys(catalog)]
-
-
-class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
+class Commanded(Screen[None], inherit_bindings=False):
     """What the workbench and the screens over it have in common.
 
     A screen says in ``body`` what stands on it, in ``in_view`` which panels can be seen, in ``lay_out`` and
@@ -45,7 +39,6 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
 
     Args:
         bench: The workbench.
-        panels: The screen's panels in the order of their numbers; the line is none of them.
         used: What has the keys to begin with.
     """
 
@@ -55,17 +48,24 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
     """Whether the line is there only while it is typed in."""
     bench: Workbench
     """The workbench; its own is itself."""
-    actions: ScreenActions[Name]
+    commands: ClassVar[type[ScreenActions]]
+    """What its commands do; the class says which keys they have."""
+    actions: ScreenActions
     prompt: PromptLine
     """The line to type in."""
 
-    def __init__(self, bench: Workbench, panels: tuple[Name, ...], used: Name) -> None:
+    def __init_subclass__(cls, **rest: Any) -> None:
+        if "commands" in vars(cls):
+            cls.BINDINGS = cls.commands.catalog.bindings
+        super().__init_subclass__(**rest)
+
+    def __init__(self, bench: Workbench, used: str) -> None:
         super().__init__()
         self.bench = bench
-        self.panels = panels
+        self.actions = self.commands(self)
         self.panel_in_use = used
         self.panel_before = used
-        self.zoomed: Name | None = None
+        self.zoomed: str | None = None
 
     # What a screen says of itself
 
@@ -78,15 +78,25 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
         yield from ()
 
     @property
-    def line(self) -> Name:
+    def catalog(self) -> Catalog:
+        """What can be done here."""
+        return self.commands.catalog
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """The panels in the order of their numbers; the line is none of them."""
+        return self.catalog.panels
+
+    @property
+    def line(self) -> str:
         """The name that the line has while it is typed in."""
         raise AssertionError(f"{type(self).__name__} has no line")
 
-    def in_view(self) -> tuple[Name, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         return self.panels if self.zoomed is None else (self.zoomed,)
 
-    def home(self) -> Name:
+    def home(self) -> str:
         """The panel that gets the keys when the one that had them is out of view."""
         return self.in_view()[0]
 
@@ -102,20 +112,26 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
 
     @property
     def glance(self) -> Situation:
-        """As much of the situation as decides which command a key means; it is asked for at every key."""
+        """As much of the situation as decides whether a key means anything; it is asked for at every key."""
         return Situation(panel=self.panel_in_use, question=bool(self.bench.questions.open))
 
     @property
     def situation(self) -> Situation:
-        """What the keys depend on; each screen adds its own."""
+        """What the keys depend on; a screen whose commands need to know more gives its own kind."""
+        return self.situated(Situation)
+
+    def situated(self, kind: type[AnySituation], **fields: Any) -> AnySituation:
+        """A situation of a kind: what every screen knows, and fields of its own."""
         status = self.bench.status
-        return replace(
-            self.glance,
-            zoomed=self.zoomed is not None,
-            read_only=status is not None and status.read_only,
-            rows=0 if self.in_line else self.panel_named(self.panel_in_use).row_count,
-            problems=len(status.problems) if status is not None else 0,
-        )
+        known: dict[str, Any] = {
+            "panel": self.panel_in_use,
+            "question": bool(self.bench.questions.open),
+            "zoomed": self.zoomed is not None,
+            "read_only": status is not None and status.read_only,
+            "rows": 0 if self.in_line else self.panel_named(self.panel_in_use).row_count,
+            "problems": len(status.problems) if status is not None else 0,
+        }
+        return kind(**known, **fields)
 
     # What is on it
 
@@ -163,7 +179,7 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
         if lost or self.focused is None:
             self.focus_panel(self.home() if lost else self.panel_in_use)
 
-    def panel_named(self, name: Name) -> Panel:
+    def panel_named(self, name: str) -> Panel:
         """A panel by its name."""
         return self.query_one(f"#{name}", Panel)
 
@@ -171,8 +187,8 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
         """Shows the keys that matter now."""
         if self.is_mounted and not self.gone:
             situation = self.situation
-            self.query_one(Footer).show(footer(situation))
-            self.query_one(QuestionBar).answer_by(letters=answers_by_letter(situation))
+            self.query_one(Footer).show(self.catalog.footer(situation))
+            self.query_one(QuestionBar).answer_by(letters=self.catalog.answers_by_letter(situation))
 
     def say(self, text: str, *, trouble: bool = False) -> None:
         """Tells the person something in passing."""
@@ -183,15 +199,15 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
     @property
     def in_line(self) -> bool:
         """Whether the line has the keys."""
-        return self.panel_in_use in LINES
+        return self.panel_in_use in self.catalog.lines
 
-    def focus_panel(self, name: Name) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys, at once: the next key typed may be there already."""
         self._use(name)
         self.set_focus(self.prompt.input if self.in_line else self.panel_named(name))
         self.update_footer()
 
-    def _use(self, name: Name) -> None:
+    def _use(self, name: str) -> None:
         if name != self.panel_in_use:
             self.panel_in_use = name
             self.panel_changed()
@@ -206,7 +222,7 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
             self._use(self.line)
         self.update_footer()
 
-    def open_line(self, name: Name, mode: Mode, value: str = "", about: str = "") -> None:
+    def open_line(self, name: str, mode: Mode, value: str = "", about: str = "") -> None:
         """Gives the line the keys, and a place where it had none.
 
         Args:
@@ -240,14 +256,14 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
         """
         if action != "press":
             return super().check_action(action, parameters)
-        return resolve(str(parameters[0]), self.glance) is not None
+        return self.catalog.means(str(parameters[0]), self.glance)
 
     async def action_press(self, key: str) -> None:
         """A key of the catalogue was pressed: does what it means here, or says why not."""
         if self.in_line:
             await self._letters_arrived()
         situation = self.situation
-        command = resolve(key, situation)
+        command = self.catalog.resolve(key, situation)
         if command is not None:
             self.actions.perform(command, situation)
 
@@ -258,7 +274,7 @@ class Commanded(Screen[None], Generic[Name], inherit_bindings=False):
             with contextlib.suppress(TimeoutError):  # of a line that is taken down meanwhile
                 await asyncio.wait_for(there.wait(), LETTERS_S)
 
-    def do(self, command: type[Command]) -> None:
+    def do(self, command: Command) -> None:
         """Does a command that was chosen by name."""
         if self.in_line and not command.applies(self.situation):
             self.leave_line()

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.command import ContextPanel, Situation
-from tui.commands.context import CONTEXT
-from tui.screens.commanded import keys_of
-from tui.screens.context_actions import ContextActions
+from tui.screens.context_actions import ContextActions, ContextSituation
 from tui.screens.context_state import ContextState, Listed
 from tui.screens.context_view import ContextView
 from tui.screens.context_work import (
@@ -38,7 +33,7 @@ if TYPE_CHECKING:
     from tui.screens.workbench import Workbench
 
 
-class ContextScreen(FullScreen[ContextPanel]):
+class ContextScreen(FullScreen):
     """The screen on the prompt of the workbench's message.
 
     Args:
@@ -47,7 +42,7 @@ class ContextScreen(FullScreen[ContextPanel]):
 
     AUTO_FOCUS = "#sections"
     CSS_PATH: ClassVar[CSSPathType | None] = "context.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(CONTEXT)
+    commands = ContextActions
     area = "context"
     line = "name"
     burst_s = 0.3
@@ -55,11 +50,10 @@ class ContextScreen(FullScreen[ContextPanel]):
     actions: ContextActions
 
     def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, ("sections", "text", "left-out", "slots"), "sections")
+        super().__init__(bench, "sections")
         self.state = ContextState()
         self.work = ContextWork(bench.engine, self.post_message)
         self.view = ContextView(self)
-        self.actions = ContextActions(self)
         self.out_open = False
 
     def body(self) -> ComposeResult:
@@ -93,7 +87,7 @@ class ContextScreen(FullScreen[ContextPanel]):
 
     # What is on the screen
 
-    def in_view(self) -> tuple[ContextPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that have a place just now."""
         return self.view.in_view()
 
@@ -116,10 +110,10 @@ class ContextScreen(FullScreen[ContextPanel]):
         return "left-out" if used == "left-out" else "sections"
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> ContextSituation:
         """What the keys depend on."""
-        return replace(
-            super().situation,
+        return self.situated(
+            ContextSituation,
             filtered=bool(self.state.queries[self.listed]),
             file=self.actions.file(),
             prompt=self.state.compiled is not None,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands import context
-from tui.commands.command import ContextPanel
 from tui.editor import file_of
+from tui.kit.command import Need, Situation, command
 from tui.render.context_head import left_out_detail
 from tui.screens.context_work import KeepWish, Kept
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import ROWS, WRITABLE, ScreenActions
 from tui.widgets.prompt import Mode
 
 if TYPE_CHECKING:
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "scratch/prompt.md"
 
 
-class ContextActions(ScreenActions[ContextPanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    prompt: bool = False
+    """A compiled prompt is shown."""
+
+
+A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no prompt")
+
+
+class ContextActions(ScreenActions, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
     """The actions of one context screen."""
 
     screen: ContextScreen
@@ -29,28 +40,10 @@ class ContextActions(ScreenActions[ContextPanel]):
         self._name = DEFAULT_NAME
         self._written = ""
         self._file_of: tuple[str, str] = ("", "")
-        self.doing |= {
-            context.Leave: self.back,
-            context.FocusSections: partial(self.go_to, "sections"),
-            context.FocusText: partial(self.go_to, "text"),
-            context.FocusLeftOut: partial(self.go_to, "left-out"),
-            context.FocusSlots: partial(self.go_to, "slots"),
-            context.OpenSelected: self.open,
-            context.WholePrompt: self.whole,
-            context.LeftOutList: self.left_out,
-            context.Compare: self.compare,
-            context.FilterSections: self.filter,
-            context.NextMessage: partial(self.message, 1),
-            context.PreviousMessage: partial(self.message, -1),
-            context.EditSource: self.edit,
-            context.CopyText: self.copy,
-            context.CopyPrompt: self.copy_prompt,
-            context.WritePrompt: self.write,
-        }
 
     # Moving about
 
-    def go_to(self, name: ContextPanel) -> None:
+    def go_to(self, name: str) -> None:
         """Focuses a panel; one that has no place opens over the whole area."""
         screen = self.screen
         if name == "left-out" and not screen.view.compact:
@@ -64,12 +57,12 @@ class ContextActions(ScreenActions[ContextPanel]):
         screen.view.lay_out()
         screen.focus_panel(name)
 
-    def stops(self) -> tuple[ContextPanel, ...]:
+    def stops(self) -> tuple[str, ...]:
         """The panels in view; where only one has room, the two that matter most."""
         names = self.screen.in_view()
         return ("sections", "text") if len(names) == 1 and self.screen.zoomed is None else names
 
-    def enlarge(self, name: ContextPanel | None) -> None:
+    def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         screen = self.screen
         screen.zoomed = name
@@ -78,8 +71,11 @@ class ContextActions(ScreenActions[ContextPanel]):
         screen.focus_panel(screen.panel_in_use if screen.panel_in_use in shown else shown[0])
         screen.call_after_refresh(screen.show)
 
+    @command("escape", title="Back", in_line=True, footer="back", rank=11, palette=False)
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, drop the filter, end the comparison, return to the
+        workbench.
+        """
         screen, state = self.screen, self.screen.state
         if screen.in_line:
             if screen.prompt.mode == "filter":
@@ -98,10 +94,10 @@ class ContextActions(ScreenActions[ContextPanel]):
 
     # What is shown
 
+    @command("enter", title="Open the selection", panels=["sections", "left-out"], needs=[A_PROMPT, ROWS])
     def open(self) -> None:
-        """Opens the text of a section over the whole area, or everything about a piece that was left out.
-
-        Of search results that stand in one row, it lists them below it, or hides them again.
+        """Open what is selected: the text of a section over the whole area, everything about a left-out
+        piece.
         """
         screen = self.screen
         if screen.panel_in_use == "left-out":
@@ -116,8 +112,13 @@ class ContextActions(ScreenActions[ContextPanel]):
         else:
             screen.focus_panel("text")
 
+    @command(
+        "t",
+        title="Show the whole prompt, or only the section", footer="whole", rank=4,
+        needs=[A_PROMPT],
+    )  # fmt: skip
     def whole(self) -> None:
-        """Shows the whole prompt, or only the section again."""
+        """Show the whole prompt as one text, at the selected section; once more shows only the section."""
         state = self.screen.state
         state.whole = not state.whole
         state.comparing = False
@@ -125,8 +126,9 @@ class ContextActions(ScreenActions[ContextPanel]):
         if "text" not in self.screen.view.in_view():
             self.go_to("text")
 
+    @command("o", title="Show what was left out", footer="left out", rank=6, needs=[A_PROMPT])
     def left_out(self) -> None:
-        """Opens what was left out, or closes it."""
+        """Show what was left out below the text; once more takes it away."""
         screen = self.screen
         if screen.zoomed == "left-out":
             self.unzoom()
@@ -138,8 +140,11 @@ class ContextActions(ScreenActions[ContextPanel]):
         screen.focus_panel("left-out" if screen.out_open else "sections")
         screen.call_after_refresh(screen.show)
 
+    @command("d", title="Compare with the prompt before", footer="diff", rank=8, needs=[A_PROMPT])
     def compare(self) -> None:
-        """Shows what differs from the prompt before, or the sections again."""
+        """Compare with the prompt of the message before: sections that came, went and changed; once more ends
+        it. Says whether the stable prefix is the same byte for byte, and else where it first differs.
+        """
         screen, state = self.screen, self.screen.state
         state.comparing = not state.comparing
         state.queries["sections"] = ""
@@ -162,16 +167,28 @@ class ContextActions(ScreenActions[ContextPanel]):
             at += step
         self.screen.say("there is no later message" if step > 0 else "there is no earlier message")
 
+    @command("J", title="Next message of the feed", footer="message", rank=10)
+    def next_message(self) -> None:
+        """Show the prompt of the next message of the feed."""
+        self.message(1)
+
+    @command("K", title="Previous message of the feed", footer="message", rank=10)
+    def previous_message(self) -> None:
+        """Show the prompt of the message before it in the feed."""
+        self.message(-1)
+
     # Lines that are typed
 
+    @command("slash", title="Filter the list", footer="filter", rank=12, needs=[A_PROMPT])
     def filter(self) -> None:
-        """Takes the keys into the line, to type what to look for."""
+        """Narrow the focused list to the rows that hold what is typed, while it is typed."""
         screen = self.screen
         words = "left out" if screen.panel_in_use == "left-out" else "sections"
         screen.open_line("name", "filter", screen.state.queries[screen.listed], words)
 
+    @command("w", title="Write the prompt to a file", footer="write", rank=18, needs=[A_PROMPT, WRITABLE])
     def write(self) -> None:
-        """Takes the keys into the line, to type a file's name."""
+        """Write the prompt into a file below scratch/, where memory does not learn from it; asks its name."""
         compiled = self.screen.state.compiled
         if compiled is not None:
             self._written = compiled.text
@@ -252,14 +269,22 @@ class ContextActions(ScreenActions[ContextPanel]):
         top = screen.text.line_in_view if screen.panel_in_use == "text" and not state.whole else 0
         return state.source_line(top)
 
+    @command(
+        "e",
+        title="Edit the source", footer="edit", rank=14,
+        needs=[Need(lambda here: here.file, "the selection comes from no file")],
+    )  # fmt: skip
     def edit(self) -> None:
-        """Opens the source in the editor, then compiles anew."""
+        """Open the selection's file in $VISUAL or $EDITOR, at its line; then the prompt is compiled anew."""
         self._file_of = ("", "")
         self.edit_file(self.file(), self._line())
         self.screen.refetch()
 
+    @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
     def copy(self) -> None:
-        """Copies the text of what is selected."""
+        """Copy what is selected: a section's text, its difference, or a left-out line (OSC 52, also over
+        SSH).
+        """
         screen, state = self.screen, self.screen.state
         if screen.panel_in_use == "left-out":
             text = screen.left_out.selected_text()
@@ -271,16 +296,43 @@ class ContextActions(ScreenActions[ContextPanel]):
             text = state.chosen.text if state.chosen is not None else ""
         self.copy_text(text)
 
+    @command("Y", title="Copy the whole prompt", needs=[A_PROMPT])
     def copy_prompt(self) -> None:
-        """Copies the whole prompt."""
+        """Copy the whole prompt; what is too long for a terminal's clipboard is cut, and it says so."""
         compiled = self.screen.state.compiled
         if compiled is not None:
             self.copy_text(compiled.text)
 
     def rescan(self) -> None:
-        """Looks at every file again, and compiles anew."""
+        """Look at every file again, and compiles anew."""
         super().rescan()
         self.screen.refetch()
+
+    # Panels
+
+    @command("1", title="Go to the sections", footer="panel", rank=30)
+    def focus_sections(self) -> None:
+        """Go to the sections of the prompt, by layer, or to those that changed while two prompts are
+        compared.
+        """
+        self.go_to("sections")
+
+    @command("2", title="Go to the text", footer="panel", rank=30)
+    def focus_text(self) -> None:
+        """Go to the text of the selected section, or of the whole prompt; up and down scroll it there."""
+        self.go_to("text")
+
+    @command("3", title="Go to what was left out", footer="panel", rank=30)
+    def focus_left_out(self) -> None:
+        """Go to what was left out: everything that did not get in, with its size, its score and the
+        reason.
+        """
+        self.go_to("left-out")
+
+    @command("4", title="Go to the budget", footer="panel", rank=30)
+    def focus_slots(self) -> None:
+        """Go to the budget: what each slot uses, against its cap."""
+        self.go_to("slots")
 
 
 def _first(lines: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands.command import ContextPanel
 from tui.draw import clip
 from tui.figures import count, kilobytes
 from tui.render.context_difference import change_head
@@ -45,7 +44,7 @@ class ContextView:
         """Whether the budget, and with it what was left out, is folded away."""
         return self.screen.app.size.width < FULL[0] or self.screen.app.size.height < FULL[1]
 
-    def in_view(self) -> tuple[ContextPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that have a place just now."""
         screen = self.screen
         if screen.zoomed is not None:

@@ -8,13 +8,12 @@ from textual import on
 from textual.timer import Timer
 
 from tui.bridge import Burst
-from tui.commands.command import Name
 from tui.messages import EventsArrived, Said
 from tui.screens.commanded import Commanded
 from tui.screens.screen_work import ScreenWork
 
 
-class FullScreen(Commanded[Name]):
+class FullScreen(Commanded):
     """Adds to ``Commanded`` how such a screen comes, hears of news, and goes.
 
     Work that may block is done by its ``work``; keys never wait for it.

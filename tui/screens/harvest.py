@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.timer import Timer
 from textual.types import CSSPathType
 
-from tui.commands import catalog
-from tui.commands.command import HarvestPanel, Situation
-from tui.commands.harvest import HARVEST
 from tui.draw import Row, wrap
 from tui.render.harvest_figures import (
     Step,
@@ -27,9 +22,8 @@ from tui.render.harvest_figures import (
 )
 from tui.render.harvest_outcome import draw_outcome
 from tui.roles import Roles
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.harvest_actions import HarvestActions
+from tui.screens.harvest_actions import HarvestActions, HarvestSituation
 from tui.screens.harvest_run import HarvestGrew, HarvestRun
 from tui.screens.harvest_state import HarvestState
 from tui.screens.harvest_work import HarvestWork, SurveyRead
@@ -49,17 +43,15 @@ if TYPE_CHECKING:
 
 LOW = 20
 """Lines below which one panel at a time is in view."""
-_PANELS: dict[Step, tuple[HarvestPanel, ...]] = {
+_PANELS: dict[Step, tuple[str, ...]] = {
     "survey": ("survey",),
     "pick": ("pick", "switches"),
     "confirm": ("progress",),
     "result": ("outcome",),
 }
-REVIEW = catalog.OpenReview.shown_keys()[0]
-"""The workbench's key of the review screen."""
 
 
-class HarvestScreen(FullScreen[HarvestPanel]):
+class HarvestScreen(FullScreen):
     """The screen that leads through a harvest, or to the one that is under way.
 
     Args:
@@ -69,16 +61,15 @@ class HarvestScreen(FullScreen[HarvestPanel]):
 
     AUTO_FOCUS = "#survey"
     CSS_PATH: ClassVar[CSSPathType | None] = "harvest.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(HARVEST)
+    commands = HarvestActions
     area = "harvest"
     work: HarvestWork
     actions: HarvestActions
 
     def __init__(self, bench: Workbench, failed: frozenset[str] = frozenset()) -> None:
-        super().__init__(bench, ("survey", "pick", "switches", "progress", "outcome"), "survey")
+        super().__init__(bench, "survey")
         self.state = HarvestState(failed)
         self.work = HarvestWork(bench.engine, self.post_message)
-        self.actions = HarvestActions(self)
         self.words = ""
         self._ticking: Timer | None = None
 
@@ -140,11 +131,11 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         """Whether only one panel has room."""
         return self.app.size.height < LOW
 
-    def of_step(self) -> tuple[HarvestPanel, ...]:
+    def of_step(self) -> tuple[str, ...]:
         """The panels of the step."""
         return _PANELS[self.state.step]
 
-    def in_view(self) -> tuple[HarvestPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -155,7 +146,7 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         return names
 
     @property
-    def line(self) -> HarvestPanel:
+    def line(self) -> str:
         """The line's name tells what is typed there."""
         return "number" if self.prompt.mode == "number" else "survey-filter"
 
@@ -166,7 +157,7 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         for panel in (self.survey, self.pick, self.switches, self.progress_list, self.outcome):
             panel.display = panel.name_of in shown
 
-    def focus_panel(self, name: HarvestPanel) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys; where only one has room, the place as well."""
         super().focus_panel(name)
         if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
@@ -209,7 +200,10 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         elif state.progress is not None:
             progress = state.progress
             self.outcome.show_outcome(
-                lambda width, roles: draw_outcome(progress, REVIEW, width, roles), progress
+                lambda width, roles: draw_outcome(
+                    progress, self.bench.catalog["review"].shown_keys[0], width, roles
+                ),
+                progress,
             )
         self._show_steps()
         self._tick_while(state.running)
@@ -260,12 +254,12 @@ class HarvestScreen(FullScreen[HarvestPanel]):
         ]  # fmt: skip
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> HarvestSituation:
         """What the keys depend on."""
         state, progress = self.state, self.state.progress
         item = self.pick.selected
-        return replace(
-            super().situation,
+        return self.situated(
+            HarvestSituation,
             filtered=bool(self.words),
             selectable=item is not None and item.selectable,
             chosen=len(state.chosen) if state.run is None else 0,

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.command import KnowledgePanel, Situation
-from tui.commands.knowledge import KNOWLEDGE
 from tui.draw import Row, wrap
 from tui.render.knowledge_groups import TITLES, nothing, path_of
 from tui.render.knowledge_pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, key_of
 from tui.render.knowledge_reading import draw_digest, draw_entry, draw_line, draw_notes
 from tui.roles import Roles
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.knowledge_actions import KnowledgeActions
+from tui.screens.knowledge_actions import KnowledgeActions, KnowledgeSituation
 from tui.screens.knowledge_state import KnowledgeState
 from tui.screens.knowledge_work import (
     ChangeEnded,
@@ -48,7 +43,7 @@ TIGHT, LOW = 76, 22
 LOOKING = "looking at what is known …"
 
 
-class KnowledgeScreen(FullScreen[KnowledgePanel]):
+class KnowledgeScreen(FullScreen):
     """The screen on what is known.
 
     Args:
@@ -57,7 +52,7 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
 
     AUTO_FOCUS = "#groups"
     CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(KNOWLEDGE)
+    commands = KnowledgeActions
     area = "knowledge"
     line = "within"
     burst_s = 0.5  # what a harvest writes comes in several events
@@ -65,10 +60,9 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
     actions: KnowledgeActions
 
     def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, ("groups", "pieces", "reading"), "groups")
+        super().__init__(bench, "groups")
         self.state = KnowledgeState()
         self.work = KnowledgeWork(bench.engine, self.post_message)
-        self.actions = KnowledgeActions(self)
 
     def body(self) -> ComposeResult:
         """Groups and what is in them, and the selected thing beside or below."""
@@ -96,7 +90,7 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
         """Whether only one panel has room."""
         return self.app.size.width < TIGHT or self.app.size.height < LOW
 
-    def in_view(self) -> tuple[KnowledgePanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -182,7 +176,7 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
             return wrap([("nothing here holds these words; esc shows all", roles.muted)], width)
         return wrap([(nothing(state.group), roles.muted)], width)
 
-    def focus_panel(self, name: KnowledgePanel) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys; where only one has room, the place as well."""
         super().focus_panel(name)
         if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
@@ -194,12 +188,12 @@ class KnowledgeScreen(FullScreen[KnowledgePanel]):
             self.lay_out()
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> KnowledgeSituation:
         """What the keys depend on."""
         state, piece = self.state, self.pieces.selected
         question = piece.question if isinstance(piece, NotesPiece) else None
-        return replace(
-            super().situation,
+        return self.situated(
+            KnowledgeSituation,
             filtered=bool(state.query),
             file=self.actions.file(),
             digest=state.held is not None and state.held.digest.on,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.context.views import DIGEST_PATH
-from tui.commands import knowledge
-from tui.commands.command import KnowledgePanel
 from tui.editor import file_of
+from tui.kit.command import Need, Situation, command
 from tui.render.knowledge_groups import TITLES, Group, group_of, path_of
 from tui.render.knowledge_pieces import DigestPiece, LinePiece, NotesPiece, Piece, name_of
 from tui.safe import visible
 from tui.screens.knowledge_work import BindWish, DigestWish
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import ROWS, WRITABLE, ScreenActions
 
 if TYPE_CHECKING:
     from tui.screens.knowledge import KnowledgeScreen
@@ -22,42 +22,44 @@ NAMED = 200
 """Characters of a path in a question."""
 
 
-class KnowledgeActions(ScreenActions[KnowledgePanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    candidates: int = 0
+    """How many files those are."""
+    digest: bool = False
+    """There is a digest."""
+    unclear: bool = False
+    """The selected notes may belong to several files."""
+
+
+UNCLEAR: Need[KnowledgeSituation] = Need(
+    lambda here: here.unclear, "no notes of an unclear file are selected"
+)
+
+
+class KnowledgeActions(ScreenActions, panels=("groups", "pieces", "reading"), lines=("within",)):
     """The actions of one knowledge screen."""
 
     screen: KnowledgeScreen
 
-    def __init__(self, screen: KnowledgeScreen) -> None:
-        super().__init__(screen)
-        self.doing |= {
-            knowledge.Leave: self.back,
-            knowledge.Deeper: self.deeper,
-            knowledge.FilterPieces: self.filter,
-            knowledge.EditThere: self.edit,
-            knowledge.CopyPiece: self.copy_piece,
-            knowledge.CopyReading: self.copy,
-            knowledge.NextCandidate: self.next_candidate,
-            knowledge.Bind: self.bind,
-            knowledge.DigestOff: self.digest_off,
-            knowledge.Regenerate: self.regenerate,
-            knowledge.FocusGroups: partial(self.go_to, "groups"),
-            knowledge.FocusPieces: partial(self.go_to, "pieces"),
-            knowledge.FocusReading: partial(self.go_to, "reading"),
-        }
-
     # Moving about
 
-    def stops(self) -> tuple[KnowledgePanel, ...]:
+    def stops(self) -> tuple[str, ...]:
         """The panels, in view or not: where only one has room, tab brings the next."""
         return self.screen.panels if self.screen.zoomed is None else self.screen.in_view()
 
-    def enlarge(self, name: KnowledgePanel | None) -> None:
+    def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         super().enlarge(name)
         self.screen.update_footer()
 
+    @command("enter", "o", title="Go deeper", footer="deeper", rank=0, needs=[ROWS])
     def deeper(self) -> None:
-        """Goes into the group, or to the thing in full; from there back to its list."""
+        """Go deeper: into the group, then to the thing in full over the whole area; once more takes it back.
+        A section of the digest leads to the group that it is made of.
+        """
         screen, piece = self.screen, self.screen.pieces.selected
         if screen.panel_in_use == "groups":
             self.go_to("pieces")
@@ -75,7 +77,7 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
         self.screen.groups.select(list(TITLES).index(group))
 
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, show all panels, drop the filter, return to the workbench."""
         screen = self.screen
         if screen.in_line:
             self.narrow("")
@@ -91,8 +93,9 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
         else:
             screen.dismiss(None)
 
+    @command("slash", title="Filter the list", footer="filter", rank=4)
     def filter(self) -> None:
-        """Takes the keys into the line, to type what to look for in the list."""
+        """Narrow the list to what holds the words typed, while they are typed."""
         screen = self.screen
         if screen.panel_in_use != "pieces":
             self.go_to("pieces")
@@ -114,14 +117,20 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
         path, _line = path_of(self.screen.state.group, self.selected())
         return file_of(self.screen.bench.engine.workspace.root, path)
 
+    @command(
+        "e",
+        title="Edit the file at its line", footer="edit", rank=6,
+        needs=[Need(lambda here: here.file, "there is no such file yet")],
+    )  # fmt: skip
     def edit(self) -> None:
-        """Opens the file of the selection at its line."""
+        """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
         path, line = path_of(self.screen.state.group, self.selected())
         self.edit_file(path, line)
         self.screen.work.look()
 
+    @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
-        """Copies what the selected thing says."""
+        """Copy what the selected thing says (OSC 52, also over SSH)."""
         piece = self.screen.pieces.selected
         if isinstance(piece, LinePiece):
             self.copy_text("\n".join(piece.entry.lines))
@@ -132,21 +141,36 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
         else:
             self.screen.say("nothing is selected")
 
+    @command("Y", title="Copy all that is shown of it", needs=[ROWS])
     def copy(self) -> None:
-        """Copies all that is shown of it."""
+        """Copy all that is shown of the selected thing."""
         self.copy_text(self.screen.reading.selected_text())
 
     # Unclear notes
 
+    @command(
+        "space",
+        title="Mark the next candidate", footer="candidate", rank=3,
+        needs=[UNCLEAR, Need(lambda here: here.candidates > 1, "there is no other candidate")],
+    )  # fmt: skip
     def next_candidate(self) -> None:
-        """Marks the next file that the notes may belong to."""
+        """Mark the next file that the unclear notes may belong to."""
         piece = self.screen.pieces.selected
         if isinstance(piece, NotesPiece):
             self.screen.state.mark_next(piece)
             self.screen.show_reading()
 
+    @command(
+        "b",
+        title="Bind the notes to the marked file", footer="bind", rank=2,
+        needs=[
+            UNCLEAR,
+            Need(lambda here: here.candidates, "no file looks like it; autopoiesis notes PATH --move-to NEW"),
+            WRITABLE,
+        ],
+    )  # fmt: skip
     def bind(self) -> None:
-        """Asks, then binds the notes to the marked file."""
+        """Say that the unclear notes belong to the marked file; asks first."""
         piece = self.screen.pieces.selected
         target = self.screen.state.candidate(piece) if isinstance(piece, NotesPiece) else None
         if not isinstance(piece, NotesPiece) or target is None:
@@ -160,8 +184,13 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
 
     # The digest
 
+    @command(
+        "D", "delete",
+        title="Delete the digest to turn it off", footer="digest off", rank=14,
+        needs=[Need(lambda here: here.digest, "the digest is off already"), WRITABLE],
+    )  # fmt: skip
     def digest_off(self) -> None:
-        """Asks, then deletes the digest."""
+        """Delete the digest, which turns it off: no prompt gets it until you make it anew; asks first."""
         question = (
             f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
             "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
@@ -169,11 +198,29 @@ class KnowledgeActions(ScreenActions[KnowledgePanel]):
         off = DigestWish("turn off")
         self.ask("digest", question, "Delete to turn off", partial(self.screen.work.change, off))
 
+    @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
     def regenerate(self) -> None:
-        """Makes the digest anew."""
+        """Make the digest anew from the category files, which also turns it on again."""
         self.screen.work.change(DigestWish("make anew"))
 
     def rescan(self) -> None:
-        """Looks at every file again."""
+        """Look at every file again."""
         super().rescan()
         self.screen.work.look()
+
+    # Panels
+
+    @command("1", title="Go to the groups", footer="panel", rank=24)
+    def focus_groups(self) -> None:
+        """Go to the groups: the category files, notes of files, entries and skills, and the digest."""
+        self.go_to("groups")
+
+    @command("2", title="Go to what is in the group", footer="panel", rank=24)
+    def focus_pieces(self) -> None:
+        """Go to what is in the selected group, newest first."""
+        self.go_to("pieces")
+
+    @command("3", title="Go to the selected thing in full", footer="panel", rank=24)
+    def focus_reading(self) -> None:
+        """Go to the selected thing in full; up and down scroll it there."""
+        self.go_to("reading")

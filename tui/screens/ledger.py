@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands import catalog
-from tui.commands.command import RecordPanel, Situation
-from tui.commands.ledger import LEDGER
 from tui.draw import Row
 from tui.render.ledger_entries import draw_none
 from tui.render.ledger_record import RecordView
 from tui.roles import Roles
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.ledger_actions import LedgerActions
+from tui.screens.ledger_actions import LedgerActions, LedgerSituation
 from tui.screens.ledger_state import LedgerState
 from tui.screens.ledger_work import (
     EntriesRead,
@@ -43,11 +38,9 @@ BROAD = 150
 """Columns from which the entry stands beside the entries."""
 LOW = 20
 """Lines below which one panel at a time is in view."""
-REVIEW = catalog.OpenReview.shown_keys()[0]
-"""The workbench's key of the review screen."""
 
 
-class LedgerScreen(FullScreen[RecordPanel]):
+class LedgerScreen(FullScreen):
     """The screen on what became of conversations.
 
     Args:
@@ -57,7 +50,7 @@ class LedgerScreen(FullScreen[RecordPanel]):
 
     AUTO_FOCUS = "#entries"
     CSS_PATH: ClassVar[CSSPathType | None] = "ledger.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(LEDGER)
+    commands = LedgerActions
     area = "records"
     line = "entries-filter"
     burst_s = 0.5  # a harvest writes several files for each conversation
@@ -65,10 +58,9 @@ class LedgerScreen(FullScreen[RecordPanel]):
     actions: LedgerActions
 
     def __init__(self, bench: Workbench, sha256: str = "") -> None:
-        super().__init__(bench, ("entries", "record"), "entries")
+        super().__init__(bench, "entries")
         self.state = LedgerState()
         self.work = LedgerWork(bench.engine, self.post_message)
-        self.actions = LedgerActions(self)
         self._wanted = sha256
         self._checking = ""
 
@@ -105,7 +97,7 @@ class LedgerScreen(FullScreen[RecordPanel]):
         """Whether only one panel has room."""
         return self.app.size.height < LOW
 
-    def in_view(self) -> tuple[RecordPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -114,7 +106,7 @@ class LedgerScreen(FullScreen[RecordPanel]):
         return ("entries", "record")
 
     @property
-    def _panel(self) -> RecordPanel:
+    def _panel(self) -> str:
         return self.panel_before if self.in_line else self.panel_in_use
 
     def lay_out(self) -> None:
@@ -124,7 +116,7 @@ class LedgerScreen(FullScreen[RecordPanel]):
         for panel in (self.entries, self.record):
             panel.display = panel.name_of in shown
 
-    def focus_panel(self, name: RecordPanel) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys; where only one has room, the place as well."""
         super().focus_panel(name)
         if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
@@ -155,7 +147,7 @@ class LedgerScreen(FullScreen[RecordPanel]):
             self.record.show_view(None)
             return
         known = self.state.check_of(item.sha256)
-        view = RecordView(item, review_key=REVIEW)
+        view = RecordView(item, review_key=self.bench.catalog["review"].shown_keys[0])
         if known is not None:
             view = replace(view, checked=known.checked, waiting=known.waiting, problem=known.problem)
         self.record.show_view(view)
@@ -177,12 +169,12 @@ class LedgerScreen(FullScreen[RecordPanel]):
         )
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> LedgerSituation:
         """What the keys depend on."""
         item = self.entries.selected
         known = self.state.check_of(item.sha256) if item is not None else None
-        return replace(
-            super().situation,
+        return self.situated(
+            LedgerSituation,
             filtered=bool(self.entries.query_text or self.state.only),
             file=self.actions.file(),
             record=item.sha256 if item is not None else "",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui import clipboard
-from tui.commands import ledger
-from tui.commands.command import RecordPanel
 from tui.editor import file_of
+from tui.kit.command import Need, Situation, command
 from tui.render.ledger_entries import RecordItem
 from tui.render.ledger_record import line_of
 from tui.safe import visible
 from tui.screens.harvest import HarvestScreen
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import ROWS, WRITABLE, ScreenActions
 
 if TYPE_CHECKING:
     from engine.knowledge.verify import CheckedLine
@@ -23,39 +22,44 @@ NAME = 60
 """Characters of a conversation's path in a question."""
 
 
-class LedgerActions(ScreenActions[RecordPanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    failures: int = 0
+    """How many harvests failed."""
+    kept_in: str = ""
+    """Where its conversation is, as far as that was looked up."""
+    broken: bool = False
+    """The ledger is damaged or gone."""
+    record: str = ""
+    """The sha256 of the selected ledger entry; empty where none is."""
+
+
+TO_BE_HAD: Need[LedgerSituation] = Need(
+    lambda here: here.kept_in in ("", "in trash", "in history"),
+    "its bytes are neither in the trash nor in the history",
+)
+AN_ENTRY: Need[LedgerSituation] = Need(lambda here: here.record, "no entry is selected")
+A_LEDGER: Need[LedgerSituation] = Need(lambda here: not here.broken, "the ledger is damaged; R rebuilds it")
+A_FILE: Need[LedgerSituation] = Need(
+    lambda here: here.file, "the line or the conversation is not in a file any more"
+)
+
+
+class LedgerActions(ScreenActions, panels=("entries", "record"), lines=("entries-filter",)):
     """The actions of one ledger screen."""
 
     screen: LedgerScreen
 
-    def __init__(self, screen: LedgerScreen) -> None:
-        super().__init__(screen)
-        self.doing |= {
-            ledger.Leave: self.back,
-            ledger.FocusEntries: partial(self.go_to, "entries"),
-            ledger.FocusRecord: partial(self.go_to, "record"),
-            ledger.Read: partial(self.go_to, "record"),
-            ledger.OpenLine: self.edit,
-            ledger.EditThere: self.edit,
-            ledger.HarvestNow: self.harvest,
-            ledger.RetryFailed: self.retry,
-            ledger.Restore: self.restore,
-            ledger.Verify: self.verify,
-            ledger.Rebuild: self.rebuild,
-            ledger.NextStatus: self.next_status,
-            ledger.Filter: self.filter,
-            ledger.CopyIt: self.copy_it,
-            ledger.CopyText: self.copy,
-        }
-
     # Moving about
 
-    def stops(self) -> tuple[RecordPanel, ...]:
+    def stops(self) -> tuple[str, ...]:
         """The panels, in view or not: where only one has room, tab brings the other."""
         return ("entries", "record") if self.screen.zoomed is None else self.screen.in_view()
 
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, drop filters, show all panels, return to the workbench."""
         screen = self.screen
         if screen.in_line:
             self._narrow("")
@@ -72,21 +76,25 @@ class LedgerActions(ScreenActions[RecordPanel]):
         else:
             screen.dismiss(None)
 
-    def enlarge(self, name: RecordPanel | None) -> None:
+    def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         super().enlarge(name)
         self.screen.update_footer()
 
+    @command("slash", title="Filter the entries", footer="filter", rank=16)
     def filter(self) -> None:
-        """Takes the keys into the line, to type what to look for."""
+        """Narrow the entries to those that hold what is typed: name, path, error, sha256 or a line
+        of theirs.
+        """
         self.screen.open_line("entries-filter", "filter", self.screen.entries.query_text, "entries")
 
     def _narrow(self, query: str) -> None:
         self.screen.entries.filter(query)
         self.screen.show()
 
+    @command("s", title="Only the next status", footer="status", rank=14)
     def next_status(self) -> None:
-        """Keeps to the next status."""
+        """Keep to the next status: harvested, harvest-failed, deleted-unharvested, too-large; then to all."""
         screen = self.screen
         only = screen.state.next_status()
         screen.show()
@@ -115,14 +123,25 @@ class LedgerActions(ScreenActions[RecordPanel]):
             return file_of(root, line.path) if line.number else ""
         return file_of(root, item.entry.path) if item is not None else ""
 
+    @command(
+        "enter", "o",
+        title="Open the line where it stands", panels=["record"], footer="open", rank=0,
+        needs=[A_FILE],
+    )  # fmt: skip
     def edit(self) -> None:
-        """Opens the line where it stands now, else the conversation."""
+        """Open the selected line in $VISUAL or $EDITOR, where it stands now."""
         line = self.line()
         self.edit_file(self.file(), line.number if line is not None else 0)
         self.screen.look()
 
+    @command("e", title="Edit the line, or the conversation", footer="edit", rank=12, needs=[A_FILE])
+    def edit_there(self) -> None:
+        """Open in $VISUAL or $EDITOR the selected line where it stands now; elsewhere the conversation."""
+        self.edit()
+
+    @command("y", title="Copy the line, or the sha256", footer="copy", rank=18, needs=[AN_ENTRY])
     def copy_it(self) -> None:
-        """Copies the selected line's text, else the entry's sha256."""
+        """Copy the selected line's text; among the entries the sha256, for autopoiesis ledger show."""
         line, item = self.line(), self.item()
         if line is not None:
             self.copy_text(line.line.text)
@@ -133,12 +152,13 @@ class LedgerActions(ScreenActions[RecordPanel]):
     # The ledger
 
     def rescan(self) -> None:
-        """Looks at every file again."""
+        """Look at every file again."""
         super().rescan()
         self.screen.look()
 
+    @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
     def verify(self) -> None:
-        """Holds every entry against the files."""
+        """Hold every entry against the files: its lines, its conversation, their hashes. Changes nothing."""
         screen = self.screen
         if screen.work.verify():
             screen.state.verifying = 0
@@ -146,8 +166,17 @@ class LedgerActions(ScreenActions[RecordPanel]):
         else:
             screen.say("the entries are being verified already")
 
+    @command(
+        "r",
+        title="Restore the conversation", footer="restore", rank=4,
+        needs=[
+            AN_ENTRY, Need(lambda here: here.kept_in != "there", "its conversation is where it was"),
+            TO_BE_HAD,
+            WRITABLE,
+        ],
+    )  # fmt: skip
     def restore(self) -> None:
-        """Asks, saying where from; then brings the conversation back."""
+        """Bring the entry's conversation back, byte for byte, from the trash or the history; asks first."""
         item = self.item()
         if item is None:
             return
@@ -163,8 +192,13 @@ class LedgerActions(ScreenActions[RecordPanel]):
             "restore the conversation", question, "Restore", lambda: self.screen.work.restore(item.sha256)
         )
 
+    @command(
+        "R",
+        title="Rebuild the ledger", footer="rebuild", rank=1,
+        needs=[Need(lambda here: here.broken, "the ledger is whole"), WRITABLE],
+    )  # fmt: skip
     def rebuild(self) -> None:
-        """Asks, then makes the ledger anew."""
+        """Make the ledger anew from all versions in the history and what can be read of it; asks first."""
         question = (
             "knowledge/ledger.json is made anew from all its versions in the history and what can be read of"
             " the present one. What stands in neither is not known afterwards; those conversations are"
@@ -172,10 +206,44 @@ class LedgerActions(ScreenActions[RecordPanel]):
         )
         self.ask("rebuild the ledger", question, "Rebuild", self.screen.work.rebuild)
 
+    @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
     def harvest(self) -> None:
-        """Opens the guided harvest."""
+        """Harvest, step by step: look first, then choose, then confirm; nothing happens before."""
         self.screen.app.push_screen(HarvestScreen(self.screen.bench))
 
+    @command(
+        "f",
+        title="Harvest again what failed", panels=["entries"], footer="retry failed", rank=6,
+        needs=[A_LEDGER, Need(lambda here: here.failures, "no harvest has failed")],
+    )  # fmt: skip
     def retry(self) -> None:
-        """Opens it with what failed chosen."""
+        """Harvest again what failed: those conversations are chosen beforehand."""
         self.screen.app.push_screen(HarvestScreen(self.screen.bench, self.screen.state.failed))
+
+    # Panels
+
+    @command("1", title="Go to the entries", footer="panel", rank=24)
+    def focus_entries(self) -> None:
+        """Go to the entries, newest first."""
+        self.go_to("entries")
+
+    @command("2", title="Go to the selected entry", footer="panel", rank=24)
+    def focus_record(self) -> None:
+        """Go to the selected entry: all that is known, and where each of its lines stands now."""
+        self.go_to("record")
+
+    @command(
+        "enter", "o",
+        title="Read the entry", panels=["entries"], footer="read", rank=0,
+        needs=[AN_ENTRY],
+    )  # fmt: skip
+    def read(self) -> None:
+        """Read the selected entry; small screens give it the whole area."""
+        self.go_to("record")
+
+    @command("Y", title="Copy the text", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy what the panel shows: of the entries the selected one, else everything known of it
+        (OSC 52).
+        """
+        super().copy()

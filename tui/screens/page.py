@@ -9,24 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.commands.catalog import Open
-from tui.commands.command import Command
-from tui.commands.common import Back, Copy, Down, First, HalfDown, HalfUp, Help, Last, Quit, Up
 from tui.draw import Row
 from tui.roles import Roles
-from tui.widgets.panel import LinesPanel, Motion
+from tui.widgets.panel import KEYS_OF, LinesPanel, Motion
 
 Builder = Callable[[int, Roles], list[Row]]
 
-MOTIONS: dict[type[Command], Motion] = {
-    Up: Motion.UP,
-    Down: Motion.DOWN,
-    First: Motion.FIRST,
-    Last: Motion.LAST,
-    HalfUp: Motion.HALF_UP,
-    HalfDown: Motion.HALF_DOWN,
-}
-"""Which command is which movement."""
+CLOSING = ("escape", "q", "enter", "question_mark")
 
 
 class PagePanel(LinesPanel):
@@ -67,15 +56,11 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(key, f"move('{motion.name}')", show=False, priority=True)
-            for command, motion in MOTIONS.items()
-            for key in command.keys
+            for motion, keys in KEYS_OF.items()
+            for key in keys
         ),
-        *(
-            Binding(key, "close", show=False, priority=True)
-            for each in (Back, Quit, Open, Help)
-            for key in each.keys
-        ),
-        *(Binding(key, "copy", show=False, priority=True) for key in Copy.keys),
+        *(Binding(key, "close", show=False, priority=True) for key in CLOSING),
+        Binding("Y", "copy", show=False, priority=True),
     ]
 
     def __init__(self, title: str, build: Builder, *, full: bool = False) -> None:

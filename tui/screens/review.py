@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.command import ReviewPanel, Situation
-from tui.commands.review import REVIEW
 from tui.draw import Row
 from tui.render.review_queue import draw_none, draw_note, draw_trouble
 from tui.roles import Roles
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.review_actions import ReviewActions
+from tui.screens.review_actions import ReviewActions, ReviewSituation
 from tui.screens.review_state import ReviewState
 from tui.screens.review_work import QueueRead, ReviewWork, Settled, SettlingEnded, SourceRead
 from tui.widgets.prompt import PromptLine
@@ -37,7 +32,7 @@ LOW = 20
 READING = "reading what waits …"
 
 
-class ReviewScreen(FullScreen[ReviewPanel]):
+class ReviewScreen(FullScreen):
     """The screen on what waits for a person.
 
     Args:
@@ -46,7 +41,7 @@ class ReviewScreen(FullScreen[ReviewPanel]):
 
     AUTO_FOCUS = "#queue"
     CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(REVIEW)
+    commands = ReviewActions
     area = "review"
     line = "wording"
     burst_s = 0.5  # what a harvest holds back comes in several events
@@ -54,10 +49,9 @@ class ReviewScreen(FullScreen[ReviewPanel]):
     actions: ReviewActions
 
     def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, ("queue", "item"), "queue")
+        super().__init__(bench, "queue")
         self.state = ReviewState()
         self.work = ReviewWork(bench.engine, self.post_message)
-        self.actions = ReviewActions(self)
 
     def body(self) -> ComposeResult:
         """The list, and the selected item beside it."""
@@ -82,7 +76,7 @@ class ReviewScreen(FullScreen[ReviewPanel]):
         """Whether only one panel has room."""
         return self.app.size.height < LOW
 
-    def in_view(self) -> tuple[ReviewPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -128,7 +122,7 @@ class ReviewScreen(FullScreen[ReviewPanel]):
             return draw_note("no item holds these words; esc shows all", roles.muted)
         return draw_none(0 if state.with_settled else state.settled, width, roles)
 
-    def focus_panel(self, name: ReviewPanel) -> None:
+    def focus_panel(self, name: str) -> None:
         """Gives a panel the keys; where only one has room, the place as well."""
         super().focus_panel(name)
         if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
@@ -140,11 +134,11 @@ class ReviewScreen(FullScreen[ReviewPanel]):
             self.lay_out()
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> ReviewSituation:
         """What the keys depend on."""
         item = self.queue.selected
-        return replace(
-            super().situation,
+        return self.situated(
+            ReviewSituation,
             filtered=bool(self.state.query),
             file=self.actions.file(),
             held=item is not None,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.knowledge.reviewing import is_risky
-from tui.commands import review
-from tui.commands.command import ReviewPanel
 from tui.draw import clip
 from tui.editor import file_of
 from tui.figures import plural
+from tui.kit.command import Need, Situation, command
 from tui.render.review_queue import KINDS, text_of
 from tui.safe import first_line
 from tui.screens.review_work import SettleWish, Verb
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import WRITABLE, ScreenActions
 from tui.widgets.prompt import Mode
 
 if TYPE_CHECKING:
@@ -28,39 +27,36 @@ ROOM = 10
 """Lines of the smallest screen that a question takes beside what it lists."""
 
 
-class ReviewActions(ScreenActions[ReviewPanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    listed_waiting: int = 0
+    """How many of the items that are listed wait."""
+    held: bool = False
+    """An item that was held for review is selected."""
+    waits: bool = False
+    """It is not settled, nor being settled."""
+
+
+AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.held, "no item is selected")
+STILL_WAITS: Need[ReviewSituation] = Need(lambda here: here.waits, "the item is settled, or being settled")
+
+
+class ReviewActions(ScreenActions, panels=("queue", "item"), lines=("wording",)):
     """The actions of one review screen."""
 
     screen: ReviewScreen
 
-    def __init__(self, screen: ReviewScreen) -> None:
-        super().__init__(screen)
-        self.doing |= {
-            review.Leave: self.back,
-            review.Accept: self.accept,
-            review.Reject: self.reject,
-            review.Reword: self.reword,
-            review.AcceptAll: self.accept_all,
-            review.ShowItem: self.show_item,
-            review.ShowSettled: self.show_settled,
-            review.FilterQueue: self.filter,
-            review.SameReason: self.same_reason,
-            review.SameConversation: self.same_conversation,
-            review.EditSource: self.edit,
-            review.CopyItem: self.copy_item,
-            review.CopyAbout: self.copy,
-            review.FocusQueue: partial(self.go_to, "queue"),
-            review.FocusItem: partial(self.go_to, "item"),
-        }
-
     # Moving about
 
-    def stops(self) -> tuple[ReviewPanel, ...]:
+    def stops(self) -> tuple[str, ...]:
         """The panels, in view or not: where only one has room, tab brings the next."""
         return self.screen.panels if self.screen.zoomed is None else self.screen.in_view()
 
+    @command("enter", "o", title="Show the item over the whole area", needs=[AN_ITEM])
     def show_item(self) -> None:
-        """Gives the item the whole area, or takes it back."""
+        """Show the selected item over the whole area; once more shows both panels again."""
         if self.screen.zoomed == "item":
             self.enlarge(None)
             self.screen.focus_panel("queue")
@@ -68,13 +64,13 @@ class ReviewActions(ScreenActions[ReviewPanel]):
             self.enlarge("item")
             self.screen.focus_panel("item")
 
-    def enlarge(self, name: ReviewPanel | None) -> None:
+    def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         super().enlarge(name)
         self.screen.update_footer()
 
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, show both panels, drop the filter, return to the workbench."""
         screen = self.screen
         if screen.in_line:
             if screen.prompt.mode == "filter":
@@ -92,23 +88,29 @@ class ReviewActions(ScreenActions[ReviewPanel]):
 
     # What is listed
 
+    @command("s", title="Show settled items, or only what waits", footer="settled", rank=12)
     def show_settled(self) -> None:
-        """Lists settled items too, or no more."""
+        """List also what was accepted and rejected before; once more only what waits."""
         self.screen.state.with_settled = not self.screen.state.with_settled
         self.screen.show()
 
+    @command("slash", title="Filter the list", footer="filter", rank=14)
     def filter(self) -> None:
-        """Takes the keys into the line, to type what to look for."""
+        """Narrow the list to the items that hold what is typed, while it is typed."""
         self.screen.open_line("wording", "filter", self.screen.state.query, "review")
 
+    @command("w", title="Only what waits for this reason", needs=[AN_ITEM])
     def same_reason(self) -> None:
-        """Narrows the list to what waits for the same reason."""
+        """Narrow the list to what waits for the same reason as the selected item; A then accepts all
+        of it.
+        """
         item = self.selected()
         if item is not None:
             self.narrow(item.why)
 
+    @command("c", title="Only what waits of this conversation", needs=[AN_ITEM])
     def same_conversation(self) -> None:
-        """Narrows the list to what waits of the same conversation."""
+        """Narrow the list to what waits of the selected item's conversation; A then accepts all of it."""
         item = self.selected()
         if item is not None:
             self.narrow(item.origin.name)
@@ -143,8 +145,11 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         rows = (queue.item_at(at) for at in range(queue.row_count))
         return tuple(each.waiting for each in rows if each.waits)
 
+    @command("a", title="Accept the item", footer="accept", rank=0, needs=[AN_ITEM, STILL_WAITS, WRITABLE])
     def accept(self) -> None:
-        """Accepts the selected item."""
+        """Make the selected item knowledge as it is: its line is written, the digest made anew, and
+        committed.
+        """
         item = self.selected()
         if item is not None:
             self._accept(item)
@@ -167,15 +172,25 @@ class ReviewActions(ScreenActions[ReviewPanel]):
             partial(self._settle, (item,), "accept", text, sure=True),
         )
 
+    @command(
+        "E",
+        title="Edit the item, then accept it", footer="edit, accept", rank=4,
+        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+    )  # fmt: skip
     def reword(self) -> None:
-        """Takes the keys into the line, with the item's text in it."""
+        """Edit the item's text in the line; enter accepts what stands there, esc leaves the item waiting."""
         item = self.selected()
         if item is not None:
             self.screen.state.rewording = item
             self.screen.open_line("wording", "reword", item.item.text)
 
+    @command(
+        "x", "delete",
+        title="Reject the item", footer="reject", rank=2,
+        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+    )  # fmt: skip
     def reject(self) -> None:
-        """Asks, then rejects the selected item."""
+        """Turn the selected item down: it becomes no knowledge and never comes back; asks first."""
         item = self.selected()
         if item is None:
             return
@@ -185,8 +200,15 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         )
         self.ask("reject the item", question, "Reject", partial(self._settle, (item,), "reject"))
 
+    @command(
+        "A",
+        title="Accept all that are listed", footer="accept all", rank=10,
+        needs=[Need(lambda here: here.listed_waiting, "no listed item waits"), WRITABLE],
+    )  # fmt: skip
     def accept_all(self) -> None:
-        """Asks, with every item named, then accepts them; what could do harm waits on."""
+        """Accept every listed item that waits, but for what could do harm; w, c and / narrow them. Asks
+        first.
+        """
         listed = self.listed_waiting()
         items = tuple(each for each in listed if not is_risky(each))
         if not items:
@@ -227,27 +249,46 @@ class ReviewActions(ScreenActions[ReviewPanel]):
         item = self.selected()
         return file_of(self.screen.bench.engine.workspace.root, item.source) if item is not None else ""
 
+    @command(
+        "e",
+        title="Open the conversation at its line", footer="source", rank=8,
+        needs=[AN_ITEM, Need(lambda here: here.file, "the conversation is not here any more")],
+    )  # fmt: skip
     def edit(self) -> None:
-        """Opens the conversation at the line that says it."""
+        """Open the conversation at the line that says it, in $VISUAL or $EDITOR."""
         item = self.selected()
         if item is not None:
             self.edit_file(self.file(), item.line)
             self.screen.work.source(item)
 
+    @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
     def copy_item(self) -> None:
-        """Copies what the item says."""
+        """Copy the text of the selected item (OSC 52, also over SSH)."""
         item = self.selected()
         if item is not None:
             self.copy_text(text_of(item))
 
+    @command("Y", title="Copy all that is shown of the item", needs=[AN_ITEM])
     def copy(self) -> None:
-        """Copies all that is shown of it."""
+        """Copy all that is shown of the selected item."""
         self.copy_text(self.screen.item.selected_text())
 
     def rescan(self) -> None:
-        """Looks at every file again, and at what waits."""
+        """Look at every file again, and at what waits."""
         super().rescan()
         self.screen.work.look()
+
+    # Panels
+
+    @command("1", title="Go to what waits", footer="panel", rank=26)
+    def focus_queue(self) -> None:
+        """Go to the list of what waits for you."""
+        self.go_to("queue")
+
+    @command("2", title="Go to the item", footer="panel", rank=26)
+    def focus_item(self) -> None:
+        """Go to the selected item: what it says, why it was held, and where it comes from."""
+        self.go_to("item")
 
 
 def _named(item: Waiting, width: int) -> str:

@@ -1,86 +1,87 @@
-"""What every screen does for the commands that all screens have, and how a command finds its method."""
+"""What every screen does for the commands that all screens have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SuspendNotSupported
 
 from engine.store import programs
 from tui import clipboard
-from tui.commands import common
-from tui.commands.command import LINES, Command, Name, Situation
 from tui.draw import Row, wrap
 from tui.editor import editor_command, with_terminal
 from tui.figures import home
+from tui.kit.command import Catalog, Command, Need, Situation, command
 from tui.messages import NextTheme
 from tui.render.help import help_lines
 from tui.roles import Roles
 from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import MOTIONS, Builder, PageScreen
+from tui.screens.page import Builder, PageScreen
+from tui.widgets.panel import KEYS_OF, Motion
 
 if TYPE_CHECKING:
     from tui.screens.commanded import Commanded
 
 COPY_LIMIT = 100_000
 """Characters a copy takes; terminals drop or choke on more."""
+WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
+ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
 
-Doing = dict[type[Command], Callable[[], None]]
-"""What is done for each command."""
 
+class ScreenActions:
+    """The commands of one screen; ``perform`` is the way in for keys, footer and palette alike.
 
-class ScreenActions(Generic[Name]):
-    """The actions of one screen; ``perform`` is the way in for keys, footer and palette alike.
-
-    A screen's own actions are methods of a subclass, which adds them to ``doing``.
+    A screen's own are methods of a subclass, which names the panels they are about and the names of its line.
     """
 
-    screen: Commanded[Name]
+    screen: Commanded
+    catalog: ClassVar[Catalog]
 
-    def __init__(self, screen: Commanded[Name]) -> None:
+    def __init_subclass__(cls, panels: Sequence[str] = (), lines: Sequence[str] = (), **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if panels:
+            cls.catalog = Catalog.of(cls, ScreenActions, panels, lines)
+
+    def __init__(self, screen: Commanded) -> None:
         self.screen = screen
-        self.doing: Doing = {
-            common.AnswerYes: partial(self.answer, True),
-            common.AnswerNo: partial(self.answer, False),
-            common.NextPanel: partial(self.cycle, 1),
-            common.PreviousPanel: partial(self.cycle, -1),
-            **{command: partial(self.move, command) for command in MOTIONS},
-            common.Zoom: self.zoom,
-            common.Unzoom: self.unzoom,
-            common.Palette: self.palette,
-            common.Help: self.help,
-            common.Problems: self.problems,
-            common.Theme: self.theme,
-            common.Rescan: self.rescan,
-            common.Suspend: self.suspend,
-            common.Quit: self.back,
-        }
 
-    @property
-    def known(self) -> frozenset[type[Command]]:
-        """Every command that something happens for."""
-        return frozenset(self.doing)
-
-    def perform(self, command: type[Command], situation: Situation) -> None:
+    def perform(self, wanted: Command, situation: Situation) -> None:
         """Does what a command says, or says why not."""
-        refusal = command.refusal(situation)
+        refusal = wanted.refusal(situation)
         if refusal:
             self.screen.say(refusal)
         else:
-            self.doing[command]()
+            getattr(self, wanted.name)()
+
+    # The gate's question
+
+    @command(
+        "y", "ctrl+y",
+        title="Answer the gate: yes", footer="answer the gate", rank=0, when=lambda here: here.question,
+    )  # fmt: skip
+    def answer_yes(self) -> None:
+        """Tell the gate that the topic applies to the message it asks about."""
+        self.screen.bench.questions.answer(True)
+
+    @command(
+        "n", "ctrl+n",
+        title="Answer the gate: no", footer="answer the gate", rank=0, when=lambda here: here.question,
+    )  # fmt: skip
+    def answer_no(self) -> None:
+        """Tell the gate that the topic does not apply."""
+        self.screen.bench.questions.answer(False)
 
     # Moving about
 
-    def go_to(self, name: Name) -> None:
+    def go_to(self, name: str) -> None:
         """Focuses a panel; from an enlarged one that panel is enlarged instead."""
         if self.screen.zoomed is not None:
             self.enlarge(name)
         self.screen.focus_panel(name)
 
-    def stops(self) -> tuple[Name, ...]:
+    def stops(self) -> tuple[str, ...]:
         """Where tab goes, in order: panels, and the line where it is one of them."""
         return self.screen.in_view()
 
@@ -92,7 +93,7 @@ class ScreenActions(Generic[Name]):
             return
         at = names.index(screen.panel_in_use) if screen.panel_in_use in names else -1
         name = names[(at + step) % len(names)]
-        if name in LINES:
+        if name in self.catalog.lines:
             self.to_line()
         else:
             screen.focus_panel(name)
@@ -100,35 +101,80 @@ class ScreenActions(Generic[Name]):
     def to_line(self) -> None:
         """Gives the line the keys, where tab stops there."""
 
-    def move(self, command: type[Command]) -> None:
+    @command("tab", title="Next panel", in_line=True, palette=False)
+    def next_panel(self) -> None:
+        """Go to the next panel."""
+        self.cycle(1)
+
+    @command("shift+tab", title="Previous panel", in_line=True, palette=False)
+    def previous_panel(self) -> None:
+        """Go to the panel before."""
+        self.cycle(-1)
+
+    @command(*KEYS_OF[Motion.DOWN], title="Down", palette=False)
+    def down(self) -> None:
+        """Go down one line."""
+        self.move(Motion.DOWN)
+
+    @command(*KEYS_OF[Motion.UP], title="Up", palette=False)
+    def up(self) -> None:
+        """Go up one line."""
+        self.move(Motion.UP)
+
+    @command(*KEYS_OF[Motion.HALF_DOWN], title="Half a page down", palette=False)
+    def half_down(self) -> None:
+        """Go down half a page."""
+        self.move(Motion.HALF_DOWN)
+
+    @command(*KEYS_OF[Motion.HALF_UP], title="Half a page up", palette=False)
+    def half_up(self) -> None:
+        """Go up half a page."""
+        self.move(Motion.HALF_UP)
+
+    @command(*KEYS_OF[Motion.FIRST], title="To the first line", palette=False)
+    def first(self) -> None:
+        """Go to the first line."""
+        self.move(Motion.FIRST)
+
+    @command(*KEYS_OF[Motion.LAST], title="To the last line", palette=False)
+    def last(self) -> None:
+        """Go to the last line; in the feed, follow what comes in."""
+        self.move(Motion.LAST)
+
+    def move(self, motion: Motion) -> None:
         """Moves inside the panel in use."""
         if not self.screen.in_line:
-            self.screen.panel_named(self.screen.panel_in_use).move(MOTIONS[command])
+            self.screen.panel_named(self.screen.panel_in_use).move(motion)
 
+    @command(
+        "plus",
+        title="Enlarge the panel", footer="enlarge", rank=40,
+        needs=[Need(lambda here: not here.zoomed, "the panel is enlarged already")],
+    )  # fmt: skip
     def zoom(self) -> None:
-        """Gives the panel in use the whole area."""
+        """Give the focused panel the whole area."""
         if not self.screen.in_line:
             self.enlarge(self.screen.panel_in_use)
 
+    @command(
+        "underscore", title="Show all panels", needs=[Need(lambda here: here.zoomed, "no panel is enlarged")]
+    )
     def unzoom(self) -> None:
-        """Shows all panels again."""
+        """Show all panels again."""
         self.enlarge(None)
 
-    def enlarge(self, name: Name | None) -> None:
+    def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         self.screen.zoomed = name
         self.screen.lay_out()
         self.screen.show()
 
+    @command("escape", title="Back", in_line=True, footer="back", rank=30, palette=False)
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level; at the last one, return to the workbench."""
         raise AssertionError(f"{type(self).__name__} cannot be left")
 
     # Acting on the selection
-
-    def answer(self, yes: bool) -> None:
-        """Answers the gate's question."""
-        self.screen.bench.questions.answer(yes)
 
     def copy(self) -> None:
         """Puts what the panel in use shows, or has selected, on the clipboard."""
@@ -186,32 +232,47 @@ class ScreenActions(Generic[Name]):
 
     # About the workbench
 
-    def help(self) -> None:
-        """Opens the help for what is focused."""
-        situation = self.screen.situation
-        self.page("help", lambda width, roles: help_lines(situation, width, roles), full=True)
+    @command("ctrl+p", title="All actions", in_line=True, palette=False)
+    def palette(self) -> None:
+        """Search all actions by name."""
+        self.screen.app.action_command_palette()
 
+    @command("question_mark", title="Help", footer="help", rank=14)
+    def help(self) -> None:
+        """Show what every key does here."""
+        catalog, situation = self.catalog, self.screen.situation
+        signs = self.screen.panel_named(situation.panel).signs
+        self.page("help", lambda width, roles: help_lines(catalog, situation, signs, width, roles), full=True)
+
+    @command(
+        "exclamation_mark",
+        title="Show the problems", needs=[Need(lambda here: here.problems, "nothing is wrong")],
+    )  # fmt: skip
     def problems(self) -> None:
-        """Lists what is wrong in files."""
+        """List what was found wrong in settings, topics and files, with line and hint."""
         status = self.screen.bench.status
         lines = [str(problem) for problem in status.problems] if status is not None else []
         self.page("problems", lambda width, roles: _bullets(lines, width, roles))
 
-    def palette(self) -> None:
-        """Opens the palette."""
-        self.screen.app.action_command_palette()
-
+    @command("T", title="Next theme")
     def theme(self) -> None:
-        """Uses the next theme."""
+        """Use the next theme; the choice is kept in tui.yaml of your user settings."""
         self.screen.bench.post_message(NextTheme())
 
+    @command("ctrl+r", title="Rescan the workspace", in_line=True)
     def rescan(self) -> None:
-        """Looks at every file again."""
+        """Look at every file again; only needed where changes are not noticed by themselves."""
         self.screen.bench.conductor.rescan(quietly=False)
 
+    @command("ctrl+z", title="Suspend", in_line=True)
     def suspend(self) -> None:
-        """Puts the workbench aside."""
+        """Put the workbench aside and return to the shell; fg brings it back."""
         self.screen.app.action_suspend_process()
+
+    @command("q", title="Quit")
+    def quit(self) -> None:
+        """Quit; from inside something it first backs out, as esc does."""
+        self.back()
 
 
 def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.command import SearchPanel, Situation
-from tui.commands.search import SEARCH
 from tui.render.search_overview import draw_nothing, draw_overview, draw_trouble, notice
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.search_actions import SearchActions
+from tui.screens.search_actions import SearchActions, SearchSituation
 from tui.screens.search_flow import SearchFlow
 from tui.screens.search_state import SearchState
 from tui.screens.search_work import MOST, Answered, Looked, PassageRead, SearchWork
@@ -39,7 +34,7 @@ REASONS = 0.5
 """The share of the right side that the reasons may take."""
 
 
-class SearchScreen(FullScreen[SearchPanel]):
+class SearchScreen(FullScreen):
     """The screen on what is searched for.
 
     Args:
@@ -49,7 +44,7 @@ class SearchScreen(FullScreen[SearchPanel]):
 
     AUTO_FOCUS = "#prompt-input"
     CSS_PATH: ClassVar[CSSPathType | None] = "search.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(SEARCH)
+    commands = SearchActions
     area = "search"
     line_passes = False
     burst_s = 1.0  # the index needs a moment to know the news
@@ -57,14 +52,13 @@ class SearchScreen(FullScreen[SearchPanel]):
     actions: SearchActions
 
     def __init__(self, bench: Workbench, query: str = "") -> None:
-        super().__init__(bench, ("results", "preview", "why"), "query")
+        super().__init__(bench, "query")
         self.panel_before = "results"
         self.state = SearchState(query)
         self.work = SearchWork(bench.engine, self.post_message)
         self.flow = SearchFlow(self)
-        self.actions = SearchActions(self)
         self.why_wanted: bool | None = None
-        self._laid_out: tuple[SearchPanel, ...] = ()
+        self._laid_out: tuple[str, ...] = ()
 
     def body(self) -> ComposeResult:
         """The line, a notice; results, and beside them preview and reasons."""
@@ -114,7 +108,7 @@ class SearchScreen(FullScreen[SearchPanel]):
             return self.why_wanted
         return not self.narrow and self.app.size.height >= HIGH
 
-    def in_view(self) -> tuple[SearchPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen, in order."""
         if self.zoomed is not None:
             return (self.zoomed,)
@@ -212,7 +206,7 @@ class SearchScreen(FullScreen[SearchPanel]):
         bar.display = bool(words) and bool(self.query_one("#search").display)
 
     @property
-    def line(self) -> SearchPanel:
+    def line(self) -> str:
         """The line's name tells what is typed there."""
         return "preset" if self.prompt.mode == "preset" else "query"
 
@@ -222,14 +216,13 @@ class SearchScreen(FullScreen[SearchPanel]):
         self.focus_panel(self.panel_before if self.panel_before in self.in_view() else "results")
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> SearchSituation:
         """What the keys depend on."""
-        return replace(
-            super().situation,
+        return self.situated(
+            SearchSituation,
             filtered=bool(self.state.only),
             file=self.actions.file(),
             result=self.results.selected is not None,
-            asked=self.state.asked,
         )
 
     # What comes in

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui import clipboard
-from tui.commands import search
-from tui.commands.command import SearchPanel
 from tui.editor import file_of
+from tui.kit.command import Need, Situation, command
 from tui.render.search_hits import Hit, lines_of
 from tui.render.search_overview import KINDS
 from tui.safe import visible
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import WRITABLE, ScreenActions
 from tui.screens.search_work import MOST, Addition
 from tui.widgets.panel import Motion
 
@@ -20,7 +19,19 @@ if TYPE_CHECKING:
     from tui.screens.search import SearchScreen
 
 
-class SearchActions(ScreenActions[SearchPanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    result: bool = False
+    """A search result is selected."""
+
+
+A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is selected")
+ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file is not there any more")
+
+
+class SearchActions(ScreenActions, panels=("results", "preview", "why"), lines=("query", "preset")):
     """The actions of one search screen."""
 
     screen: SearchScreen
@@ -29,29 +40,10 @@ class SearchActions(ScreenActions[SearchPanel]):
         super().__init__(screen)
         self._adding: Hit | None = None
         self._file_of: tuple[Hit | None, str] = (None, "")
-        self.doing |= {
-            search.Leave: self.back,
-            search.Ask: self.to_line,
-            search.ToResults: self.to_results,
-            search.FocusResults: partial(self.go_to, "results"),
-            search.FocusPreview: partial(self.go_to, "preview"),
-            search.FocusWhy: partial(self.go_to, "why"),
-            search.Read: partial(self.go_to, "preview"),
-            search.NextResult: partial(self.step, Motion.DOWN),
-            search.PreviousResult: partial(self.step, Motion.UP),
-            search.More: self.more,
-            search.Why: self.why,
-            search.NextKind: partial(self.kind, 1),
-            search.PreviousKind: partial(self.kind, -1),
-            search.EditThere: self.edit,
-            search.CopyPlace: self.copy_place,
-            search.CopyText: self.copy,
-            search.AddToPreset: self.ask_preset,
-        }
 
     # Moving about
 
-    def go_to(self, name: SearchPanel) -> None:
+    def go_to(self, name: str) -> None:
         """Focuses a panel; one that is not in view takes the place of what is, or the whole area."""
         screen = self.screen
         if screen.zoomed is not None or (screen.low and name != "results"):
@@ -61,34 +53,49 @@ class SearchActions(ScreenActions[SearchPanel]):
             self.enlarge(None)
         screen.focus_panel(name)
 
+    @command(
+        "enter",
+        title="Go from the line to the results", panels=["query"], footer="results", rank=0, palette=False,
+    )  # fmt: skip
     def to_results(self) -> None:
-        """Gives the results the keys at once; letters that are still on their way count as well."""
+        """Go to the results of what is typed."""
         screen = self.screen
         screen.prompt.remember(screen.prompt.input.value)
         screen.flow.at_once()
         self.go_to("results")
 
-    def stops(self) -> tuple[SearchPanel, ...]:
+    def stops(self) -> tuple[str, ...]:
         """The panels in view, then the query."""
         return (*self.screen.in_view(), "query")
 
+    @command("slash", title="Type what to search for", footer="query", rank=2)
     def to_line(self) -> None:
-        """Takes the keys into the line, to type what to search for."""
+        """Type what to search for; results come while you type, and enter goes to them."""
         self.screen.open_line("query", "search", self.screen.prompt.input.value)
 
     def step(self, motion: Motion) -> None:
         """Moves the selection, whichever panel has the keys."""
         self.screen.results.move(motion)
 
+    @command("n", title="Next result", footer="next / previous", rank=18, needs=[A_RESULT])
+    def next_result(self) -> None:
+        """Select the next result, from any panel."""
+        self.step(Motion.DOWN)
+
+    @command("N", title="Previous result", footer="next / previous", rank=18, needs=[A_RESULT])
+    def previous_result(self) -> None:
+        """Select the result before, from any panel."""
+        self.step(Motion.UP)
+
     def unzoom(self) -> None:
-        """Shows all panels again."""
+        """Show all panels again."""
         screen = self.screen
         super().unzoom()
         if screen.panel_in_use not in screen.in_view():
             screen.focus_panel("results")
 
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, show all panels, search every kind, return to the workbench."""
         screen, state = self.screen, self.screen.state
         if screen.panel_in_use == "preset" or (screen.panel_in_use == "query" and state.hits):
             screen.leave_line()
@@ -107,6 +114,18 @@ class SearchActions(ScreenActions[SearchPanel]):
         screen.state.next_kind(step)
         self._search_again()
 
+    @command("c", title="Only the next kind of file", footer="kind", rank=6)
+    def next_kind(self) -> None:
+        """Keep to the next kind of file that there is: identity, memory, journal and so on; in the end to
+        all.
+        """
+        self.kind(1)
+
+    @command("C", title="Only the kind of file before")
+    def previous_kind(self) -> None:
+        """Keep to the kind of file before."""
+        self.kind(-1)
+
     def _keep_to(self, only: str) -> None:
         self.screen.state.keep_to(only)
         self._search_again()
@@ -119,8 +138,9 @@ class SearchActions(ScreenActions[SearchPanel]):
             only = screen.state.only
             screen.say(f"only {KINDS.get(only, only)}" if only else "all kinds")
 
+    @command("m", title="Bring more results", needs=[A_RESULT])
     def more(self, *, quietly: bool = False) -> None:
-        """Asks for as many results as there can be."""
+        """Bring more results than the first 50, up to 500; going down past the last one does it as well."""
         screen, state = self.screen, self.screen.state
         if state.want_more():
             screen.flow.search()
@@ -132,14 +152,15 @@ class SearchActions(ScreenActions[SearchPanel]):
             )
 
     def rescan(self) -> None:
-        """Looks at every file again, and searches again."""
+        """Look at every file again, and searches again."""
         super().rescan()
         screen = self.screen
         screen.work.look()
         screen.flow.again()
 
+    @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
     def why(self) -> None:
-        """Shows the reasons, or takes them away."""
+        """Show or hide why the selected result ranks there: the parts of its score, its ranks, its words."""
         screen = self.screen
         shown = "why" in screen.in_view()
         in_use = screen.panel_in_use
@@ -161,15 +182,17 @@ class SearchActions(ScreenActions[SearchPanel]):
             self._file_of = (selected, file_of(root, selected.result.path) if selected is not None else "")
         return self._file_of[1]
 
+    @command("e", title="Edit the file at this line", footer="edit", rank=8, needs=[A_RESULT, ITS_FILE])
     def edit(self) -> None:
-        """Opens the file in the editor, at the result's first line."""
+        """Open the selected result's file in $VISUAL or $EDITOR, at its first line; then search again."""
         selected = self.screen.results.selected
         if selected is not None:
             self.edit_file(self.file(), selected.result.start_line)
             self.screen.flow.again()
 
+    @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
     def copy_place(self) -> None:
-        """Copies where the result stands."""
+        """Copy where the selected result stands, as path:line."""
         selected = self.screen.results.selected
         if selected is not None:
             path = selected.result.path.encode("utf-8", "replace").decode()
@@ -177,8 +200,9 @@ class SearchActions(ScreenActions[SearchPanel]):
             clipboard.copy(self.screen.bench.app, place)
             self.screen.say(f"copied {place}")
 
+    @command("a", title="Add the result to a preset", footer="to preset", rank=12, needs=[A_RESULT, WRITABLE])
     def ask_preset(self) -> None:
-        """Asks for the preset that the selected result goes into."""
+        """Add the selected result's lines to a preset, by its name; a new name makes a new preset."""
         self._adding = self.screen.results.selected
         if self._adding is not None:
             result = self._adding.result
@@ -191,3 +215,36 @@ class SearchActions(ScreenActions[SearchPanel]):
         self.screen.leave_line()
         if hit is not None and name.strip():
             self.screen.work.add(Addition(name.strip(), hit.result.path, lines_of(hit.result)))
+
+    # Panels
+
+    @command("1", title="Go to the results", footer="panel", rank=24)
+    def focus_results(self) -> None:
+        """Go to the results, best first."""
+        self.go_to("results")
+
+    @command("2", title="Go to the preview", footer="panel", rank=24)
+    def focus_preview(self) -> None:
+        """Go to the preview: the selected result with the lines around it in its file."""
+        self.go_to("preview")
+
+    @command("3", title="Go to why it ranks there", footer="panel", rank=24, needs=[A_RESULT])
+    def focus_why(self) -> None:
+        """Go to the reasons: what the selected result's score is made of, shown if it was not."""
+        self.go_to("why")
+
+    @command(
+        "enter", "o",
+        title="Read the result", panels=["results"], footer="read", rank=0,
+        needs=[A_RESULT],
+    )  # fmt: skip
+    def read(self) -> None:
+        """Read the selected result with the lines around it; small screens give it the whole area."""
+        self.go_to("preview")
+
+    @command("Y", title="Copy the text", needs=[A_RESULT])
+    def copy(self) -> None:
+        """Copy what the panel shows: of the results the selected one's whole text; over SSH as well
+        (OSC 52).
+        """
+        super().copy()

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.types import CSSPathType
 
 from tui.bridge import Burst
-from tui.commands.command import Situation, TunePanel
-from tui.commands.tune import TUNE
-from tui.screens.commanded import keys_of
 from tui.screens.full_screen import FullScreen
-from tui.screens.tune_actions import TuneActions
+from tui.screens.tune_actions import TuneActions, TuneSituation
 from tui.screens.tune_state import TuneState
 from tui.screens.tune_work import Proposed, TableRead, TuneWork, Written
 from tui.widgets.prompt import PromptLine
@@ -35,7 +30,7 @@ LOW = 20
 """Lines below which the comparison is a line in the frame."""
 
 
-class TuneScreen(FullScreen[TunePanel]):
+class TuneScreen(FullScreen):
     """The screen on one topic and its cuts.
 
     Args:
@@ -45,17 +40,16 @@ class TuneScreen(FullScreen[TunePanel]):
 
     AUTO_FOCUS = "#scores"
     CSS_PATH: ClassVar[CSSPathType | None] = "tune.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(TUNE)
+    commands = TuneActions
     area = "tune"
     line = "filter"
     work: TuneWork
     actions: TuneActions
 
     def __init__(self, bench: Workbench, topic: str = "") -> None:
-        super().__init__(bench, ("topics", "scores", "decisions"), "scores")
+        super().__init__(bench, "scores")
         self.state = TuneState(topic)
         self.work = TuneWork(bench.engine, self.post_message)
-        self.actions = TuneActions(self)
         self._rest_until = 0.0
 
     def body(self) -> ComposeResult:
@@ -129,17 +123,19 @@ class TuneScreen(FullScreen[TunePanel]):
         )
 
     @property
-    def glance(self) -> Situation:
+    def glance(self) -> TuneSituation:
         """While a cut is moved, esc discards the move."""
-        return replace(super().glance, moved=self.state.moved)
+        before = super().glance
+        return TuneSituation(panel=before.panel, question=before.question, moved=self.state.moved)
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> TuneSituation:
         """What the keys depend on."""
         state = self.state
-        return replace(
-            super().situation,
+        return self.situated(
+            TuneSituation,
             filtered=bool(state.query),
+            moved=state.moved,
             topic=state.topic if state.known else "",
             file=self.actions.file(),
             loading=state.loading,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands import common, tune
-from tui.commands.command import Command, TunePanel
 from tui.editor import file_of
+from tui.kit.command import Need, Situation, command
 from tui.render.tune_changes import Changes, notes
 from tui.render.tune_decisions import decision_detail, label_text
 from tui.render.tune_plot import cut_text
 from tui.render.tune_topics import SORTED_BY, a_day, per_day, rate_text
 from tui.roles import PLAIN
-from tui.screens.page import MOTIONS
-from tui.screens.screen_actions import ScreenActions
+from tui.screens.screen_actions import ROWS, WRITABLE, ScreenActions
 from tui.screens.screen_work import committed
 from tui.screens.tune_cuts import FAST, STEP
 from tui.screens.tune_work import CutsWish, LabelWish, Proposed, Written
+from tui.widgets.panel import Motion
 
 if TYPE_CHECKING:
     from engine.activation.policy import Cuts
@@ -27,7 +27,28 @@ if TYPE_CHECKING:
 _ONE_LINE = 400
 
 
-class TuneActions(ScreenActions[TunePanel]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    moved: bool = False
+    """A cut stands elsewhere than it does today."""
+    fitting: bool = False
+    """A fit is under way."""
+    loading: bool = False
+    """The decision log is being read."""
+    decision: bool = False
+    """A decision is selected."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
+
+
+THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
+A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
+A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+class TuneActions(ScreenActions, panels=("topics", "scores", "decisions"), lines=("filter",)):
     """The actions of one tune screen."""
 
     screen: TuneScreen
@@ -38,43 +59,20 @@ class TuneActions(ScreenActions[TunePanel]):
         self._labelled: list[tuple[str, str, bool | None]] = []
         self._applied: Applied | None = None
         self._file_of: tuple[object, str, str] = (None, "", "")
-        self.doing |= {
-            tune.Discard: self.discard,
-            tune.Leave: self.back,
-            tune.FocusTopics: partial(self.go_to, "topics"),
-            tune.FocusScores: partial(self.go_to, "scores"),
-            tune.FocusDecisions: partial(self.go_to, "decisions"),
-            tune.CutLeft: partial(self.move_cut, -STEP),
-            tune.CutRight: partial(self.move_cut, STEP),
-            tune.CutLeftFast: partial(self.move_cut, -FAST),
-            tune.CutRightFast: partial(self.move_cut, FAST),
-            tune.OtherCut: self.other_cut,
-            tune.Apply: self.apply,
-            tune.Fit: self.fit,
-            tune.LabelUseful: partial(self.label, True),
-            tune.LabelNoise: partial(self.label, False),
-            tune.Unlabel: self.unlabel,
-            tune.OpenDecision: self.open_decision,
-            tune.Undo: self.undo,
-            tune.Sort: self.sort,
-            tune.FilterTopics: self.filter,
-            common.Edit: self.edit,
-            common.Copy: self.copy,
-        }
 
     # Moving about
 
-    def move(self, command: type[Command]) -> None:
+    def move(self, motion: Motion) -> None:
         """Moves the selection: among the decisions there, among the topics elsewhere."""
         screen = self.screen
-        motion = MOTIONS[command]
         if screen.panel_in_use == "decisions":
             screen.decisions.move(motion)
         else:
             screen.choose_row(screen.topics.target(motion))
 
+    @command("escape", title="Back", in_line=True, footer="back", rank=20, palette=False)
     def back(self) -> None:
-        """Leaves the innermost level there is."""
+        """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
         screen, state = self.screen, self.screen.state
         if screen.in_line:
             self._filter("")
@@ -92,8 +90,9 @@ class TuneActions(ScreenActions[TunePanel]):
                 screen.bench.conductor.learn()
             screen.dismiss(None)
 
+    @command("slash", title="Filter the topics", footer="filter", rank=24)
     def filter(self) -> None:
-        """Takes the keys into the line, to type what to look for."""
+        """Narrow the topics to those whose name holds what is typed, while it is typed."""
         self.screen.open_line("filter", "filter", self.screen.state.query, "topics")
 
     def _filter(self, query: str) -> None:
@@ -107,18 +106,72 @@ class TuneActions(ScreenActions[TunePanel]):
         if self.screen.state.move(steps):
             self.screen.show()
 
+    @command(
+        "left", "h",
+        title="Move the cut down by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left(self) -> None:
+        """Move the chosen cut down by .01; nothing is written before you apply it."""
+        self.move_cut(-STEP)
+
+    @command(
+        "right", "l",
+        title="Move the cut up by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right(self) -> None:
+        """Move the chosen cut up by .01; beyond 1 it is never reached."""
+        self.move_cut(STEP)
+
+    @command(
+        "H", "shift+left", "less_than_sign",
+        title="Move the cut down by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left_fast(self) -> None:
+        """Move the chosen cut down by .05."""
+        self.move_cut(-FAST)
+
+    @command(
+        "L", "shift+right", "greater_than_sign",
+        title="Move the cut up by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right_fast(self) -> None:
+        """Move the chosen cut up by .05."""
+        self.move_cut(FAST)
+
+    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=[THE_LOG, A_TOPIC])
     def other_cut(self) -> None:
-        """Lets the keys move the other cut."""
+        """Choose the other cut: from the lower one the gate is asked, from the upper one the topic
+        is active.
+        """
         self.screen.state.hold_other()
         self.screen.show()
 
+    @command(
+        "escape",
+        title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
     def discard(self) -> None:
-        """Puts the cuts back to today's."""
+        """Put the cuts back to where they stand today; nothing was written."""
         self.screen.state.discard()
         self.screen.show()
 
+    @command(
+        "enter",
+        title="Apply the cuts and commit", footer="apply", rank=2,
+        needs=[
+            THE_LOG, A_TOPIC, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
+            Need(lambda here: here.file, "the topic has no file any more"),
+        ],
+    )  # fmt: skip
     def apply(self) -> None:
-        """Writes the moved cuts; asks first where there is something to beware of."""
+        """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it.
+        Asks first where a fit warned of such cuts.
+        """
         state = self.screen.state
         wish = CutsWish(state.topic, state.now)
         if state.caution:
@@ -130,8 +183,15 @@ class TuneActions(ScreenActions[TunePanel]):
         else:
             self.screen.work.write(wish)
 
+    @command(
+        "f",
+        title="Fit the cuts to the labels", footer="fit", rank=8,
+        needs=[THE_LOG, A_TOPIC, Need(lambda here: not here.fitting, "a fit is under way")],
+    )  # fmt: skip
     def fit(self) -> None:
-        """Shows what fitting says, or takes it away again; asks where it was not asked yet."""
+        """Show the cuts that fit the labels best, measured on decisions held out; once more takes
+        them away.
+        """
         screen, state = self.screen, self.screen.state
         if state.topic in state.proposals:
             state.show_fit()
@@ -162,8 +222,9 @@ class TuneActions(ScreenActions[TunePanel]):
         said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
         screen.say(said, trouble=bool(changes.problem))
 
+    @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
     def undo(self) -> None:
-        """Asks whether the last applied change is to be taken back."""
+        """Take the last applied change of cuts back, also one of an earlier day; asks first."""
         last = self._applied
         if last is None:
             question = "Take the change of cuts back that was applied last in this workspace?"
@@ -203,8 +264,27 @@ class TuneActions(ScreenActions[TunePanel]):
         screen.decisions.next_row()
         screen.show()
 
+    @command(
+        "y",
+        title="Label the decision: useful", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_useful(self) -> None:
+        """Label the selected decision: the topic was useful for this message; then go to the next one."""
+        self.label(True)
+
+    @command(
+        "n",
+        title="Label the decision: noise", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_noise(self) -> None:
+        """Label the selected decision: the topic was noise for this message; then go to the next one."""
+        self.label(False)
+
+    @command("u", title="Take the last label back", needs=[THE_LOG, A_TOPIC])
     def unlabel(self) -> None:
-        """Takes the last label back and selects its decision."""
+        """Take the last label back and go to its decision; a label you gave it before is there again."""
         screen, state = self.screen, self.screen.state
         table = state.table
         if not self._labelled or table is None:
@@ -223,8 +303,9 @@ class TuneActions(ScreenActions[TunePanel]):
         said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
         screen.say(f"{topic}: {said}")
 
+    @command("o", "space", title="Open the decision", needs=[THE_LOG, A_TOPIC, A_DECISION])
     def open_decision(self) -> None:
-        """Opens everything about the selected decision."""
+        """Open the selected decision: the whole message, every score, what the gate said, and its label."""
         item, table = self.screen.decisions.selected, self.screen.state.table
         if item is not None and table is not None:
             decision = table.decision(item.index)
@@ -232,8 +313,11 @@ class TuneActions(ScreenActions[TunePanel]):
 
     # About the screen
 
+    @command("s", title="Sort the topics otherwise", footer="sort", rank=22)
     def sort(self) -> None:
-        """Sorts the topics by the next thing."""
+        """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name.
+        What decides the order has its column, however narrow the list is.
+        """
         screen, state = self.screen, self.screen.state
         sorting = state.next_sorting()
         screen.show()
@@ -251,12 +335,17 @@ class TuneActions(ScreenActions[TunePanel]):
             self._file_of = (table, state.topic, file_of(root, table.topic(state.topic).path))
         return self._file_of[2]
 
+    @command(
+        "e",
+        title="Edit the topic or file", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is no file")],
+    )  # fmt: skip
     def edit(self) -> None:
-        """Opens the topic's file in the editor."""
+        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
         self.edit_file(self.file())
 
     def rescan(self) -> None:
-        """Looks at every file again, and at the log."""
+        """Look at every file again, and at the log."""
         super().rescan()
         self.screen.work.read()
 
@@ -293,6 +382,28 @@ class TuneActions(ScreenActions[TunePanel]):
                 ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
             )
         )
+
+    # Panels
+
+    @command("1", title="Go to the topics", footer="panel", rank=30)
+    def focus_topics(self) -> None:
+        """Go to the topics: how well each does with its cuts of today, worst first."""
+        self.go_to("topics")
+
+    @command("2", title="Go to the scores", footer="panel", rank=30)
+    def focus_scores(self) -> None:
+        """Go to the scores of the topic's labelled decisions; up and down choose another topic there."""
+        self.go_to("scores")
+
+    @command("3", title="Go to the decisions", footer="panel", rank=30)
+    def focus_decisions(self) -> None:
+        """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
+        self.go_to("decisions")
+
+    @command("Y", title="Copy the selection", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+        super().copy()
 
 
 def _cuts(cuts: Cuts) -> str:

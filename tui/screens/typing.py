@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from tui.commands.command import BenchPanel
 from tui.draw import Row, wrap
 from tui.messages import CommandRan
 from tui.roles import Roles
@@ -50,7 +49,7 @@ class Typing:
         bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
         bench.focus_panel(bench.panel_before)
 
-    def set_filter(self, name: BenchPanel, query: str) -> None:
+    def set_filter(self, name: str, query: str) -> None:
         """Narrows the list of a panel; an empty query shows all of it."""
         bench = self.bench
         if name == "feed":
@@ -61,7 +60,7 @@ class Typing:
             bench.activation.filter(query)
         bench.update_footer()
 
-    def filter_of(self, name: BenchPanel) -> str:
+    def filter_of(self, name: str) -> str:
         """What a list is narrowed by."""
         bench = self.bench
         queries = {

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal
 from textual.timer import Timer
 
@@ -16,12 +14,10 @@ from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
 from tui.bridge import ALL_PARTS
 from tui.clock import Clock
-from tui.commands.catalog import CATALOG
-from tui.commands.command import FOLDED, BenchPanel, Situation
 from tui.conductor import Conductor
 from tui.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.screens.actions import Actions
-from tui.screens.commanded import Commanded, keys_of
+from tui.screens.actions import FOLDED, Actions, BenchSituation
+from tui.screens.commanded import Commanded
 from tui.screens.page import PageScreen
 from tui.screens.questions import Questions
 from tui.screens.typing import Typing
@@ -49,29 +45,28 @@ LOW = 20
 """Lines below which the folded panels are left out as well."""
 
 
-class Workbench(Commanded[BenchPanel]):
+class Workbench(Commanded):
     """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
 
     AUTO_FOCUS = "#feed"
-    BINDINGS: ClassVar[list[BindingType]] = keys_of(CATALOG)
+    commands = Actions
     area = "body"
     line = "try"
     actions: Actions
 
     def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
-        super().__init__(self, ("feed", "activation", "digest", "ledger", "budget"), "feed")
+        super().__init__(self, "feed")
         self.engine = engine
         self.clock = clock
         self.conductor = Conductor(engine, self.post_message, run_line)
         self.typing = Typing(self)
-        self.actions = Actions(self)
         self.shown = Shown()
         self.status: StatusView | None = None
         self.digest: DigestView | None = None
         self.ledger: LedgerView | None = None
         self.progress: IndexProgress | None = None
         self.questions = Questions(self, clock)
-        self.filtering: BenchPanel = "feed"
+        self.filtering: str = "feed"
         self.output: PageScreen | None = None
         self.followers: list[Callable[[], None]] = []
         """Called when another message is shown, or more about it."""
@@ -148,13 +143,13 @@ class Workbench(Commanded[BenchPanel]):
             self.query_one(f"#{panel}").display = zoom is None or zoom == panel
         self.update_footer()
 
-    def in_view(self) -> tuple[BenchPanel, ...]:
+    def in_view(self) -> tuple[str, ...]:
         """The panels that can be seen; those that are folded into one are none of them."""
         if self.zoomed is not None:
             return (self.zoomed,)
         return tuple(name for name in self.panels if not (self.compact and name in FOLDED))
 
-    def home(self) -> BenchPanel:
+    def home(self) -> str:
         """The panel that gets the keys when the one that had them is folded away."""
         return "activation"
 
@@ -163,12 +158,11 @@ class Workbench(Commanded[BenchPanel]):
         self.typing.leave_prompt()
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> BenchSituation:
         """What the keys depend on."""
         row = self.activation.selected
-        return replace(
-            super().situation,
-            compact=self.compact,
+        return self.situated(
+            BenchSituation,
             filtered=bool(self.typing.filter_of(self.panel_in_use)),
             trying=self.shown.trying,
             topic=row.topic if row is not None else "",

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from engine.activation.trace import TopicTrace
 from tui.render.activation import Drawn, draw_activation
 from tui.render.explain import detail
-from tui.render.table import NEAR_MISSES, Table, tabulate
+from tui.render.table import NEAR_MISSES, SIGNS, Table, tabulate
 from tui.shown import Shown
 from tui.widgets.panel import Motion, Panel
 
@@ -23,6 +23,14 @@ class ActivationPanel(Panel):
     name_of = "activation"
     number = "2"
     words = "activation"
+    signs = (
+        (SIGNS["active"], "active: it is in the prompt"),
+        (SIGNS["dropped"], "dropped by tiers 1 and 2"),
+        (SIGNS["rejected"], "the gate said no"),
+        (SIGNS["failed"], "the gate gave no answer"),
+        (SIGNS["manual"], "only by hand, or switched off"),
+        ("│", "across the gauge: from here the gate is asked, from here it is active"),
+    )
 
     class Moved(Message):
         """Another topic is selected."""

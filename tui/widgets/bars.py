@@ -12,8 +12,8 @@ from textual.widget import Widget
 from engine.context.compiled import Compiled
 from engine.context.views import StatusView
 from engine.events import GateAsked, IndexProgress
-from tui.commands.command import key_named
 from tui.draw import Row
+from tui.kit.command import key_named
 from tui.render.bars import HeaderView, footer, header, key_at, question_lines, too_small
 from tui.roles import Roles
 

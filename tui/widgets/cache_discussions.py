@@ -20,6 +20,11 @@ class DiscussionsPanel(RowList[DiscussionItem]):
     number = "2"
     words = "discussions"
     always_lit = True
+    signs = (
+        ("●", "cached, as far as the provider's answers tell"),
+        ("○", "not cached: it expired, or was given up"),
+        ("◌", "caching is switched off for this discussion"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -21,6 +21,10 @@ class MissesPanel(RowList[MissItem]):
     name_of = "misses"
     number = "4"
     words = "misses"
+    signs = (
+        ("L6", "the layer of the prompt that changed, 1 to 7"),
+        ("×", "how often; then the tokens that were sent anew because of it, and what they cost"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -23,6 +23,12 @@ class ProvidersPanel(LinesPanel):
     name_of = "providers"
     number = "1"
     words = "providers"
+    signs = (
+        ("▸", "whom chats ask"),
+        ("hit", "the share of the tokens sent that was read from a cache"),
+        ("ttl", "until the last of its caches goes; n/a: only the provider knows, –: there is none"),
+        ("+?", "calls whose price is not known are not in the sum; ~: tokens of some were counted here"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

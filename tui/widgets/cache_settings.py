@@ -16,6 +16,10 @@ class SettingsPanel(RowList[SettingItem]):
     name_of = "settings"
     number = "3"
     words = "settings"
+    signs = (
+        ("[x]", "on; they hold for the whole workspace and stand in memory-config.yaml"),
+        ("◂▸", "the next value comes with space or enter"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -120,6 +120,13 @@ class SectionsPanel(EntryList):
     name_of = "sections"
     number = "1"
     words = "sections"
+    signs = (
+        ("━", "the stable prefix ends here: what stands above is the same for every message"),
+        ("┄", "a cache boundary: a provider may keep everything up to here"),
+        ("▇", "the share of the token budget; at least one cell"),
+        ("P0", "who got budget first, 0 to 4; the number before a layer's name is where it stands, 1 to 12"),
+        ("+", "in a comparison: came; - went, ~ changed, > moved to another place"),
+    )
 
 
 class LeftOutPanel(EntryList):
@@ -128,4 +135,9 @@ class LeftOutPanel(EntryList):
     name_of = "left-out"
     number = "3"
     words = "left out"
+    signs = (
+        ("P0", "who would have got budget first, 0 to 4"),
+        (".62", "how well search ranked it"),
+        ("▸", "search results that did not get in; enter lists them, and hides them again"),
+    )
     reasons = True

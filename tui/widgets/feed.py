@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engine.live.feed import FeedEntry
 from tui.draw import Row, wrap
 from tui.figures import count, day
-from tui.render.feed import feed_row, matches
+from tui.render.feed import GLYPHS, MEANINGS, feed_row, matches
 from tui.shown import MESSAGES
 from tui.widgets.panel import Motion
 from tui.widgets.rows import RowList
@@ -20,6 +20,7 @@ class FeedPanel(RowList[FeedEntry]):
     number = "1"
     words = "feed"
     always_lit = True
+    signs = tuple((GLYPHS[kind], MEANINGS[kind]) for kind in GLYPHS)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -103,6 +103,10 @@ class PickPanel(ChoicesPanel):
 
     name_of = "pick"
     number = "1"
+    signs = (
+        ("[x]", "chosen; space changes it"),
+        ("·", "left alone, for the reason that stands there"),
+    )
 
 
 class SwitchesPanel(RowList[SwitchItem]):
@@ -139,6 +143,14 @@ class ProgressPanel(RowList[StageItem]):
 
     name_of = "progress"
     words = "conversations"
+    signs = (
+        ("·", "waits"),
+        ("…", "under way"),
+        ("✓", "harvested"),
+        ("⌫", "discarded without a harvest"),
+        ("!", "failed, changed meanwhile, or stopped; it is kept"),
+        ("→", "in the trash now"),
+    )
 
     def show_stages(self, items: Sequence[StageItem], current: int, *, run: bool) -> None:
         """Shows how far it is; only the rows that differ are drawn.

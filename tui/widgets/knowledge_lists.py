@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tui.draw import Row
 from tui.render.knowledge_groups import GroupItem, draw_group
 from tui.render.knowledge_pieces import Piece, draw_piece, finds, key_of, name_of
+from tui.render.knowledge_signs import AWAY, BROKEN, DONE, INSIDE, LEFT_OUT, REPLACED, UNCLEAR
 from tui.roles import Roles
 from tui.widgets.rows import RowList
 
@@ -20,6 +21,10 @@ class GroupsPanel(RowList[GroupItem]):
     number = "1"
     words = "knowledge"
     always_lit = True
+    signs = (
+        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (BROKEN, "something is wrong there, or it cannot be read"),
+    )
 
     def show_groups(self, items: Sequence[GroupItem]) -> None:
         """Shows other counts."""
@@ -59,6 +64,15 @@ class PiecesPanel(RowList[Piece]):
     name_of = "pieces"
     number = "2"
     always_lit = True
+    signs = (
+        (INSIDE, "in the digest now, so every prompt holds it"),
+        (LEFT_OUT, "left out of the digest; it is found by search"),
+        (REPLACED, "a decision that a later one replaces"),
+        (DONE, "a task that is done; the digest holds open ones"),
+        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (AWAY, "notes of a file that is not on this machine"),
+        (BROKEN, "an entry with something wrong"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -16,6 +16,7 @@ class ReadingPanel(LinesPanel):
 
     name_of = "reading"
     number = "3"
+    signs = (("▸", "the candidate that b binds the notes to; space marks the next"),)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -21,6 +21,13 @@ class EntriesPanel(RowList[RecordItem]):
     number = "1"
     words = "entries"
     always_lit = True
+    signs = (
+        ("✓", "harvested: its knowledge stands in the files"),
+        ("!", "the harvest failed; the conversation is kept, and f tries again"),
+        ("⌫", "discarded without a harvest, by your word"),
+        ("–", "too large to be harvested; kept"),
+        ("✗", "lost: verified, and its bytes are neither in its file nor in trash or history"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -25,6 +25,11 @@ class RecordPage(RowList[PageLine]):
     name_of = "record"
     number = "2"
     words = "entry"
+    signs = (
+        ("✓", "there: the line stands word for word, where it says"),
+        ("~", "edited: a line of the same conversation stands there with other words"),
+        ("✗", "gone: nothing of it that it could be; a person may have deleted it, which is no damage"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

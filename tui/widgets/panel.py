@@ -13,7 +13,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.commands.command import PanelName
 from tui.draw import Row
 from tui.roles import Roles
 from tui.safe import visible
@@ -30,15 +29,28 @@ class Motion(Enum):
     HALF_DOWN = "half down"
 
 
+KEYS_OF: dict[Motion, tuple[str, ...]] = {
+    Motion.DOWN: ("j", "down"),
+    Motion.UP: ("k", "up"),
+    Motion.HALF_DOWN: ("ctrl+d", "pagedown"),
+    Motion.HALF_UP: ("ctrl+u", "pageup"),
+    Motion.FIRST: ("g", "home"),
+    Motion.LAST: ("G", "end"),
+}
+"""The keys of each movement, as textual spells them."""
+
+
 class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     """A framed area that draws itself line by line.
 
     Keys are not bound here: the screen knows what each means and calls ``move``.
     """
 
-    name_of: ClassVar[PanelName]
+    name_of: ClassVar[str]
     number: ClassVar[str] = ""
     words: ClassVar[str] = ""
+    signs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """The signs it draws, and what each means: the end of its help."""
     _under: RichStyle | None = None
     _frame: tuple[str, str, bool] = ("", "", False)
     _framed: tuple[str, str, bool, int] | None = None

@@ -14,6 +14,7 @@ class ItemPanel(LinesPanel):
     name_of = "item"
     number = "2"
     words = "item"
+    signs = (("▸", "the line of the conversation that says it"),)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tui.draw import Row
 from tui.render.review_queue import ReviewItem, draw_item, finds, tally, text_of
+from tui.render.review_signs import ACCEPTED, REJECTED, SETTLING, WAITS
 from tui.roles import Roles
 from tui.widgets.rows import RowList
 
@@ -19,6 +20,12 @@ class QueuePanel(RowList[ReviewItem]):
     number = "1"
     words = "review"
     always_lit = True
+    signs = (
+        (WAITS, "waits for you"),
+        (ACCEPTED, "accepted: it stands in its file"),
+        (REJECTED, "rejected: it never comes back"),
+        (SETTLING, "is being settled"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

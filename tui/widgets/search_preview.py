@@ -11,6 +11,7 @@ from tui.figures import score
 from tui.render.search_hits import Hit, lines_of
 from tui.render.search_overview import draw_how
 from tui.render.search_passage import ABOVE, SOURCES, Passage, draw_passage
+from tui.render.search_signs import BACK
 from tui.render.search_why import draw_why
 from tui.safe import visible
 from tui.widgets.panel import LinesPanel
@@ -38,6 +39,7 @@ class PreviewPanel(LinesPanel):
     name_of = "preview"
     number = "2"
     words = "preview"
+    signs = (("▎", "lines of the result; the dimmed ones stand around it in its file"),)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -111,6 +113,11 @@ class WhyPanel(LinesPanel):
     name_of = "why"
     number = "3"
     words = "why this rank"
+    signs = (
+        ("▇", "a part of the score, from where the one before ended; all together are the score"),
+        (BACK, "what counts against the result, and leads back to the score"),
+        ("✓", "a word of the query that the text, its heading or its file's name holds; ✗ one they lack"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

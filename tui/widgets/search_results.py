@@ -65,6 +65,10 @@ class ResultsPanel(Panel):
     name_of = "results"
     number = "1"
     words = "results"
+    signs = (
+        (".82", "the score, of at most 1; words of the query are bold wherever they stand"),
+        ("…", "the best lines begin or go on elsewhere"),
+    )
 
     class Moved(Message):
         """Another result is selected, or none."""

@@ -23,6 +23,12 @@ class DecisionsPanel(RowList[DecisionItem]):
     number = "3"
     words = "decisions"
     always_lit = True
+    signs = (
+        ("+", "fixed: decided wrongly with today's cuts, rightly with the moved ones"),
+        ("−", "lost: the reverse"),
+        ("~", "changed: nobody has said what is right, or it comes out the same"),
+        ("?", "nobody has said whether the topic was useful"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -55,6 +55,12 @@ class ScoresPanel(Panel):
     name_of = "scores"
     number = "2"
     words = "scores"
+    signs = (
+        ("┃", "the cut that the keys move; │ the other one; ┊ where a moved one stands today"),
+        ("█", "above the axis what was useful, below it noise, by score"),
+        ("━", "both at the same score: no cut keeps these apart"),
+        ("√", "bars are as tall as the square root of their number, because a few tower above the others"),
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -20,6 +20,11 @@ class TopicsPanel(Panel):
     name_of = "topics"
     number = "1"
     words = "topics"
+    signs = (
+        ("◂▸", "a cut of this topic is moved and not applied"),
+        (".99", "dimmed: fewer than 20 labels, so the figures say little"),
+        ("–", "nothing to judge: no labels, or nothing would be active"),
+    )
 
     class Chosen(Message):
         """A topic was chosen with the mouse."""

@@ -7,8 +7,7 @@ from functools import partial
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from tui.commands.command import LINES, Command, Situation
-from tui.commands.lookup import catalog_of
+from tui.kit.command import Command, Situation
 from tui.screens.commanded import Commanded
 
 
@@ -20,10 +19,10 @@ class WorkbenchCommands(Provider):
         screen = self.screen
         if isinstance(screen, Commanded):
             situation = screen.situation
-            offered = [each for each in catalog_of(situation) if each.palette and _offered(each, situation)]
-            for command in sorted(offered, key=lambda each: _reason(each, situation) != ""):
-                text = f"{command.title}  ({command.shown_keys()[0]})"
-                help_text = _help(command, situation)
+            offered = [each for each in screen.catalog if each.palette and _offered(each, situation)]
+            for command in sorted(offered, key=lambda each: _reason(screen, each, situation) != ""):
+                text = f"{command.title}  ({command.shown_keys[0]})"
+                help_text = _help(screen, command, situation)
                 yield DiscoveryHit(Content(text), partial(screen.do, command), text=text, help=help_text)
 
     async def search(self, query: str) -> Hits:
@@ -33,7 +32,7 @@ class WorkbenchCommands(Provider):
             return
         matcher = self.matcher(query)
         situation = screen.situation
-        for command in catalog_of(situation):
+        for command in screen.catalog:
             score = matcher.match(command.title) if command.palette and _offered(command, situation) else 0
             if score > 0:
                 yield Hit(
@@ -41,22 +40,22 @@ class WorkbenchCommands(Provider):
                     matcher.highlight(command.title),
                     partial(screen.do, command),
                     text=command.title,
-                    help=_help(command, situation),
+                    help=_help(screen, command, situation),
                 )
 
 
-def _offered(command: type[Command], situation: Situation) -> bool:
+def _offered(command: Command, situation: Situation) -> bool:
     """What answers or discards is offered only while it can; everything else always, with its reason."""
-    return command.applies(situation) or not command.passing
+    return command.applies(situation) or command.when is None
 
 
-def _help(command: type[Command], situation: Situation) -> str:
-    reason = _reason(command, situation)
-    return f"not now: {reason}" if reason else command.help()
+def _help(screen: Commanded, command: Command, situation: Situation) -> str:
+    reason = _reason(screen, command, situation)
+    return f"not now: {reason}" if reason else command.help
 
 
-def _reason(command: type[Command], situation: Situation) -> str:
+def _reason(screen: Commanded, command: Command, situation: Situation) -> str:
     """Why it cannot be done now; empty when it can."""
-    if not command.applies(situation) and situation.panel not in LINES:
+    if not command.applies(situation) and not screen.in_line:
         return "it belongs to another panel: " + ", ".join(sorted(command.panels))
     return command.refusal(situation)
