@@ -10,8 +10,8 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import FakeLedger
 from tests.tui.screen_driven import ScreenDriven
-from tui.screens.harvest import HarvestScreen
-from tui.screens.ledger import LedgerScreen
+from tui.screens.harvest.screen import HarvestScreen
+from tui.screens.ledger.screen import LedgerScreen
 
 Prepare = Callable[[FakeEngine], None]
 

@@ -9,8 +9,8 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.search_data import FakeSearch, write_files
-from tui.screens.search import SearchScreen
-from tui.screens.search_state import SearchState
+from tui.screens.search.screen import SearchScreen
+from tui.screens.search.state import SearchState
 
 
 class Searched(ScreenDriven[SearchScreen]):

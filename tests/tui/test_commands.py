@@ -14,19 +14,19 @@ from tests.tui.conftest import Run
 from tests.tui.context_driven import looking
 from tests.tui.ledger_driven import auditing
 from tests.tui.search_driven import searching
+from tui.kit.actions import ScreenActions
 from tui.kit.command import Catalog, Need, Situation, command
-from tui.render.help import help_lines
-from tui.roles import PLAIN
-from tui.screens.actions import Actions, BenchSituation
-from tui.screens.cache_actions import CacheActions, CacheSituation
-from tui.screens.context_actions import ContextActions, ContextSituation
-from tui.screens.harvest_actions import HarvestActions, HarvestSituation
-from tui.screens.knowledge_actions import KnowledgeActions, KnowledgeSituation
-from tui.screens.ledger_actions import LedgerActions, LedgerSituation
-from tui.screens.review_actions import ReviewActions, ReviewSituation
-from tui.screens.screen_actions import ScreenActions
-from tui.screens.search_actions import SearchActions, SearchSituation
-from tui.screens.tune_actions import TuneActions, TuneSituation
+from tui.kit.help import help_lines
+from tui.render.roles import PLAIN
+from tui.screens.cache.actions import CacheActions, CacheSituation
+from tui.screens.context.actions import ContextActions, ContextSituation
+from tui.screens.harvest.actions import HarvestActions, HarvestSituation
+from tui.screens.knowledge.actions import KnowledgeActions, KnowledgeSituation
+from tui.screens.ledger.actions import LedgerActions, LedgerSituation
+from tui.screens.review.actions import ReviewActions, ReviewSituation
+from tui.screens.search.actions import SearchActions, SearchSituation
+from tui.screens.tune.actions import TuneActions, TuneSituation
+from tui.screens.workbench.actions import Actions, BenchSituation
 
 BENCH, TUNE, SEARCH, CONTEXT = (
     Actions.catalog,

@@ -13,9 +13,9 @@ from tests.tui.conftest import Run
 from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
-from tui.render.context_list import HeadItem, RuleItem, SectionItem
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import PageScreen
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.page import PageScreen
+from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
 
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
 

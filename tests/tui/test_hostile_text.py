@@ -17,7 +17,7 @@ from engine.events import GateAsked, Trouble
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
-from tui.bridge import ALL_PARTS
+from tui.kit.bridge import ALL_PARTS
 
 HOSTILE = [
     "\x1b]52;c;ZXZpbA==\x07",

@@ -11,8 +11,8 @@ from textual.events import AppFocus
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tui.preferences import Preferences
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
+from tui.kit.preferences import Preferences
 
 PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}
 

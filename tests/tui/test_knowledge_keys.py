@@ -13,7 +13,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import knowing
 from tests.tui.test_cache_live import written
-from tui.screens.confirm import ConfirmScreen
+from tui.kit.confirm import ConfirmScreen
 
 
 async def test_capital_k_opens_it_with_every_group_counted_and_esc_goes_back(run: Run) -> None:

@@ -32,8 +32,8 @@ from engine.live.feed import FeedEntry
 from engine.transcripts.turn import Text, Turn
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_compiled, review_trace, status_view
-from tui.clock import Clock
-from tui.screens.questions import Questions
+from tui.kit.clock import Clock
+from tui.screens.workbench.questions import Questions
 
 ASKED = GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules for code", 30.0)
 

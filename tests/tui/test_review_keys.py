@@ -14,7 +14,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.review_data import held_items, waiting
 from tests.tui.review_driven import reviewing
 from tests.tui.test_cache_live import written
-from tui.screens.confirm import ConfirmScreen
+from tui.kit.confirm import ConfirmScreen
 
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in held_items() if not each.verdict)
 

@@ -13,7 +13,7 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.search_data import DECISIONS, JOURNAL, RESULTS, SESSION, many
 from tests.tui.search_driven import Searched, searching
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
 
 QUERY = "connection pool timeout"
 

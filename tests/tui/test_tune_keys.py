@@ -15,9 +15,9 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import Tuned, tuning
-from tui.render.tune_topics import a_day, per_day
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import PageScreen
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.page import PageScreen
+from tui.screens.tune.topics import a_day, per_day
 
 TODAY = Cuts(0.25, 0.6)
 

@@ -8,7 +8,7 @@ from textual import events
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
 
 
 async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:

@@ -1,0 +1,340 @@
+"""What the context screen does for each command: one method per action, found by the command's class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.kit.actions import ROWS, WRITABLE, ScreenActions
+from tui.kit.command import Need, Situation, command
+from tui.kit.editor import file_of
+from tui.kit.prompt import Mode
+from tui.screens.context.head import left_out_detail
+from tui.screens.context.work import KeepWish, Kept
+
+if TYPE_CHECKING:
+    from tui.screens.context.screen import ContextScreen
+
+DEFAULT_NAME = "scratch/prompt.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    prompt: bool = False
+    """A compiled prompt is shown."""
+
+
+A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no prompt")
+
+
+class ContextActions(ScreenActions, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
+    """The actions of one context screen."""
+
+    screen: ContextScreen
+
+    def __init__(self, screen: ContextScreen) -> None:
+        super().__init__(screen)
+        self._name = DEFAULT_NAME
+        self._written = ""
+        self._file_of: tuple[str, str] = ("", "")
+
+    # Moving about
+
+    def go_to(self, name: str) -> None:
+        """Focuses a panel; one that has no place opens over the whole area."""
+        screen = self.screen
+        if name == "left-out" and not screen.view.compact:
+            screen.out_open = True
+        elif name == "text" and screen.view.compact:
+            screen.out_open = False
+        if screen.zoomed is not None:
+            screen.zoomed = None if screen.view.compact and screen.zoomed in ("left-out", "slots") else name
+        if screen.zoomed is None and name in ("left-out", "slots") and name not in screen.view.in_view():
+            screen.zoomed = name
+        screen.view.lay_out()
+        screen.focus_panel(name)
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels in view; where only one has room, the two that matter most."""
+        names = self.screen.in_view()
+        return ("sections", "text") if len(names) == 1 and self.screen.zoomed is None else names
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        screen = self.screen
+        screen.zoomed = name
+        screen.view.lay_out()
+        shown = screen.view.in_view()
+        screen.focus_panel(screen.panel_in_use if screen.panel_in_use in shown else shown[0])
+        screen.call_after_refresh(screen.show)
+
+    @command("escape", title="Back", in_line=True, footer="back", rank=11, palette=False)
+    def back(self) -> None:
+        """Back out one level: leave the line, drop the filter, end the comparison, return to the
+        workbench.
+        """
+        screen, state = self.screen, self.screen.state
+        if screen.in_line:
+            if screen.prompt.mode == "filter":
+                self.narrow("")
+            screen.leave_line()
+        elif state.queries[screen.listed]:
+            self.narrow("")
+        elif screen.zoomed is not None:
+            self.unzoom()
+        elif state.comparing:
+            self.compare()
+        elif screen.out_open and screen.panel_in_use == "left-out":
+            self.left_out()
+        else:
+            screen.dismiss(None)
+
+    # What is shown
+
+    @command("enter", title="Open the selection", panels=["sections", "left-out"], needs=[A_PROMPT, ROWS])
+    def open(self) -> None:
+        """Open what is selected: the text of a section over the whole area, everything about a left-out
+        piece.
+        """
+        screen = self.screen
+        if screen.panel_in_use == "left-out":
+            piece = screen.state.piece()
+            if screen.state.on_fold:
+                screen.state.unfolded = not screen.state.unfolded
+                screen.view.show_lists()
+            elif piece is not None:
+                self.page("left out", lambda width, roles: left_out_detail(piece, width, roles))
+        elif screen.zoomed is not None or "text" not in screen.view.in_view():
+            self.enlarge("text")
+        else:
+            screen.focus_panel("text")
+
+    @command(
+        "t",
+        title="Show the whole prompt, or only the section", footer="whole", rank=4,
+        needs=[A_PROMPT],
+    )  # fmt: skip
+    def whole(self) -> None:
+        """Show the whole prompt as one text, at the selected section; once more shows only the section."""
+        state = self.screen.state
+        state.whole = not state.whole
+        state.comparing = False
+        self.screen.view.show()
+        if "text" not in self.screen.view.in_view():
+            self.go_to("text")
+
+    @command("o", title="Show what was left out", footer="left out", rank=6, needs=[A_PROMPT])
+    def left_out(self) -> None:
+        """Show what was left out below the text; once more takes it away."""
+        screen = self.screen
+        if screen.zoomed == "left-out":
+            self.unzoom()
+            return
+        screen.out_open = not screen.out_open
+        if screen.zoomed is not None:
+            screen.zoomed = None
+        screen.view.lay_out()
+        screen.focus_panel("left-out" if screen.out_open else "sections")
+        screen.call_after_refresh(screen.show)
+
+    @command("d", title="Compare with the prompt before", footer="diff", rank=8, needs=[A_PROMPT])
+    def compare(self) -> None:
+        """Compare with the prompt of the message before: sections that came, went and changed; once more ends
+        it. Says whether the stable prefix is the same byte for byte, and else where it first differs.
+        """
+        screen, state = self.screen, self.screen.state
+        state.comparing = not state.comparing
+        state.queries["sections"] = ""
+        screen.compare()
+        screen.view.show()
+        if state.comparing and screen.view.compact:
+            screen.out_open = False
+        if state.comparing and screen.panel_in_use != "sections":
+            self.go_to("sections")
+        screen.view.lay_out()
+
+    def message(self, step: int) -> None:
+        """Selects the next message of the feed that has a prompt."""
+        feed = self.screen.bench.feed
+        at = feed.cursor + step
+        while 0 <= at < feed.row_count:
+            if feed.item_at(at).key:
+                feed.select(at)
+                return
+            at += step
+        self.screen.say("there is no later message" if step > 0 else "there is no earlier message")
+
+    @command("J", title="Next message of the feed", footer="message", rank=10)
+    def next_message(self) -> None:
+        """Show the prompt of the next message of the feed."""
+        self.message(1)
+
+    @command("K", title="Previous message of the feed", footer="message", rank=10)
+    def previous_message(self) -> None:
+        """Show the prompt of the message before it in the feed."""
+        self.message(-1)
+
+    # Lines that are typed
+
+    @command("slash", title="Filter the list", footer="filter", rank=12, needs=[A_PROMPT])
+    def filter(self) -> None:
+        """Narrow the focused list to the rows that hold what is typed, while it is typed."""
+        screen = self.screen
+        words = "left out" if screen.panel_in_use == "left-out" else "sections"
+        screen.open_line("name", "filter", screen.state.queries[screen.listed], words)
+
+    @command("w", title="Write the prompt to a file", footer="write", rank=18, needs=[A_PROMPT, WRITABLE])
+    def write(self) -> None:
+        """Write the prompt into a file below scratch/, where memory does not learn from it; asks its name."""
+        compiled = self.screen.state.compiled
+        if compiled is not None:
+            self._written = compiled.text
+            self.screen.open_line("name", "write", self._name, "the prompt to")
+
+    def narrow(self, query: str) -> None:
+        """Narrows a list while it is typed."""
+        screen = self.screen
+        screen.state.queries[screen.listed] = query
+        screen.view.show_lists()
+        self._take_selection()
+
+    def _take_selection(self) -> None:
+        """What a filter hides is not selected any more."""
+        screen, state = self.screen, self.screen.state
+        piece, entry = screen.left_out.entry, screen.sections.entry
+        if piece is not None:
+            state.left_out = piece.index
+        if entry is None:
+            return
+        if state.comparing and entry.index != state.change:
+            state.change = entry.index
+            screen.view.show_text()
+        elif not state.comparing and entry.index != state.section:
+            state.section = entry.index
+            screen.view.show_text()
+
+    def entered(self, mode: Mode, value: str) -> None:
+        """A line was ended with enter."""
+        self.screen.leave_line()
+        if mode == "write" and value.strip():
+            self._name = value.strip()
+            self.screen.work.keep(KeepWish(self._name, self._written))
+
+    def kept(self, kept: Kept) -> None:
+        """A file was written, or could not be; a name that is taken is asked about."""
+        screen = self.screen
+        if kept.problem:
+            screen.say(kept.problem, trouble=True)
+        elif kept.taken:
+            self._ask_to_replace(kept.path)
+        else:
+            screen.say(f"written to {kept.path}")
+
+    def _ask_to_replace(self, path: str) -> None:
+        replacing = partial(self.screen.work.keep, KeepWish(path, self._written, replace=True))
+        question = f"{path} is there already. Replace it by the prompt?"
+        self.ask("write", question, "Replace it", replacing)
+
+    # Acting on the selection
+
+    def source(self) -> str:
+        """Where the selection comes from, relative to the workspace."""
+        screen, state = self.screen, self.screen.state
+        if screen.panel_in_use == "left-out":
+            piece = state.piece()
+            return piece.source if piece is not None else ""
+        change = state.chosen_change()
+        if change is not None:
+            return change.after.source or change.before.source
+        return state.chosen.source if state.chosen is not None and not state.comparing else ""
+
+    def file(self) -> str:
+        """The same where it is a file that is there."""
+        source = self.source()
+        if source != self._file_of[0]:
+            self._file_of = (source, file_of(self.screen.bench.engine.workspace.root, source))
+        return self._file_of[1]
+
+    def _line(self) -> int:
+        """The line of the file at which the selection begins, or the text that is in view."""
+        screen, state = self.screen, self.screen.state
+        piece, change = state.piece(), state.chosen_change()
+        if screen.panel_in_use == "left-out" and piece is not None:
+            return _first(piece.lines)
+        if change is not None:
+            return _first(change.after.lines or change.before.lines)
+        top = screen.text.line_in_view if screen.panel_in_use == "text" and not state.whole else 0
+        return state.source_line(top)
+
+    @command(
+        "e",
+        title="Edit the source", footer="edit", rank=14,
+        needs=[Need(lambda here: here.file, "the selection comes from no file")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selection's file in $VISUAL or $EDITOR, at its line; then the prompt is compiled anew."""
+        self._file_of = ("", "")
+        self.edit_file(self.file(), self._line())
+        self.screen.refetch()
+
+    @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
+    def copy(self) -> None:
+        """Copy what is selected: a section's text, its difference, or a left-out line (OSC 52, also over
+        SSH).
+        """
+        screen, state = self.screen, self.screen.state
+        if screen.panel_in_use == "left-out":
+            text = screen.left_out.selected_text()
+        elif screen.panel_in_use == "slots":
+            text = screen.slots.selected_text()
+        elif state.comparing:
+            text = state.comparison.text(state.change) if state.comparison is not None else ""
+        else:
+            text = state.chosen.text if state.chosen is not None else ""
+        self.copy_text(text)
+
+    @command("Y", title="Copy the whole prompt", needs=[A_PROMPT])
+    def copy_prompt(self) -> None:
+        """Copy the whole prompt; what is too long for a terminal's clipboard is cut, and it says so."""
+        compiled = self.screen.state.compiled
+        if compiled is not None:
+            self.copy_text(compiled.text)
+
+    def rescan(self) -> None:
+        """Look at every file again, and compiles anew."""
+        super().rescan()
+        self.screen.refetch()
+
+    # Panels
+
+    @command("1", title="Go to the sections", footer="panel", rank=30)
+    def focus_sections(self) -> None:
+        """Go to the sections of the prompt, by layer, or to those that changed while two prompts are
+        compared.
+        """
+        self.go_to("sections")
+
+    @command("2", title="Go to the text", footer="panel", rank=30)
+    def focus_text(self) -> None:
+        """Go to the text of the selected section, or of the whole prompt; up and down scroll it there."""
+        self.go_to("text")
+
+    @command("3", title="Go to what was left out", footer="panel", rank=30)
+    def focus_left_out(self) -> None:
+        """Go to what was left out: everything that did not get in, with its size, its score and the
+        reason.
+        """
+        self.go_to("left-out")
+
+    @command("4", title="Go to the budget", footer="panel", rank=30)
+    def focus_slots(self) -> None:
+        """Go to the budget: what each slot uses, against its cap."""
+        self.go_to("slots")
+
+
+def _first(lines: str) -> int:
+    first = lines.partition("-")[0]
+    return int(first) if first.isdecimal() else 1

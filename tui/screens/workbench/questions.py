@@ -1,0 +1,73 @@
+"""The gate's questions: one in view, counted down, answered with y or n."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from engine.events import GateAsked
+from tui.kit.bars import QuestionBar
+from tui.kit.clock import Clock
+
+if TYPE_CHECKING:
+    from tui.screens.workbench.screen import Workbench
+
+
+class Questions:
+    """The open questions of one workbench, oldest first.
+
+    Args:
+        bench: Where they are shown.
+        clock: How long they have been waiting.
+    """
+
+    def __init__(self, bench: Workbench, clock: Clock) -> None:
+        self._bench = bench
+        self._clock = clock
+        self._countdown: Timer | None = None
+        self._shown_at = 0.0
+        self.open: list[GateAsked] = []
+
+    def heard(self, asked: Sequence[GateAsked], closed: frozenset[str]) -> None:
+        """Takes in what the engine said: new questions, and those that are settled."""
+        still = [each for each in self.open if each.question_id not in closed]
+        if asked or len(still) != len(self.open):
+            self._set([*still, *asked])
+
+    def answer(self, yes: bool) -> None:
+        """Answers the question in view, unless it came up so lately that the key meant something else."""
+        if self.open and self._clock.monotonic() - self._shown_at >= self._clock.grace_s:
+            asked, *others = self.open
+            self._bench.conductor.answer(asked.question_id, yes)
+            self._set(others)
+
+    def _set(self, questions: list[GateAsked]) -> None:
+        if questions and (not self.open or questions[0] != self.open[0]):
+            self._shown_at = self._clock.monotonic()
+        self.open = questions
+        if self._countdown is None and questions:
+            self._countdown = self._bench.set_interval(1.0, self._tick)
+        elif self._countdown is not None and not questions:
+            self._countdown.stop()
+            self._countdown = None
+        self.show()
+        self._bench.lay_out()
+
+    def _left(self, asked: GateAsked) -> float:
+        return asked.deadline_s - (self._clock.now() - asked.at).total_seconds()
+
+    def show(self) -> None:
+        """Shows the oldest question wherever there is a bar for it."""
+        asked = self.open[0] if self.open else None
+        left = self._left(asked) if asked is not None else 0.0
+        for bar in self._bench.each(QuestionBar):
+            bar.show(asked, left, max(0, len(self.open) - 1))
+
+    def _tick(self) -> None:
+        still = [each for each in self.open if self._left(each) > 0]
+        if len(still) != len(self.open):
+            self._set(still)
+        else:
+            self.show()
