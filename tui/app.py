@@ -24,7 +24,7 @@ from tui.kit.clock import Clock
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.control_filter import ControlFilter
 from tui.kit.messages import NextTheme
-from tui.kit.palette import WorkbenchCommands
+from tui.kit.palette import CommandPalette
 from tui.kit.preferences import Preferences, folder
 from tui.kit.session import WorkbenchEngine
 from tui.kit.terminal_input import PasteDriver
@@ -55,7 +55,7 @@ class WorkbenchApp(App[int]):
 
     TITLE = "autopoiesis"
     CSS_PATH: ClassVar[CSSPathType | None] = "workbench.tcss"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {WorkbenchCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandPalette}
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(

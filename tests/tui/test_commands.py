@@ -14,28 +14,28 @@ from tests.tui.conftest import Run
 from tests.tui.context_driven import looking
 from tests.tui.ledger_driven import auditing
 from tests.tui.search_driven import searching
-from tui.kit.actions import ScreenActions
 from tui.kit.command import Catalog, Need, Situation, command
+from tui.kit.commands import Commanded
 from tui.kit.help import help_lines
 from tui.render.roles import PLAIN
-from tui.screens.cache.actions import CacheActions, CacheSituation
-from tui.screens.context.actions import ContextActions, ContextSituation
-from tui.screens.harvest.actions import HarvestActions, HarvestSituation
-from tui.screens.knowledge.actions import KnowledgeActions, KnowledgeSituation
-from tui.screens.ledger.actions import LedgerActions, LedgerSituation
-from tui.screens.review.actions import ReviewActions, ReviewSituation
-from tui.screens.search.actions import SearchActions, SearchSituation
-from tui.screens.tune.actions import TuneActions, TuneSituation
-from tui.screens.workbench.actions import Actions, BenchSituation
+from tui.screens.cache.screen import CacheScreen, CacheSituation
+from tui.screens.context.screen import ContextScreen, ContextSituation
+from tui.screens.harvest.screen import HarvestScreen, HarvestSituation
+from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
+from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
+from tui.screens.review.screen import ReviewScreen, ReviewSituation
+from tui.screens.search.screen import SearchScreen, SearchSituation
+from tui.screens.tune.screen import TuneScreen, TuneSituation
+from tui.screens.workbench.screen import BenchSituation, Workbench
 
 BENCH, TUNE, SEARCH, CONTEXT = (
-    Actions.catalog,
-    TuneActions.catalog,
-    SearchActions.catalog,
-    ContextActions.catalog,
+    Workbench.catalog,
+    TuneScreen.catalog,
+    SearchScreen.catalog,
+    ContextScreen.catalog,
 )
-CACHE, LEDGER, HARVEST = CacheActions.catalog, LedgerActions.catalog, HarvestActions.catalog
-REVIEW, KNOWLEDGE = ReviewActions.catalog, KnowledgeActions.catalog
+CACHE, LEDGER, HARVEST = CacheScreen.catalog, LedgerScreen.catalog, HarvestScreen.catalog
+REVIEW, KNOWLEDGE = ReviewScreen.catalog, KnowledgeScreen.catalog
 
 FEED = BenchSituation(panel="feed", rows=3, key="a#0")
 ACTIVATION = BenchSituation(panel="activation", rows=3, key="a#0", topic="deploy", file="topics/deploy.md")
@@ -159,7 +159,7 @@ def test_the_workbench_alone_has_nothing_to_go_back_to() -> None:
 def test_a_command_of_a_panel_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="leftt"):
 
-        class Wrong(ScreenActions, panels=("left",)):
+        class Wrong(Commanded, panels=("left",)):
             @command("x", title="Nothing", panels=["leftt"], needs=[Need(lambda here: here.rows, "")])
             def nothing(self) -> None:
                 """Do nothing."""

@@ -426,9 +426,7 @@ async def test_e_opens_the_file_at_its_line_and_compiles_anew(
 ) -> None:
     async with looking(run, (80, 24)) as driven:
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         asked = len(driven.engine.asked("compile_of"))
         await select(driven, "memory:MEMORY.md")
         await driven.press("e", "2", "j", "j", "j", "e")

@@ -165,9 +165,7 @@ async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
 ) -> None:
     async with knowing(run) as driven:
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         await driven.press("e", "2", "j", "e", "y")
         assert opened == [("knowledge/facts.md", 0), ("knowledge/facts.md", 4)]
         assert driven.app.clipboard.endswith("\n  - It takes twenty minutes.")

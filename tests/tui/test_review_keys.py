@@ -260,9 +260,7 @@ async def test_copying_takes_the_text_and_e_opens_the_line(
         await driven.press("j", "j", "y")
         assert driven.app.clipboard == QUOTA
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         await driven.press("e")
         assert opened == [("conversations/2026-06-12-morning-inbox.md", 8)]
 

@@ -269,9 +269,7 @@ async def test_y_copies_path_and_line_and_capital_y_the_text(run: Run) -> None:
 async def test_e_opens_the_file_at_the_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int]] = []
     async with searching(run, query=QUERY) as driven:
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: asked.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: asked.append((path, line)))
         await driven.press("j", "e")
         assert asked == [(DECISIONS, 4)]
         assert len(driven.finding.asked("search")) == 2  # what was edited is searched again

@@ -8,8 +8,8 @@ from textual import on
 from textual.timer import Timer
 
 from tui.kit.bridge import Burst
+from tui.kit.commands import Commanded
 from tui.kit.messages import EventsArrived, Said
-from tui.kit.screen import Commanded
 from tui.kit.work import ScreenWork
 
 

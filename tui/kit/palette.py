@@ -8,10 +8,10 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from tui.kit.command import Command, Situation
-from tui.kit.screen import Commanded
+from tui.kit.commands import Commanded
 
 
-class WorkbenchCommands(Provider):
+class CommandPalette(Provider):
     """Every action a person may search for, with its key, and the reason where it cannot be done now."""
 
     async def discover(self) -> Hits:

@@ -1,257 +1,271 @@
-"""The guided harvest: look, choose, confirm, result; nothing happens before the third (design 8)."""
+"""The harvest screen: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
 
 from textual import on
-from textual.app import ComposeResult
-from textual.containers import Container
-from textual.timer import Timer
-from textual.types import CSSPathType
 
-from tui.kit.full_screen import FullScreen
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
-from tui.render.draw import Row, wrap
-from tui.render.roles import Roles
-from tui.screens.harvest.actions import HarvestActions, HarvestSituation
 from tui.screens.harvest.figures import (
     Step,
-    draw_chosen,
-    draw_classes,
-    draw_price,
-    draw_trail,
-    draw_wish,
-    elapsed,
 )
-from tui.screens.harvest.outcome import draw_outcome
-from tui.screens.harvest.panels import (
-    OutcomePanel,
-    PickPanel,
-    ProgressPanel,
-    SurveyPanel,
-    SwitchesPanel,
-)
+from tui.screens.harvest.layout import HarvestLayout
 from tui.screens.harvest.run import HarvestGrew, HarvestRun
-from tui.screens.harvest.state import HarvestState
-from tui.screens.harvest.steps_bar import StepsBar
-from tui.screens.harvest.work import HarvestWork, SurveyRead
-
-if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
-
-LOW = 20
-"""Lines below which one panel at a time is in view."""
-_PANELS: dict[Step, tuple[str, ...]] = {
-    "survey": ("survey",),
-    "pick": ("pick", "switches"),
-    "confirm": ("progress",),
-    "result": ("outcome",),
-}
 
 
-class HarvestScreen(FullScreen):
-    """The screen that leads through a harvest, or to the one that is under way.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarvestSituation(Situation):
+    """What the commands of this screen depend on."""
 
-    Args:
-        bench: The workbench below.
-        failed: Conversations to choose beforehand, by sha256; all that can be when left out.
-    """
+    selectable: bool = False
+    """The selected conversation can be harvested or reclaimed."""
+    brake: int = 0
+    """How many conversations go to the trash only if a person types their number."""
+    failures: int = 0
+    """How many harvests failed."""
+    chosen: int = 0
+    """How many conversations a harvest would look at."""
+    harvesting: bool = False
+    """A harvest is under way."""
 
-    AUTO_FOCUS = "#survey"
-    CSS_PATH: ClassVar[CSSPathType | None] = "harvest.tcss"
-    commands = HarvestActions
-    area = "harvest"
-    work: HarvestWork
-    actions: HarvestActions
 
-    def __init__(self, bench: Workbench, failed: frozenset[str] = frozenset()) -> None:
-        super().__init__(bench, "survey")
-        self.state = HarvestState(failed)
-        self.work = HarvestWork(bench.engine, self.post_message)
-        self.words = ""
-        self._ticking: Timer | None = None
+CHOSEN: Need[HarvestSituation] = Need(
+    lambda here: here.chosen, "nothing is chosen that a harvest would look at"
+)
+STILL: Need[HarvestSituation] = Need(
+    lambda here: not here.harvesting, "the harvest is under way; x stops it, b leaves it running"
+)
+UNDER_WAY: Need[HarvestSituation] = Need(lambda here: here.harvesting, "no harvest is under way")
 
-    def body(self) -> ComposeResult:
-        """The steps, and the panels of all of them, of which those of one are in view."""
-        self.steps = StepsBar(id="steps")
-        self.survey = SurveyPanel(id="survey")
-        self.pick = PickPanel(id="pick")
-        self.switches = SwitchesPanel(id="switches")
-        self.progress_list = ProgressPanel(id="progress")
-        self.outcome = OutcomePanel(id="outcome")
-        yield self.steps
-        with Container(id="harvest"):
-            yield self.survey
-            yield self.pick
-            yield self.switches
-            yield self.progress_list
-            yield self.outcome
 
-    def below(self) -> ComposeResult:
-        """The line."""
-        yield self.prompt
+class HarvestScreen(
+    HarvestLayout,
+    panels=("survey", "pick", "switches", "progress", "outcome"),
+    lines=("survey-filter", "number"),
+):
+    """The harvest screen, with its commands."""
+
+    # Moving about
+
+    def stops(self) -> tuple[str, ...]:
+        """The step's panels, in view or not: where only one has room, tab brings the other."""
+        return self.of_step() if self.zoomed is None else self.in_view()
+
+    def to_step(self, step: Step) -> None:
+        """Goes to another step."""
+        self.state.step = step
+        self.zoomed = None
+        self.enter_step()
+
+    @command(
+        "enter",
+        title="Go on: choose", panels=["survey"], footer="choose", rank=0,
+        needs=[Need(lambda here: here.rows, "there is no conversation")],
+    )  # fmt: skip
+    def to_pick(self) -> None:
+        """Go on and choose what is harvested."""
+        self.to_step("pick")
+
+    @command(
+        "enter",
+        title="Go on: see what would happen", panels=["pick", "switches"], footer="go on", rank=0,
+        needs=[CHOSEN],
+    )  # fmt: skip
+    def to_confirm(self) -> None:
+        """Go on and see what would happen at what price; nothing happens yet."""
+        self.to_step("confirm")
+
+    def back(self) -> None:
+        """Back one step, in the end to the ledger; while a harvest is under way, stop it after this one."""
+        state = self.state
+        if self.in_line:
+            if self.line == "survey-filter":
+                self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif state.running:
+            self.stop()
+        elif self.words:
+            self.narrow("")
+        elif state.step == "confirm":
+            self.to_step("pick")
+        elif state.step == "pick":
+            self.to_step("survey")
+        else:
+            self.quit()
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
+        self.update_footer()
+
+    def quit(self) -> None:
+        """Quit the harvest; one that is under way goes on."""
+        if self.in_line:
+            self.leave_line()
+        if self.state.running:
+            self.say("the harvest goes on; H looks at it again")
+        self.dismiss(None)
+
+    @command(
+        "b",
+        title="Leave the harvest running", panels=["progress"], footer="leave it running", rank=4,
+        needs=[UNDER_WAY],
+    )  # fmt: skip
+    def background(self) -> None:
+        """Leave the harvest running and return to the ledger; the workbench says when it is done."""
+        self.quit()
+
+    @command("slash", title="Filter the conversations", panels=["survey", "pick"], footer="filter", rank=10)
+    def filter(self) -> None:
+        """Narrow the conversations to those that hold what is typed: path, kind or reason."""
+        self.open_line("survey-filter", "filter", self.words, "conversations")
+
+    # Choosing
+
+    @command(
+        "space",
+        title="Choose the conversation, or not", panels=["pick"], footer="choose", rank=2,
+        needs=[
+            Need(lambda here: here.selectable, "this one is left alone, for the reason that stands there"),
+        ],
+    )  # fmt: skip
+    def toggle(self) -> None:
+        """Choose the selected conversation, or leave it out."""
+        item = self.pick.selected
+        if item is not None:
+            self.state.toggle(item.candidate)
+            self.pick.select(self.pick.cursor + 1)
+            self.show()
+
+    @command("a", title="Choose all, or none", panels=["pick", "switches"], footer="all", rank=4)
+    def toggle_all(self) -> None:
+        """Choose all that can be chosen; when all are, none."""
+        self.state.toggle_all()
+        self.show()
+
+    @command("space", title="Switch the option", panels=["switches"], footer="switch", rank=2, needs=[ROWS])
+    def switch(self) -> None:
+        """Switch the selected option on or off."""
+        item = self.switches.selected
+        if item is not None:
+            self.state.switch(item.name)
+            self.show()
+
+    # Harvesting
+
+    @command(
+        "enter",
+        title="Start the harvest", panels=["progress"], footer="start", rank=0,
+        needs=[STILL, CHOSEN, WRITABLE],
+    )  # fmt: skip
+    def start(self) -> None:
+        """Start. Conversations are sent to the provider that is named, one after the other."""
+        state = self.state
+        if self.under_way() is not None:
+            self.say("another harvest is under way")
+        elif state.run is None:
+            self._run(HarvestRun(state.wish, state.chosen, self.bench.clock.monotonic()))
+
+    def _run(self, run: HarvestRun) -> None:
+        self.state.run = self.bench.harvesting = run
+        self.follow(run)
+        self.work.run(run)
+        self.to_step("confirm")
+
+    @command("x", title="Stop the harvest", panels=["progress"], footer="stop", rank=2, needs=[UNDER_WAY])
+    def stop(self) -> None:
+        """Stop after the conversation that is under way; what was harvested stays."""
+        run = self.state.run
+        if run is not None and not run.progress.stopping:
+            self.work.halt(run)
+            self.show()
+            self.say("it stops after the conversation that is under way")
+
+    @command(
+        "m",
+        title="Move them to the trash, by their number", panels=["outcome"], footer="type the number", rank=0,
+        needs=[Need(lambda here: here.brake, "no number is asked for"), WRITABLE],
+    )  # fmt: skip
+    def ask_number(self) -> None:
+        """Type how many conversations go to the trash, where so many would that their number is asked for."""
+        progress = self.state.progress
+        if progress is not None and progress.brake:
+            about = f"{progress.brake} to move them to the trash"
+            self.open_line("number", "number", about=about)
+
+    def typed(self, text: str) -> None:
+        """Takes the number; only exactly the right one moves anything."""
+        run = self.state.by_number(self.bench.clock.monotonic())
+        self.leave_line()
+        if run is None:
+            return
+        number = run.wish.consent.number
+        if text.strip() == str(number):
+            self._run(run)
+        else:
+            self.say(f"nothing is moved: {text.strip() or 'nothing'} is not {number}")
+
+    @command(
+        "f",
+        title="Try again what failed", panels=["outcome"], footer="retry failed", rank=2,
+        needs=[Need(lambda here: here.failures, "nothing failed")],
+    )  # fmt: skip
+    def retry(self) -> None:
+        """Look again and choose what failed in this harvest."""
+        self.state.anew(self.state.failures)
+        self._look()
+
+    @command("H", title="Look at the conversations again", needs=[STILL])
+    def again(self) -> None:
+        """Begin anew with another look at the conversations."""
+        self.state.anew()
+        self._look()
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        super().rescan()
+        if self.state.step in ("survey", "pick"):
+            self.work.look()
+
+    def _look(self) -> None:
+        if self.under_way() is None:
+            self.bench.harvesting = None  # a number that was not typed is not asked for any more
+        self.work.look()
+        self.to_step("survey")
+
+    # Panels
+
+    @command("1", title="Go to the conversations", panels=["pick", "switches"], footer="panel", rank=24)
+    def focus_pick(self) -> None:
+        """Go to the conversations."""
+        self.go_to("pick")
+
+    @command("2", title="Go to the options", panels=["pick", "switches"], footer="panel", rank=24)
+    def focus_switches(self) -> None:
+        """Go to the options."""
+        self.go_to("switches")
+
+    @command("Y", title="Copy the text", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy what the panel shows: of lists the selected row, else the whole text (OSC 52)."""
+        super().copy()
+
+    # What the keys depend on, and what comes in
 
     def begin(self) -> None:
         """Looks at the conversations, or goes to the harvest that is under way or waits for a number."""
-        run = self.bench.actions.harvesting
+        run = self.bench.harvesting
         if run is None or (run.progress.ended and not run.progress.brake):
             self.work.look()
             return
         self.state.run = run
         self.follow(run)
-        self.actions.to_step("result" if run.progress.ended else "confirm")
-
-    def end(self) -> None:
-        """What is under way goes on; the workbench says when it is done."""
-        run = self.state.run
-        if run is not None:
-            run.follow(None, self.bench.post_message)
-        self._tick_while(False)
-
-    def follow(self, run: HarvestRun) -> None:
-        """Hears how far a run is."""
-        run.follow(self.post_message, self.bench.post_message)
-
-    def under_way(self) -> HarvestRun | None:
-        """A run that was begun on another screen and is not done."""
-        run = self.bench.actions.harvesting
-        return run if run is not None and run is not self.state.run and not run.progress.ended else None
-
-    @property
-    def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
-        return super().waiting or self.state.running
-
-    # What is on the screen
-
-    @property
-    def alone(self) -> bool:
-        """Whether only one panel has room."""
-        return self.app.size.height < LOW
-
-    def of_step(self) -> tuple[str, ...]:
-        """The panels of the step."""
-        return _PANELS[self.state.step]
-
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
-        if self.zoomed is not None:
-            return (self.zoomed,)
-        names = self.of_step()
-        if self.alone and len(names) > 1:
-            used = self.panel_before if self.in_line else self.panel_in_use
-            return (used if used in names else names[0],)
-        return names
-
-    @property
-    def line(self) -> str:
-        """The line's name tells what is typed there."""
-        return "number" if self.prompt.mode == "number" else "survey-filter"
-
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        shown = self.in_view()
-        self.lay_out_frame({"-alone": len(shown) == 1}, "#steps")
-        for panel in (self.survey, self.pick, self.switches, self.progress_list, self.outcome):
-            panel.display = panel.name_of in shown
-
-    def focus_panel(self, name: str) -> None:
-        """Gives a panel the keys; where only one has room, the place as well."""
-        super().focus_panel(name)
-        if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
-            self.lay_out()
-
-    def panel_changed(self) -> None:
-        """Where only one panel has room, the one with the keys has it."""
-        if self.alone:
-            self.lay_out()
-
-    def enter_step(self) -> None:
-        """Shows the step's panels and gives the first of them the keys."""
-        if self.in_line:
-            self.leave_line()
-        self.panel_in_use = self.of_step()[0]
-        self.lay_out()
-        self.show()
-        self.focus_panel(self.of_step()[0])
-
-    def narrow(self, query: str) -> None:
-        """Keeps to the conversations that hold some words."""
-        self.words = query
-        for panel in (self.survey, self.pick):
-            panel.filter(query)
-        self.show()
-
-    def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
-        state = self.state
-        about = (state.phase, state.problem, self.words)
-        if state.step == "survey":
-            self.survey.show_items(state.choices(), self._note, about)
-        elif state.step == "pick":
-            self.pick.show_items(state.choices(), self._note, about)
-            self.switches.show_switches(state.switches())
-        elif state.step == "confirm":
-            stages = state.stages()
-            current = next((at for at, each in enumerate(stages) if each.sign == "…"), -1)
-            self.progress_list.show_stages(stages, current, run=state.run is not None)
-        elif state.progress is not None:
-            progress = state.progress
-            self.outcome.show_outcome(
-                lambda width, roles: draw_outcome(
-                    progress, self.bench.catalog["review"].shown_keys[0], width, roles
-                ),
-                progress,
-            )
-        self._show_steps()
-        self._tick_while(state.running)
-        self.update_footer()
-
-    def _show_steps(self) -> None:
-        self.steps.show(self._draw_steps)
-
-    def _draw_steps(self, width: int, roles: Roles) -> list[Row]:
-        """The trail of steps, and the figures of the present one."""
-        state = self.state
-        rows = [draw_trail(state.step, width, roles)]
-        survey, price, progress = state.survey, state.price, state.progress
-        if state.step == "result":
-            return rows
-        if progress is not None and state.run is not None:
-            seconds = self.bench.clock.monotonic() - state.run.began
-            said = elapsed(state.done, len(state.run.chosen), seconds)
-            tail = " · stopping after this one …" if progress.stopping else " · x stops, b leaves it running"
-            moving = bool(state.run.wish.consent.number)
-            what = "moving to the trash  " if moving else "harvesting  "
-            rows.append(Row((what, roles.gate), (said, roles.strong), (tail, roles.muted)).cut(width))
-        elif survey is not None and price is not None:
-            if state.step == "survey":
-                rows += [*draw_classes(survey, width, roles), *draw_price(price, width, roles)]
-            elif state.step == "pick":
-                rows += draw_chosen(state.chosen, state.selectable, width, roles)
-                rows += draw_price(price, width, roles)
-            else:
-                rows += draw_wish(state.wish, state.chosen, price, width, roles)
-        return rows
-
-    def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no conversations."""
-        state = self.state
-        if state.phase == "loading":
-            return [Row(("looking at the conversations …", roles.faint))]
-        if state.phase == "trouble":
-            said = wrap([("! ", roles.trouble), (state.problem, roles.trouble)], width, indent=2)
-            return [*said, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
-        if self.words:
-            return [Row(("no conversation holds these words; esc shows all", roles.muted))]
-        return [
-            Row(("There is no conversation to harvest.", roles.normal)),
-            Row(),
-            *wrap([("A harvest looks at conversations/; what was taken into the trash is gone from there.",
-                    roles.muted)], width),
-        ]  # fmt: skip
+        self.to_step("result" if run.progress.ended else "confirm")
 
     @property
     def situation(self) -> HarvestSituation:
@@ -268,22 +282,6 @@ class HarvestScreen(FullScreen):
             brake=progress.brake if progress is not None and progress.ended else 0,
         )
 
-    def _tick_while(self, wanted: bool) -> None:
-        """Counts seconds while a harvest is under way, and only then."""
-        if wanted and self._ticking is None:
-            self._ticking = self.set_interval(1.0, self._show_steps)
-        elif not wanted and self._ticking is not None:
-            self._ticking.stop()
-            self._ticking = None
-
-    # What comes in
-
-    @on(SurveyRead)
-    def _survey_read(self, read: SurveyRead) -> None:
-        if self.state.step in ("survey", "pick"):
-            self.state.take(read)
-            self.show()
-
     @on(HarvestGrew)
     def _grew(self) -> None:
         progress = self.state.progress
@@ -293,24 +291,13 @@ class HarvestScreen(FullScreen):
             self.show()
             return
         self.bench.conductor.rescan(quietly=True)
-        self.actions.to_step("result")
+        self.to_step("result")
         if progress.brake:
-            self.actions.ask_number()
-
-    # What a person does
-
-    @on(RowList.Moved)
-    def _row_moved(self) -> None:
-        self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
+            self.ask_number()
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
         if entered.mode == "number":
-            self.actions.typed(entered.value)
+            self.typed(entered.value)
         else:
             self.leave_line()

@@ -1,191 +1,236 @@
-"""The knowledge screen: all that is known, what of it prompts hold, and where it came from (design 8)."""
+"""The knowledge screen: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from functools import partial
 
 from textual import on
-from textual.app import ComposeResult
-from textual.containers import Container, Horizontal
-from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
-from tui.kit.full_screen import FullScreen
+from engine.context.views import DIGEST_PATH
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.editor import file_of
 from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
-from tui.render.draw import Row, wrap
-from tui.render.roles import Roles
-from tui.screens.knowledge.actions import KnowledgeActions, KnowledgeSituation
-from tui.screens.knowledge.groups import TITLES, nothing, path_of
-from tui.screens.knowledge.list_panels import GroupsPanel, PiecesPanel
-from tui.screens.knowledge.pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, key_of
-from tui.screens.knowledge.reading import draw_digest, draw_entry, draw_line, draw_notes
-from tui.screens.knowledge.reading_panel import Draw, ReadingPanel
-from tui.screens.knowledge.state import KnowledgeState
+from tui.render.safe import visible
+from tui.screens.knowledge.groups import TITLES, Group, group_of, path_of
+from tui.screens.knowledge.layout import KnowledgeLayout
+from tui.screens.knowledge.pieces import (
+    DigestPiece,
+    LinePiece,
+    NotesPiece,
+    Piece,
+    name_of,
+)
 from tui.screens.knowledge.work import (
-    ChangeEnded,
-    KnowledgeWork,
-    LinksRead,
-    LookedAt,
-    TextRead,
-    UnclearFound,
+    BindWish,
+    DigestWish,
 )
 
-if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
-
-NARROW = 150
-"""Columns below which the selected thing stands under the lists."""
-LEAST = 12
-"""Lines that the lists take above the selected thing: as many as there are groups, and the frame."""
-TIGHT, LOW = 76, 22
-"""Columns and lines below which one panel at a time is in view."""
-LOOKING = "looking at what is known …"
+NAMED = 200
+"""Characters of a path in a question."""
 
 
-class KnowledgeScreen(FullScreen):
-    """The screen on what is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeSituation(Situation):
+    """What the commands of this screen depend on."""
 
-    Args:
-        bench: The workbench it was opened from.
-    """
+    candidates: int = 0
+    """How many files those are."""
+    digest: bool = False
+    """There is a digest."""
+    unclear: bool = False
+    """The selected notes may belong to several files."""
 
-    AUTO_FOCUS = "#groups"
-    CSS_PATH: ClassVar[CSSPathType | None] = "knowledge.tcss"
-    commands = KnowledgeActions
-    area = "knowledge"
-    line = "within"
-    burst_s = 0.5  # what a harvest writes comes in several events
-    work: KnowledgeWork
-    actions: KnowledgeActions
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, "groups")
-        self.state = KnowledgeState()
-        self.work = KnowledgeWork(bench.engine, self.post_message)
+UNCLEAR: Need[KnowledgeSituation] = Need(
+    lambda here: here.unclear, "no notes of an unclear file are selected"
+)
 
-    def body(self) -> ComposeResult:
-        """Groups and what is in them, and the selected thing beside or below."""
-        self.groups = GroupsPanel(id="groups")
-        self.pieces = PiecesPanel(id="pieces")
-        self.reading = ReadingPanel(id="reading")
-        with Container(id="knowledge"):
-            with Horizontal(id="knowledge-lists"):
-                yield self.groups
-                yield self.pieces
-            yield self.reading
 
-    def below(self) -> ComposeResult:
-        """The line."""
-        yield self.prompt
+class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), lines=("within",)):
+    """The knowledge screen, with its commands."""
 
-    def begin(self) -> None:
-        """Looks at what is known."""
-        self.work.look()
+    # Moving about
 
-    # What is on the screen
+    def stops(self) -> tuple[str, ...]:
+        """The panels, in view or not: where only one has room, tab brings the next."""
+        return self.panels if self.zoomed is None else self.in_view()
 
-    @property
-    def alone(self) -> bool:
-        """Whether only one panel has room."""
-        return self.app.size.width < TIGHT or self.app.size.height < LOW
-
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
-        if self.zoomed is not None:
-            return (self.zoomed,)
-        if not self.alone:
-            return self.panels
-        return (self.panel_before if self.in_line else self.panel_in_use,)
-
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        shown = self.in_view()
-        narrow = self.app.size.width < NARROW
-        self.lay_out_frame({"-narrow": narrow, "-alone": len(shown) == 1, "-low": self.alone})
-        for panel in (self.groups, self.pieces, self.reading):
-            panel.display = panel.name_of in shown
-        lists = self.query_one("#knowledge-lists")
-        lists.display = self.groups.display or self.pieces.display
-        height = self.app.size.height
-        lists.styles.height = max(LEAST, height // 2) if narrow and self.reading.display else "1fr"
-
-    def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
-        self.groups.show_groups(self.state.groups())
-        self.show_pieces()
-
-    def show_pieces(self) -> None:
-        """Shows what is in the selected group."""
-        state = self.state
-        problem = state.held.problem(state.group) if state.held is not None else state.problem
-        about = (state.phase, problem, state.query)
-        self.pieces.show_pieces(state.pieces(), state.group, self._title(), self._note, about)
-        self.pieces.filter(state.query)
-        self.show_reading()
-
-    def _title(self) -> str:
-        path, _line = path_of(self.state.group, None)
-        return f"{TITLES[self.state.group]}  {path}".rstrip()
-
-    def show_reading(self) -> None:
-        """Shows the selected thing, and asks for what is not known of it yet."""
-        state, piece = self.state, self.pieces.selected
-        draw: Draw | None = None
-        about: object = piece
-        key = key_of(piece) if piece is not None else (state.group, "")
-        match piece:
-            case LinePiece():
-                shown_line = piece
-                draw = lambda width, roles: draw_line(shown_line, width, roles)  # noqa: E731
-            case NotesPiece():
-                shown_notes, marked = piece, state.marked(piece)
-                draw = lambda width, roles: draw_notes(shown_notes, marked, width, roles)  # noqa: E731
-                about = (piece, marked)
-            case EntryPiece():
-                draw, about = self._entry(piece)
-            case _ if state.group == "digest" and state.held is not None:
-                view, section = state.held.digest, piece if isinstance(piece, DigestPiece) else None
-                draw = lambda width, roles: draw_digest(section, view, width, roles)  # noqa: E731
-                about = (view, section)
-        path, line = path_of(state.group, piece)
-        self.reading.show(draw, f"{path}:{line}" if line else path, key, about)
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
         self.update_footer()
 
-    def _entry(self, piece: EntryPiece) -> tuple[Draw, object]:
-        state, location = self.state, piece.entry.location
-        if state.asked_for != location:
-            state.asked_for = location
-            self.work.text(location)
-        text, links = state.text_of(location), state.links_of(location)
-        return lambda width, roles: draw_entry(piece, text, links, width, roles), (piece, text, links)
+    @command("enter", "o", title="Go deeper", footer="deeper", rank=0, needs=[ROWS])
+    def deeper(self) -> None:
+        """Go deeper: into the group, then to the thing in full over the whole area; once more takes it back.
+        A section of the digest leads to the group that it is made of.
+        """
+        piece = self.pieces.selected
+        if self.panel_in_use == "groups":
+            self.go_to("pieces")
+        elif self.panel_in_use == "reading" and self.zoomed == "reading":
+            self.enlarge(None)
+            self.focus_panel("pieces")
+        elif self.panel_in_use == "pieces" and isinstance(piece, DigestPiece):
+            self.to_group(group_of(piece.file))
+        else:
+            self.enlarge("reading")
+            self.focus_panel("reading")
 
-    def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
-        state = self.state
-        if state.held is None and not state.problem:
-            return [Row((LOOKING, roles.faint))]
-        problem = state.held.problem(state.group) if state.held is not None else state.problem
-        if problem:
-            return [
-                *wrap([("This cannot be read.", roles.trouble)], width),
-                *wrap([(problem, roles.normal)], width),
-                Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
-            ]
-        if state.query and state.pieces():
-            return wrap([("nothing here holds these words; esc shows all", roles.muted)], width)
-        return wrap([(nothing(state.group), roles.muted)], width)
+    def to_group(self, group: Group) -> None:
+        """Selects a group."""
+        self.groups.select(list(TITLES).index(group))
 
-    def focus_panel(self, name: str) -> None:
-        """Gives a panel the keys; where only one has room, the place as well."""
-        super().focus_panel(name)
-        if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
-            self.lay_out()
+    def back(self) -> None:
+        """Back out one level: leave the line, show all panels, drop the filter, return to the workbench."""
+        if self.in_line:
+            self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            used = self.zoomed
+            self.unzoom()
+            self.focus_panel("pieces" if used == "reading" else used)
+        elif self.state.query:
+            self.narrow("")
+        elif self.alone and self.panel_in_use != "groups":
+            self.focus_panel("pieces" if self.panel_in_use == "reading" else "groups")
+        else:
+            self.dismiss(None)
 
-    def panel_changed(self) -> None:
-        """Where only one panel has room, the one with the keys has it."""
-        if self.alone:
-            self.lay_out()
+    @command("slash", title="Filter the list", footer="filter", rank=4)
+    def filter(self) -> None:
+        """Narrow the list to what holds the words typed, while they are typed."""
+        if self.panel_in_use != "pieces":
+            self.go_to("pieces")
+        self.open_line("within", "filter", self.state.query, TITLES[self.state.group])
+
+    def narrow(self, query: str) -> None:
+        """Narrows the list while it is typed."""
+        self.state.query = query
+        self.show_pieces()
+
+    # The selection
+
+    def selected(self) -> Piece | None:
+        """The thing that the keys are about; none while the groups have them."""
+        return self.pieces.selected if self.panel_in_use != "groups" else None
+
+    def file(self) -> str:
+        """The file behind the selection; empty where there is none."""
+        path, _line = path_of(self.state.group, self.selected())
+        return file_of(self.bench.engine.workspace.root, path)
+
+    @command(
+        "e",
+        title="Edit the file at its line", footer="edit", rank=6,
+        needs=[Need(lambda here: here.file, "there is no such file yet")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
+        path, line = path_of(self.state.group, self.selected())
+        self.edit_file(path, line)
+        self.work.look()
+
+    @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
+    def copy_piece(self) -> None:
+        """Copy what the selected thing says (OSC 52, also over SSH)."""
+        piece = self.pieces.selected
+        if isinstance(piece, LinePiece):
+            self.copy_text("\n".join(piece.entry.lines))
+        elif isinstance(piece, NotesPiece):
+            self.copy_text("\n".join((piece.notes.path, *(f"- {each.text}" for each in piece.notes.entries))))
+        elif piece is not None:
+            self.copy_text(name_of(piece))
+        else:
+            self.say("nothing is selected")
+
+    @command("Y", title="Copy all that is shown of it", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy all that is shown of the selected thing."""
+        self.copy_text(self.reading.selected_text())
+
+    # Unclear notes
+
+    @command(
+        "space",
+        title="Mark the next candidate", footer="candidate", rank=3,
+        needs=[UNCLEAR, Need(lambda here: here.candidates > 1, "there is no other candidate")],
+    )  # fmt: skip
+    def next_candidate(self) -> None:
+        """Mark the next file that the unclear notes may belong to."""
+        piece = self.pieces.selected
+        if isinstance(piece, NotesPiece):
+            self.state.mark_next(piece)
+            self.show_reading()
+
+    @command(
+        "b",
+        title="Bind the notes to the marked file", footer="bind", rank=2,
+        needs=[
+            UNCLEAR,
+            Need(lambda here: here.candidates, "no file looks like it; autopoiesis notes PATH --move-to NEW"),
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def bind(self) -> None:
+        """Say that the unclear notes belong to the marked file; asks first."""
+        piece = self.pieces.selected
+        target = self.state.candidate(piece) if isinstance(piece, NotesPiece) else None
+        if not isinstance(piece, NotesPiece) or target is None:
+            return
+        question = (
+            f"The notes of {visible(piece.notes.path, NAMED)}\n"
+            f"belong to {visible(target.path, NAMED)} from now on. This is committed."
+        )
+        wish = BindWish(piece.notes.path, target.absolute, target.path)
+        self.ask("bind the notes", question, "Bind", partial(self.work.change, wish))
+
+    # The digest
+
+    @command(
+        "D", "delete",
+        title="Delete the digest to turn it off", footer="digest off", rank=14,
+        needs=[Need(lambda here: here.digest, "the digest is off already"), WRITABLE],
+    )  # fmt: skip
+    def digest_off(self) -> None:
+        """Delete the digest, which turns it off: no prompt gets it until you make it anew; asks first."""
+        question = (
+            f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
+            "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
+        )
+        off = DigestWish("turn off")
+        self.ask("digest", question, "Delete to turn off", partial(self.work.change, off))
+
+    @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
+    def regenerate(self) -> None:
+        """Make the digest anew from the category files, which also turns it on again."""
+        self.work.change(DigestWish("make anew"))
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        super().rescan()
+        self.work.look()
+
+    # Panels
+
+    @command("1", title="Go to the groups", footer="panel", rank=24)
+    def focus_groups(self) -> None:
+        """Go to the groups: the category files, notes of files, entries and skills, and the digest."""
+        self.go_to("groups")
+
+    @command("2", title="Go to what is in the group", footer="panel", rank=24)
+    def focus_pieces(self) -> None:
+        """Go to what is in the selected group, newest first."""
+        self.go_to("pieces")
+
+    @command("3", title="Go to the selected thing in full", footer="panel", rank=24)
+    def focus_reading(self) -> None:
+        """Go to the selected thing in full; up and down scroll it there."""
+        self.go_to("reading")
+
+    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> KnowledgeSituation:
@@ -195,62 +240,13 @@ class KnowledgeScreen(FullScreen):
         return self.situated(
             KnowledgeSituation,
             filtered=bool(state.query),
-            file=self.actions.file(),
+            file=self.file(),
             digest=state.held is not None and state.held.digest.on,
             unclear=question is not None,
             candidates=len(question.candidates) if question is not None else 0,
         )
 
-    # What comes in
-
-    @on(LookedAt)
-    def _looked_at(self, looked: LookedAt) -> None:
-        if not self.state.take(looked):
-            self.say(looked.problem, trouble=True)
-        self.show()
-
-    @on(UnclearFound)
-    def _unclear_found(self, found: UnclearFound) -> None:
-        if found.problem:
-            self.say(found.problem, trouble=True)
-        self.state.take_unclear(found)
-        self.show()
-
-    @on(TextRead)
-    def _text_read(self, read: TextRead) -> None:
-        self.state.take_text(read)
-        self.show_reading()
-
-    @on(LinksRead)
-    def _links_read(self, read: LinksRead) -> None:
-        self.state.take_links(read)
-        self.show_reading()
-
-    @on(ChangeEnded)
-    def _change_ended(self) -> None:
-        self.work.look()
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: looks again."""
-        if burst.parts & {"status", "digest"}:
-            self.work.look()
-
-    # What a person does
-
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
-        item = self.groups.selected
-        if moved.panel is self.groups and item is not None and item.group != self.state.group:
-            self.state.group, self.state.query = item.group, ""
-            self.show_pieces()
-        else:
-            self.show_reading()
-
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
-            self.actions.narrow(edited.value)
-
-    @on(PromptLine.Entered)
-    def _entered(self) -> None:
-        self.leave_line()
+            self.narrow(edited.value)

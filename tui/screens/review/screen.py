@@ -1,137 +1,296 @@
-"""The review screen: what a harvest held back, why, and a person's word on each (design 6.4, 8)."""
+"""The review screen: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
-from textual.app import ComposeResult
-from textual.containers import Container
-from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
-from tui.kit.full_screen import FullScreen
-from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
-from tui.render.draw import Row
-from tui.render.roles import Roles
-from tui.screens.review.actions import ReviewActions, ReviewSituation
-from tui.screens.review.item_panel import ItemPanel
-from tui.screens.review.queue import draw_none, draw_note, draw_trouble
-from tui.screens.review.queue_panel import QueuePanel
-from tui.screens.review.state import ReviewState
-from tui.screens.review.work import QueueRead, ReviewWork, Settled, SettlingEnded, SourceRead
+from engine.knowledge.reviewing import is_risky
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import WRITABLE
+from tui.kit.editor import file_of
+from tui.kit.prompt import Mode, PromptLine
+from tui.render.draw import clip
+from tui.render.figures import plural
+from tui.render.safe import first_line
+from tui.screens.review.layout import ReviewLayout
+from tui.screens.review.queue import KINDS, text_of
+from tui.screens.review.work import (
+    SettleWish,
+    Verb,
+)
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from engine.knowledge.review import Waiting
 
-NARROW = 100
-"""Columns below which the item stands under the list."""
-LOW = 20
-"""Lines below which one panel at a time is in view."""
-READING = "reading what waits …"
+NAMED = 42
+"""Cells of an item in a question."""
+ROOM = 10
+"""Lines of the smallest screen that a question takes beside what it lists."""
 
 
-class ReviewScreen(FullScreen):
-    """The screen on what waits for a person.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSituation(Situation):
+    """What the commands of this screen depend on."""
 
-    Args:
-        bench: The workbench it was opened from.
-    """
+    listed_waiting: int = 0
+    """How many of the items that are listed wait."""
+    held: bool = False
+    """An item that was held for review is selected."""
+    waits: bool = False
+    """It is not settled, nor being settled."""
 
-    AUTO_FOCUS = "#queue"
-    CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
-    commands = ReviewActions
-    area = "review"
-    line = "wording"
-    burst_s = 0.5  # what a harvest holds back comes in several events
-    work: ReviewWork
-    actions: ReviewActions
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench, "queue")
-        self.state = ReviewState()
-        self.work = ReviewWork(bench.engine, self.post_message)
+AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.held, "no item is selected")
+STILL_WAITS: Need[ReviewSituation] = Need(lambda here: here.waits, "the item is settled, or being settled")
 
-    def body(self) -> ComposeResult:
-        """The list, and the selected item beside it."""
-        self.queue = QueuePanel(id="queue")
-        self.item = ItemPanel(id="item")
-        with Container(id="review"):
-            yield self.queue
-            yield self.item
 
-    def below(self) -> ComposeResult:
-        """The line."""
-        yield self.prompt
+class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
+    """The review screen, with its commands."""
 
-    def begin(self) -> None:
-        """Reads what waits."""
-        self.work.look()
+    # Moving about
 
-    # What is on the screen
+    def stops(self) -> tuple[str, ...]:
+        """The panels, in view or not: where only one has room, tab brings the next."""
+        return self.panels if self.zoomed is None else self.in_view()
 
-    @property
-    def alone(self) -> bool:
-        """Whether only one panel has room."""
-        return self.app.size.height < LOW
+    @command("enter", "o", title="Show the item over the whole area", needs=[AN_ITEM])
+    def enlarge_item(self) -> None:
+        """Show the selected item over the whole area; once more shows both panels again."""
+        if self.zoomed == "item":
+            self.enlarge(None)
+            self.focus_panel("queue")
+        else:
+            self.enlarge("item")
+            self.focus_panel("item")
 
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
-        if self.zoomed is not None:
-            return (self.zoomed,)
-        if not self.alone:
-            return self.panels
-        used = self.panel_before if self.in_line else self.panel_in_use
-        return (used,)
-
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        shown = self.in_view()
-        self.lay_out_frame({"-narrow": self.app.size.width < NARROW, "-low": self.alone})
-        for panel in (self.queue, self.item):
-            panel.display = panel.name_of in shown
-
-    def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
-        state = self.state
-        items = state.items(self.bench.clock.now())
-        self.queue.show_items(items, self._note, (state.phase, state.problem, state.settled, state.query))
-        self.queue.filter(state.query)
-        self.show_item()
-
-    def show_item(self) -> None:
-        """Shows the selected item, and asks for the lines around its own."""
-        item = self.queue.selected
-        source = self.state.source_of(item.waiting) if item is not None else None
-        shown = self.item.item
-        other = item is not None and (shown is None or shown.waiting.id != item.waiting.id)
-        self.item.show(item, source)
-        if item is not None and source is None and other:
-            self.work.source(item.waiting)
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
         self.update_footer()
 
-    def _note(self, width: int, roles: Roles) -> list[Row]:
-        """What stands where there are no rows."""
-        state = self.state
-        if state.phase == "loading":
-            return draw_note(READING, roles.faint)
-        if state.phase == "trouble":
-            return draw_trouble(state.problem, width, roles)
-        if state.query:
-            return draw_note("no item holds these words; esc shows all", roles.muted)
-        return draw_none(0 if state.with_settled else state.settled, width, roles)
+    def back(self) -> None:
+        """Back out one level: leave the line, show both panels, drop the filter, return to the workbench."""
+        if self.in_line:
+            if self.prompt.mode == "filter":
+                self.narrow("")
+            self.state.rewording = None
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif self.state.query:
+            self.narrow("")
+        elif self.alone and self.panel_in_use == "item":
+            self.focus_panel("queue")
+        else:
+            self.dismiss(None)
 
-    def focus_panel(self, name: str) -> None:
-        """Gives a panel the keys; where only one has room, the place as well."""
-        super().focus_panel(name)
-        if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
-            self.lay_out()
+    # What is listed
 
-    def panel_changed(self) -> None:
-        """Where only one panel has room, the one with the keys has it."""
-        if self.alone:
-            self.lay_out()
+    @command("s", title="Show settled items, or only what waits", footer="settled", rank=12)
+    def show_settled(self) -> None:
+        """List also what was accepted and rejected before; once more only what waits."""
+        self.state.with_settled = not self.state.with_settled
+        self.show()
+
+    @command("slash", title="Filter the list", footer="filter", rank=14)
+    def filter(self) -> None:
+        """Narrow the list to the items that hold what is typed, while it is typed."""
+        self.open_line("wording", "filter", self.state.query, "review")
+
+    @command("w", title="Only what waits for this reason", needs=[AN_ITEM])
+    def same_reason(self) -> None:
+        """Narrow the list to what waits for the same reason as the selected item; A then accepts all
+        of it.
+        """
+        item = self.selected()
+        if item is not None:
+            self.narrow(item.why)
+
+    @command("c", title="Only what waits of this conversation", needs=[AN_ITEM])
+    def same_conversation(self) -> None:
+        """Narrow the list to what waits of the selected item's conversation; A then accepts all of it."""
+        item = self.selected()
+        if item is not None:
+            self.narrow(item.origin.name)
+
+    def narrow(self, query: str) -> None:
+        """Narrows the list while it is typed."""
+        self.state.query = query
+        self.show()
+
+    def entered(self, mode: Mode, value: str) -> None:
+        """A line was ended with enter."""
+        item, self.state.rewording = self.state.rewording, None
+        self.leave_line()
+        if mode != "reword" or item is None:
+            return
+        if not value.strip():
+            self.say("an item cannot be empty; x rejects it", trouble=True)
+            return
+        self._accept(item, "" if value.strip() == item.item.text else value.strip())
+
+    # Settling
+
+    def selected(self) -> Waiting | None:
+        """The item that the keys are about."""
+        item = self.queue.selected
+        return item.waiting if item is not None else None
+
+    def listed_waiting(self) -> tuple[Waiting, ...]:
+        """The items in the list that wait, oldest first."""
+        queue = self.queue
+        rows = (queue.item_at(at) for at in range(queue.row_count))
+        return tuple(each.waiting for each in rows if each.waits)
+
+    @command("a", title="Accept the item", footer="accept", rank=0, needs=[AN_ITEM, STILL_WAITS, WRITABLE])
+    def accept(self) -> None:
+        """Make the selected item knowledge as it is: its line is written, the digest made anew, and
+        committed.
+        """
+        item = self.selected()
+        if item is not None:
+            self._accept(item)
+
+    def _accept(self, item: Waiting, text: str = "") -> None:
+        """Accepts an item; one that could do harm only after a second word."""
+        if not is_risky(item, text):
+            self._settle((item,), "accept", text)
+            return
+        why = "Your wording reads like an order or hides something." if text else f"It {item.why}."
+        meant = replace(item, item=replace(item.item, text=text or item.item.text))
+        question = (
+            f"{_named(meant, 4 * NAMED)}\n{why}\n"
+            "As knowledge it stands in front of every conversation to come. This is committed."
+        )
+        self.ask(
+            "accept what could do harm",
+            question,
+            "Accept it all the same",
+            partial(self._settle, (item,), "accept", text, sure=True),
+        )
+
+    @command(
+        "E",
+        title="Edit the item, then accept it", footer="edit, accept", rank=4,
+        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+    )  # fmt: skip
+    def reword(self) -> None:
+        """Edit the item's text in the line; enter accepts what stands there, esc leaves the item waiting."""
+        item = self.selected()
+        if item is not None:
+            self.state.rewording = item
+            self.open_line("wording", "reword", item.item.text)
+
+    @command(
+        "x", "delete",
+        title="Reject the item", footer="reject", rank=2,
+        needs=[AN_ITEM, STILL_WAITS, WRITABLE],
+    )  # fmt: skip
+    def reject(self) -> None:
+        """Turn the selected item down: it becomes no knowledge and never comes back; asks first."""
+        item = self.selected()
+        if item is None:
+            return
+        question = (
+            f"{_named(item, 2 * NAMED)}\n"
+            "It becomes no knowledge and never comes back. This is committed, and there is no undo here."
+        )
+        self.ask("reject the item", question, "Reject", partial(self._settle, (item,), "reject"))
+
+    @command(
+        "A",
+        title="Accept all that are listed", footer="accept all", rank=10,
+        needs=[Need(lambda here: here.listed_waiting, "no listed item waits"), WRITABLE],
+    )  # fmt: skip
+    def accept_all(self) -> None:
+        """Accept every listed item that waits, but for what could do harm; w, c and / narrow them. Asks
+        first.
+        """
+        listed = self.listed_waiting()
+        items = tuple(each for each in listed if not is_risky(each))
+        if not items:
+            self.say("all that is listed could do harm: a accepts one of them", trouble=True)
+            return
+        left = len(listed) - len(items)
+        room = max(3, self.app.size.height - ROOM)
+        named = [f"· {_named(each, NAMED)}" for each in items]
+        if len(named) > room:
+            hidden = len(named) - room + 1
+            named = [*named[: room - 1], f"… and {hidden:,} more that have no room here; / narrows the list"]
+        question = "\n".join(
+            (
+                f"{plural(len(items), 'item')} would become knowledge as they are:",
+                *named,
+                *([f"{plural(left, 'item')} that could do harm will wait on."] if left else []),
+                "Each is a commit, and there is no undo here.",
+            )
+        )
+        self.ask("accept all", question, f"Accept {len(items):,}", partial(self._settle, items, "accept"))
+
+    def _settle(self, items: tuple[Waiting, ...], verb: Verb, text: str = "", *, sure: bool = False) -> None:
+        after = self.queue.next_waiting(frozenset(each.id for each in items))
+        fresh = self.state.begin(items)
+        if not fresh:
+            self.say("it is being settled already")
+            return
+        self.work.settle(SettleWish(fresh, verb, text, sure))
+        self.show()
+        if after:
+            self.queue.select_item(after)
+
+    # The source
+
+    def file(self) -> str:
+        """The conversation of the selected item; empty where it is gone."""
+        item = self.selected()
+        return file_of(self.bench.engine.workspace.root, item.source) if item is not None else ""
+
+    @command(
+        "e",
+        title="Open the conversation at its line", footer="source", rank=8,
+        needs=[AN_ITEM, Need(lambda here: here.file, "the conversation is not here any more")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the conversation at the line that says it, in $VISUAL or $EDITOR."""
+        item = self.selected()
+        if item is not None:
+            self.edit_file(self.file(), item.line)
+            self.work.source(item)
+
+    @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
+    def copy_item(self) -> None:
+        """Copy the text of the selected item (OSC 52, also over SSH)."""
+        item = self.selected()
+        if item is not None:
+            self.copy_text(text_of(item))
+
+    @command("Y", title="Copy all that is shown of the item", needs=[AN_ITEM])
+    def copy(self) -> None:
+        """Copy all that is shown of the selected item."""
+        self.copy_text(self.item.selected_text())
+
+    def rescan(self) -> None:
+        """Look at every file again, and at what waits."""
+        super().rescan()
+        self.work.look()
+
+    # Panels
+
+    @command("1", title="Go to what waits", footer="panel", rank=26)
+    def focus_queue(self) -> None:
+        """Go to the list of what waits for you."""
+        self.go_to("queue")
+
+    @command("2", title="Go to the item", footer="panel", rank=26)
+    def focus_item(self) -> None:
+        """Go to the selected item: what it says, why it was held, and where it comes from."""
+        self.go_to("item")
+
+    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> ReviewSituation:
@@ -140,51 +299,22 @@ class ReviewScreen(FullScreen):
         return self.situated(
             ReviewSituation,
             filtered=bool(self.state.query),
-            file=self.actions.file(),
+            file=self.file(),
             held=item is not None,
             waits=item is not None and item.waits,
-            listed_waiting=len(self.actions.listed_waiting()),
+            listed_waiting=len(self.listed_waiting()),
         )
-
-    # What comes in
-
-    @on(QueueRead)
-    def _queue_read(self, read: QueueRead) -> None:
-        if not self.state.take(read):
-            self.say(read.problem, trouble=True)
-        self.show()
-
-    @on(SourceRead)
-    def _source_read(self, read: SourceRead) -> None:
-        self.state.take_source(read)
-        self.show_item()
-
-    @on(Settled)
-    def _settled(self, settled: Settled) -> None:
-        self.state.ended(settled.name, done=settled.done)
-        if not settled.done:
-            self.show()
-
-    @on(SettlingEnded)
-    def _settling_ended(self) -> None:
-        self.work.look()
-
-    def heard(self, burst: Burst) -> None:
-        """Files changed: reads what waits again."""
-        if burst.parts & {"status", "digest"}:
-            self.work.look()
-
-    # What a person does
-
-    @on(RowList.Moved)
-    def _row_moved(self) -> None:
-        self.show_item()
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
-            self.actions.narrow(edited.value)
+            self.narrow(edited.value)
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        self.actions.entered(entered.mode, entered.value)
+        self.entered(entered.mode, entered.value)
+
+
+def _named(item: Waiting, width: int) -> str:
+    """What kind of thing it is, and what it says."""
+    return f"{KINDS[item.item.category]}: {clip(first_line(item.item.text), width)}"

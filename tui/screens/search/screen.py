@@ -1,219 +1,251 @@
-"""The search screen: what is found while a query is typed, where it stands, why it ranks there (design 8)."""
+"""The search screen: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import on
-from textual.app import ComposeResult
-from textual.containers import Container, Vertical
-from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
-from tui.kit.full_screen import FullScreen
+from tui.kit import clipboard
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import WRITABLE
+from tui.kit.editor import file_of
+from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
-from tui.screens.search.actions import SearchActions, SearchSituation
-from tui.screens.search.flow import SearchFlow
-from tui.screens.search.notice_bar import NoticeBar
-from tui.screens.search.overview import draw_nothing, draw_overview, draw_trouble, notice
-from tui.screens.search.preview_panels import Preview, PreviewPanel, WhyPanel
-from tui.screens.search.results_panel import Body, Results, ResultsPanel
-from tui.screens.search.state import SearchState
-from tui.screens.search.work import MOST, Answered, Looked, PassageRead, SearchWork
+from tui.render.safe import visible
+from tui.render.search_hits import Hit, lines_of
+from tui.screens.search.layout import SearchLayout
+from tui.screens.search.overview import KINDS
+from tui.screens.search.results_panel import ResultsPanel
+from tui.screens.search.work import MOST, Addition
 
 if TYPE_CHECKING:
     from tui.screens.workbench.screen import Workbench
 
-NARROW = 100
-"""Columns below which the preview stands under the results."""
-LOW = 20
-"""Lines below which one panel at a time is in view."""
-HIGH = 34
-"""Lines from which the reasons are in view without being asked for."""
-REASONS = 0.5
-"""The share of the right side that the reasons may take."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    result: bool = False
+    """A search result is selected."""
 
 
-class SearchScreen(FullScreen):
-    """The screen on what is searched for.
+A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is selected")
+ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file is not there any more")
 
-    Args:
-        bench: The workbench it was opened from.
-        query: What to begin with.
-    """
 
-    AUTO_FOCUS = "#prompt-input"
-    CSS_PATH: ClassVar[CSSPathType | None] = "search.tcss"
-    commands = SearchActions
-    area = "search"
-    line_passes = False
-    burst_s = 1.0  # the index needs a moment to know the news
-    work: SearchWork
-    actions: SearchActions
+class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("query", "preset")):
+    """The search screen, with its commands."""
 
     def __init__(self, bench: Workbench, query: str = "") -> None:
-        super().__init__(bench, "query")
-        self.panel_before = "results"
-        self.state = SearchState(query)
-        self.work = SearchWork(bench.engine, self.post_message)
-        self.flow = SearchFlow(self)
-        self.why_wanted: bool | None = None
-        self._laid_out: tuple[str, ...] = ()
+        super().__init__(bench, query)
+        self._adding: Hit | None = None
+        self._file_of: tuple[Hit | None, str] = (None, "")
 
-    def body(self) -> ComposeResult:
-        """The line, a notice; results, and beside them preview and reasons."""
-        self.results = ResultsPanel(id="results")
-        self.preview = PreviewPanel(id="preview")
-        self.why = WhyPanel(id="why")
-        yield self.prompt
-        yield NoticeBar(id="notice")
-        with Container(id="search"):
-            yield self.results
-            with Vertical(id="search-side"):
-                yield self.preview
-                yield self.why
+    # Moving about
 
-    def begin(self) -> None:
-        """Searches where there is a query already."""
-        self.prompt.enter_mode("search", value=self.state.query)
-        if self.state.asked:
-            self.prompt.line.action_select_all()
+    def go_to(self, name: str) -> None:
+        """Focuses a panel; one that is not in view takes the place of what is, or the whole area."""
+        if self.zoomed is not None or (self.low and name != "results"):
+            self.enlarge(None if self.low and name == "results" else name)
+        elif name not in self.in_view():
+            self.why_wanted = name == "why"
+            self.enlarge(None)
+        self.focus_panel(name)
+
+    @command(
+        "enter",
+        title="Go from the line to the results", panels=["query"], footer="results", rank=0, palette=False,
+    )  # fmt: skip
+    def to_results(self) -> None:
+        """Go to the results of what is typed."""
+        self.prompt.remember(self.prompt.input.value)
+        self.flow.at_once()
+        self.go_to("results")
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels in view, then the query."""
+        return (*self.in_view(), "query")
+
+    @command("slash", title="Type what to search for", footer="query", rank=2)
+    def to_line(self) -> None:
+        """Type what to search for; results come while you type, and enter goes to them."""
+        self.open_line("query", "search", self.prompt.input.value)
+
+    def step(self, motion: Motion) -> None:
+        """Moves the selection, whichever panel has the keys."""
+        self.results.move(motion)
+
+    @command("n", title="Next result", footer="next / previous", rank=18, needs=[A_RESULT])
+    def next_result(self) -> None:
+        """Select the next result, from any panel."""
+        self.step(Motion.DOWN)
+
+    @command("N", title="Previous result", footer="next / previous", rank=18, needs=[A_RESULT])
+    def previous_result(self) -> None:
+        """Select the result before, from any panel."""
+        self.step(Motion.UP)
+
+    def unzoom(self) -> None:
+        """Show all panels again."""
+        super().unzoom()
+        if self.panel_in_use not in self.in_view():
+            self.focus_panel("results")
+
+    def back(self) -> None:
+        """Back out one level: leave the line, show all panels, search every kind, return to the workbench."""
+        state = self.state
+        if self.panel_in_use == "preset" or (self.panel_in_use == "query" and state.hits):
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif state.only:
+            self._keep_to("")
+        else:
+            self.dismiss(None)
+
+    # Searching
+
+    def kind(self, step: int) -> None:
+        """Keeps to the next kind of file."""
+        self.state.next_kind(step)
+        self._search_again()
+
+    @command("c", title="Only the next kind of file", footer="kind", rank=6)
+    def next_kind(self) -> None:
+        """Keep to the next kind of file that there is: identity, memory, journal and so on; in the end to
+        all.
+        """
+        self.kind(1)
+
+    @command("C", title="Only the kind of file before")
+    def previous_kind(self) -> None:
+        """Keep to the kind of file before."""
+        self.kind(-1)
+
+    def _keep_to(self, only: str) -> None:
+        self.state.keep_to(only)
+        self._search_again()
+
+    def _search_again(self) -> None:
+        self.flow.search()
+        self.show()
+        if "results" not in self.in_view():
+            only = self.state.only
+            self.say(f"only {KINDS.get(only, only)}" if only else "all kinds")
+
+    @command("m", title="Bring more results", needs=[A_RESULT])
+    def more(self, *, quietly: bool = False) -> None:
+        """Bring more results than the first 50, up to 500; going down past the last one does it as well."""
+        state = self.state
+        if state.want_more():
+            self.flow.search()
+        elif not quietly or (state.more and not state.pending):
+            self.say(
+                f"a search brings {MOST} results at most; another word narrows it"
+                if state.more
+                else "these are all"
+            )
+
+    def rescan(self) -> None:
+        """Look at every file again, and searches again."""
+        super().rescan()
+        self.work.look()
+        self.flow.again()
+
+    @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
+    def toggle_why(self) -> None:
+        """Show or hide why the selected result ranks there: the parts of its score, its ranks, its words."""
+        shown = "why" in self.in_view()
+        in_use = self.panel_in_use
+        if self.zoomed is not None or self.low:
+            self.enlarge(None if shown else "why")
+        else:
+            self.why_wanted = not shown
+            self.enlarge(None)
+        if not self.in_line and in_use not in self.in_view():
+            self.focus_panel("results" if shown or "why" not in self.in_view() else "why")
+
+    # The selected result
+
+    def file(self) -> str:
+        """The selected result's file; empty where it is gone."""
+        selected = self.results.selected
+        if self._file_of[0] is not selected:
+            root = self.bench.engine.workspace.root
+            self._file_of = (selected, file_of(root, selected.result.path) if selected is not None else "")
+        return self._file_of[1]
+
+    @command("e", title="Edit the file at this line", footer="edit", rank=8, needs=[A_RESULT, ITS_FILE])
+    def edit(self) -> None:
+        """Open the selected result's file in $VISUAL or $EDITOR, at its first line; then search again."""
+        selected = self.results.selected
+        if selected is not None:
+            self.edit_file(self.file(), selected.result.start_line)
             self.flow.again()
 
-    def end(self) -> None:
-        """Keeps the query for the next time."""
-        self.bench.actions.searched = self.state.query
+    @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
+    def copy_place(self) -> None:
+        """Copy where the selected result stands, as path:line."""
+        selected = self.results.selected
+        if selected is not None:
+            path = selected.result.path.encode("utf-8", "replace").decode()
+            place = f"{path}:{selected.result.start_line}"
+            clipboard.copy(self.bench.app, place)
+            self.say(f"copied {place}")
 
-    @property
-    def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
-        return super().waiting or self.flow.waiting
+    @command("a", title="Add the result to a preset", footer="to preset", rank=12, needs=[A_RESULT, WRITABLE])
+    def ask_preset(self) -> None:
+        """Add the selected result's lines to a preset, by its name; a new name makes a new preset."""
+        self._adding = self.results.selected
+        if self._adding is not None:
+            result = self._adding.result
+            about = f"{visible(result.path)}:{lines_of(result)}"
+            self.open_line("preset", "preset", about=about)
 
-    # What is on the screen
+    def add(self, name: str) -> None:
+        """Adds the result to a preset; without a name nothing happens."""
+        hit = self._adding
+        self.leave_line()
+        if hit is not None and name.strip():
+            self.work.add(Addition(name.strip(), hit.result.path, lines_of(hit.result)))
 
-    @property
-    def narrow(self) -> bool:
-        """Whether the preview stands under the results."""
-        return self.app.size.width < NARROW
+    # Panels
 
-    @property
-    def low(self) -> bool:
-        """Whether only one panel has room."""
-        return self.app.size.height < LOW
+    @command("1", title="Go to the results", footer="panel", rank=24)
+    def focus_results(self) -> None:
+        """Go to the results, best first."""
+        self.go_to("results")
 
-    @property
-    def shows_why(self) -> bool:
-        """Whether the reasons are in view beside the preview, or instead of it."""
-        if self.why_wanted is not None:
-            return self.why_wanted
-        return not self.narrow and self.app.size.height >= HIGH
+    @command("2", title="Go to the preview", footer="panel", rank=24)
+    def focus_preview(self) -> None:
+        """Go to the preview: the selected result with the lines around it in its file."""
+        self.go_to("preview")
 
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen, in order."""
-        if self.zoomed is not None:
-            return (self.zoomed,)
-        if self.low:
-            return ("results",)
-        if not self.state.hits:
-            return ("results", "preview")
-        if self.narrow:
-            return ("results", "why" if self.shows_why else "preview")
-        return ("results", "preview", "why") if self.shows_why else ("results", "preview")
+    @command("3", title="Go to why it ranks there", footer="panel", rank=24, needs=[A_RESULT])
+    def focus_why(self) -> None:
+        """Go to the reasons: what the selected result's score is made of, shown if it was not."""
+        self.go_to("why")
 
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        shown = self._laid_out = self.in_view()
-        self.lay_out_frame({"-low": self.low, "-narrow": self.narrow, "-alone": len(shown) == 1}, "#prompt")
-        for panel in (self.results, self.preview, self.why):
-            panel.display = panel.name_of in shown
-        self.query_one("#search-side").display = "preview" in shown or "why" in shown
-        self._fit_why()
-        self._show_notice()
+    @command(
+        "enter", "o",
+        title="Read the result", panels=["results"], footer="read", rank=0,
+        needs=[A_RESULT],
+    )  # fmt: skip
+    def read(self) -> None:
+        """Read the selected result with the lines around it; small screens give it the whole area."""
+        self.go_to("preview")
 
-    def _fit_why(self) -> None:
-        """The reasons take the lines they need, beside the preview at most half of them."""
-        height: int | str = "1fr"
-        if self.preview.display and self.why.display:
-            side = self.query_one("#search-side").size
-            if side.height and side.width:
-                height = min(self.why.wanted(side.width), max(6, int(side.height * REASONS)))
-        if str(self.why.styles.height) != str(height):
-            self.why.styles.height = height
+    @command("Y", title="Copy the text", needs=[A_RESULT])
+    def copy(self) -> None:
+        """Copy what the panel shows: of the results the selected one's whole text; over SSH as well
+        (OSC 52).
+        """
+        super().copy()
 
-    def keep_focus(self) -> None:
-        """Gives the keys to a panel that can be seen; by now there is room to measure for the reasons."""
-        self._fit_why()
-        super().keep_focus()
-
-    def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
-        if self.in_view() != self._laid_out:
-            self.lay_out()
-        state = self.state
-        phase = state.phase
-        status = state.status
-        self.results.show(
-            Results(
-                hits=state.hits,
-                more=state.more,
-                can_more=state.wish.limit < MOST,
-                found_for=state.found_for,
-                only=state.only,
-                slow=state.slow,
-                body=self._body(),
-                about=(phase, state.inventory, state.problem, state.query, state.only, state.answer),
-                count=phase in ("found", "nothing"),
-                trouble=phase == "trouble",
-            )
-        )
-        self.preview.show(
-            Preview(
-                state.passage if phase == "found" else None,
-                how=phase in ("overview", "nothing"),
-                meaning=status is not None and status.vectors > 0 and not status.without_vectors,
-            )
-        )
-        self.why.show(self.results.selected if phase == "found" else None)
-        self._fit_why()
-        self._show_notice()
-        self.update_footer()
-
-    def _body(self) -> Body:
-        state = self.state
-        answer = state.answer
-        match state.phase:
-            case "overview":
-                return lambda width, height, roles: draw_overview(
-                    state.inventory, state.only, width, roles, height
-                )
-            case "trouble":
-                problem = state.problem
-                return lambda width, _height, roles: draw_trouble(problem, width, roles)
-            case "nothing":
-                elsewhere, more = (answer.elsewhere, answer.elsewhere_more) if answer else (0, False)
-                return lambda width, _height, roles: draw_nothing(
-                    state.query, state.only, elsewhere, more, state.status, width, roles
-                )
-            case _:
-                return lambda _width, _height, _roles: []
-
-    def _show_notice(self) -> None:
-        status = self.bench.status
-        read_only = status is not None and status.read_only
-        words, urgent = notice(self.state.status, read_only=read_only)
-        bar = self.query_one(NoticeBar)
-        bar.show(words, urgent=urgent)
-        bar.display = bool(words) and bool(self.query_one("#search").display)
-
-    @property
-    def line(self) -> str:
-        """The line's name tells what is typed there."""
-        return "preset" if self.prompt.mode == "preset" else "query"
-
-    def leave_line(self) -> None:
-        """Gives the keys back to where they came from, or to the results."""
-        self.prompt.enter_mode("search", value=self.state.query)
-        self.focus_panel(self.panel_before if self.panel_before in self.in_view() else "results")
+    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> SearchSituation:
@@ -221,48 +253,15 @@ class SearchScreen(FullScreen):
         return self.situated(
             SearchSituation,
             filtered=bool(self.state.only),
-            file=self.actions.file(),
+            file=self.file(),
             result=self.results.selected is not None,
         )
 
-    # What comes in
-
-    @on(Answered)
-    def _answered(self, answered: Answered) -> None:
-        self.flow.answered(answered)
-
-    @on(PassageRead)
-    def _passage_read(self, read: PassageRead) -> None:
-        if self.state.take_passage(read.passage, self.results.selected):
-            self.show()
-
-    @on(Looked)
-    def _looked(self, looked: Looked) -> None:
-        self.flow.looked(looked.inventory)
-
-    def heard(self, burst: Burst) -> None:
-        """Searches again."""
-        self.flow.heard(burst)
-
-    # What a person does
-
-    @on(ResultsPanel.Moved)
-    def _result_moved(self) -> None:
-        self.why.show(self.results.selected if self.state.phase == "found" else None)
-        self._fit_why()
-        self.flow.read_selected()
-        self.update_footer()
-
     @on(ResultsPanel.PastTheEnd)
     def _past_the_end(self) -> None:
-        self.actions.more(quietly=True)
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "search":
-            self.flow.typed(edited.value)
+        self.more(quietly=True)
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
         if entered.mode == "preset":
-            self.actions.add(entered.value)
+            self.add(entered.value)

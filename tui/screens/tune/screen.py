@@ -1,126 +1,411 @@
-"""The tune screen: how well topics do, their scores, two cuts, and what moving these changes (design 8)."""
+"""The tune screen: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
-from tui.kit.full_screen import FullScreen
-from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
-from tui.screens.tune.actions import TuneActions, TuneSituation
-from tui.screens.tune.decisions_panel import DecisionsPanel
-from tui.screens.tune.scores_panels import ChangesPanel, Scores, ScoresPanel
-from tui.screens.tune.state import TuneState
-from tui.screens.tune.topics_panel import TopicsPanel
-from tui.screens.tune.work import Proposed, TableRead, TuneWork, Written
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.editor import file_of
+from tui.kit.panel import Motion
+from tui.kit.work import committed
+from tui.render.roles import PLAIN
+from tui.screens.tune.changes import Changes, notes
+from tui.screens.tune.cuts import FAST, STEP
+from tui.screens.tune.decisions import decision_detail, label_text
+from tui.screens.tune.layout import TuneLayout
+from tui.screens.tune.plot import cut_text
+from tui.screens.tune.topics import SORTED_BY, a_day, per_day, rate_text
+from tui.screens.tune.work import CutsWish, LabelWish, Proposed, Written
 
 if TYPE_CHECKING:
+    from engine.activation.policy import Cuts
+    from engine.activation.tuning.tuning import Applied
     from tui.screens.workbench.screen import Workbench
 
-PATIENCE = 4.0
-"""How many times as long as reading the log takes the screen waits before it reads it once more."""
-KEYS = ("← → .01", "H L .05", "c other cut", "f fit", "z undo")
-LOW = 20
-"""Lines below which the comparison is a line in the frame."""
+_ONE_LINE = 400
 
 
-class TuneScreen(FullScreen):
-    """The screen on one topic and its cuts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneSituation(Situation):
+    """What the commands of this screen depend on."""
 
-    Args:
-        bench: The workbench it was opened from.
-        topic: The topic to begin with; where it is unknown, the worst one.
-    """
+    moved: bool = False
+    """A cut stands elsewhere than it does today."""
+    fitting: bool = False
+    """A fit is under way."""
+    loading: bool = False
+    """The decision log is being read."""
+    decision: bool = False
+    """A decision is selected."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
 
-    AUTO_FOCUS = "#scores"
-    CSS_PATH: ClassVar[CSSPathType | None] = "tune.tcss"
-    commands = TuneActions
-    area = "tune"
-    line = "filter"
-    work: TuneWork
-    actions: TuneActions
+
+THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
+A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
+A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
+    """The tune screen, with its commands."""
 
     def __init__(self, bench: Workbench, topic: str = "") -> None:
-        super().__init__(bench, "scores")
-        self.state = TuneState(topic)
-        self.work = TuneWork(bench.engine, self.post_message)
-        self._rest_until = 0.0
+        super().__init__(bench, topic)
+        self.labelled = False
+        self._labelled: list[tuple[str, str, bool | None]] = []
+        self._applied: Applied | None = None
+        self._file_of: tuple[object, str, str] = (None, "", "")
 
-    def body(self) -> ComposeResult:
-        """Topics on the left, with the line below them; scores, what changes and decisions on the right."""
-        self.topics = TopicsPanel(id="topics")
-        self.scores = ScoresPanel(id="scores")
-        self.changes = ChangesPanel(id="changes")
-        self.decisions = DecisionsPanel(id="decisions")
-        with Horizontal(id="tune"):
-            with Vertical(id="tune-left"):
-                yield self.topics
-                yield self.prompt
-            with Vertical(id="tune-right"):
-                yield self.scores
-                yield self.changes
-                yield self.decisions
+    # Moving about
 
-    # What is on the screen
+    def move(self, motion: Motion) -> None:
+        """Moves the selection: among the decisions there, among the topics elsewhere."""
+        if self.panel_in_use == "decisions":
+            self.decisions.move(motion)
+        else:
+            self.choose_row(self.topics.target(motion))
 
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        size, zoom = self.app.size, self.zoomed
-        low = size.height < LOW
-        self.lay_out_frame({"-low": low, "-wide": size.width >= 160, "-narrow": size.width < 100})
-        left = self.query_one("#tune-left")
-        left.display = zoom in (None, "topics") or self.prompt.display
-        self.topics.display = zoom in (None, "topics")
-        left.set_class(zoom == "topics", "-whole")
-        self.query_one("#tune-right").display = zoom != "topics"
-        self.scores.display = zoom in (None, "scores")
-        self.changes.display = zoom in (None, "scores") and not low
-        self.decisions.display = zoom in (None, "decisions")
-
-    def show(self) -> None:
-        """Hands the state to the panels; each draws only what is different."""
+    @command("escape", title="Back", in_line=True, footer="back", rank=20, palette=False)
+    def back(self) -> None:
+        """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
         state = self.state
-        standing = self.actions.standing()
-        self.topics.show(state.topics(), standing)
-        changes = state.changes()
-        self.scores.show(self._scores(self.actions.summary(changes)))
-        self.changes.show(changes, self.actions.hint())
-        self.decisions.show_listing(state.topic, state.list_decisions(), self._nothing_listed(), standing)
-        self.update_footer()
+        if self.in_line:
+            self._filter("")
+            self.leave_line()
+        elif state.moved:
+            self.discard()
+        elif state.query:
+            self._filter("")
+        elif self.zoomed is not None:
+            self.unzoom()
+        else:
+            if state.moves:
+                self.bench.say(f"discarded what was moved on {', '.join(sorted(state.moves))}")
+            if self.labelled:
+                self.bench.conductor.learn()
+            self.dismiss(None)
 
-    def _scores(self, summary: tuple[str, ...]) -> Scores:
+    @command("slash", title="Filter the topics", footer="filter", rank=24)
+    def filter(self) -> None:
+        """Narrow the topics to those whose name holds what is typed, while it is typed."""
+        self.open_line("filter", "filter", self.state.query, "topics")
+
+    def _filter(self, query: str) -> None:
+        self.state.filter(query)
+        self.show()
+
+    # Cuts
+
+    def move_cut(self, steps: int) -> None:
+        """Moves the held cut by hundredths."""
+        if self.state.move(steps):
+            self.show()
+
+    @command(
+        "left", "h",
+        title="Move the cut down by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left(self) -> None:
+        """Move the chosen cut down by .01; nothing is written before you apply it."""
+        self.move_cut(-STEP)
+
+    @command(
+        "right", "l",
+        title="Move the cut up by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right(self) -> None:
+        """Move the chosen cut up by .01; beyond 1 it is never reached."""
+        self.move_cut(STEP)
+
+    @command(
+        "H", "shift+left", "less_than_sign",
+        title="Move the cut down by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left_fast(self) -> None:
+        """Move the chosen cut down by .05."""
+        self.move_cut(-FAST)
+
+    @command(
+        "L", "shift+right", "greater_than_sign",
+        title="Move the cut up by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right_fast(self) -> None:
+        """Move the chosen cut up by .05."""
+        self.move_cut(FAST)
+
+    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=[THE_LOG, A_TOPIC])
+    def other_cut(self) -> None:
+        """Choose the other cut: from the lower one the gate is asked, from the upper one the topic
+        is active.
+        """
+        self.state.hold_other()
+        self.show()
+
+    @command(
+        "escape",
+        title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def discard(self) -> None:
+        """Put the cuts back to where they stand today; nothing was written."""
+        self.state.discard()
+        self.show()
+
+    @command(
+        "enter",
+        title="Apply the cuts and commit", footer="apply", rank=2,
+        needs=[
+            THE_LOG, A_TOPIC, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
+            Need(lambda here: here.file, "the topic has no file any more"),
+        ],
+    )  # fmt: skip
+    def apply(self) -> None:
+        """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it.
+        Asks first where a fit warned of such cuts.
+        """
+        state = self.state
+        wish = CutsWish(state.topic, state.now)
+        if state.caution:
+            question = (
+                f"{state.topic}: {_cuts(state.today)} ▸ {_cuts(state.now)}\n"
+                f"{state.caution[:1].upper()}{state.caution[1:]}."
+            )
+            self.ask("apply", question, "Apply it", partial(self.work.write, wish))
+        else:
+            self.work.write(wish)
+
+    @command(
+        "f",
+        title="Fit the cuts to the labels", footer="fit", rank=8,
+        needs=[THE_LOG, A_TOPIC, Need(lambda here: not here.fitting, "a fit is under way")],
+    )  # fmt: skip
+    def fit(self) -> None:
+        """Show the cuts that fit the labels best, measured on decisions held out; once more takes
+        them away.
+        """
+        state = self.state
+        if state.topic in state.proposals:
+            state.show_fit()
+            self._say_fit(state.topic)
+        else:
+            state.fitting = state.topic
+            state.fit_problem.pop(state.topic, None)
+            self.work.fit(state.topic)
+        self.show()
+
+    def proposed(self, proposed: Proposed) -> None:
+        """Fitting is done: puts the cuts there, unless the person has gone on to something else."""
+        state = self.state
+        if state.fitting == proposed.topic:
+            state.fitting = ""
+        if proposed.proposal is None:
+            state.fit_problem[proposed.topic] = proposed.problem
+        else:
+            state.take_fit(proposed.proposal)
+        self.show()
+        self._say_fit(proposed.topic)
+
+    def _say_fit(self, topic: str) -> None:
+        """Says in passing what fitting says, where the panel that shows it is out of sight."""
+        changes = self.state.changes()
+        if changes is None or self.changes.display or topic != self.state.topic:
+            return
+        said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
+        self.say(said, trouble=bool(changes.problem))
+
+    @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
+    def undo(self) -> None:
+        """Take the last applied change of cuts back, also one of an earlier day; asks first."""
+        last = self._applied
+        if last is None:
+            question = "Take the change of cuts back that was applied last in this workspace?"
+        else:
+            question = (
+                f"Take back what was applied last?\n{last.topic}: {_cuts(last.after)} ▸ {_cuts(last.before)}"
+            )
+        self.ask("undo", question, "Take it back", partial(self.work.write, CutsWish("", None)))
+
+    def written(self, written: Written) -> None:
+        """Cuts were written, or refused: says so, with the commit."""
+        state = self.state
+        applied = written.applied
+        if applied is None:
+            self.say(written.problem, trouble=True)
+            return
+        self._applied = None if written.undone else applied
+        if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
+            state.moves.pop(applied.topic, None)
+        commit = committed(applied.commit, applied.why)
+        done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
+        self.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}{more}")
+
+    # Decisions
+
+    def label(self, useful: bool) -> None:
+        """Labels the selected decision and goes to the next one."""
+        state = self.state
+        item, table = self.decisions.selected, state.table
+        if item is None or table is None:
+            return
+        before = item.useful if item.by == "person" else None
+        self._labelled.append((item.id, state.topic, before))
+        self.labelled = True
+        state.saving[item.id] = useful
+        self.work.write(LabelWish(table, item.index, item.id, useful))
+        self.decisions.next_row()
+        self.show()
+
+    @command(
+        "y",
+        title="Label the decision: useful", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_useful(self) -> None:
+        """Label the selected decision: the topic was useful for this message; then go to the next one."""
+        self.label(True)
+
+    @command(
+        "n",
+        title="Label the decision: noise", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_noise(self) -> None:
+        """Label the selected decision: the topic was noise for this message; then go to the next one."""
+        self.label(False)
+
+    @command("u", title="Take the last label back", needs=[THE_LOG, A_TOPIC])
+    def unlabel(self) -> None:
+        """Take the last label back and go to its decision; a label you gave it before is there again."""
+        state = self.state
+        table = state.table
+        if not self._labelled or table is None:
+            self.say("nothing was labelled here yet")
+            return
+        name, topic, before = self._labelled.pop()
+        index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
+        if index < 0:
+            self.say("the decision is not in the log any more")
+            return
+        state.choose(topic)
+        state.saving.pop(name, None)
+        self.work.write(LabelWish(table, index, name, before))
+        self.show()
+        self.decisions.select_id(name)
+        said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
+        self.say(f"{topic}: {said}")
+
+    @command("o", "space", title="Open the decision", needs=[THE_LOG, A_TOPIC, A_DECISION])
+    def open_decision(self) -> None:
+        """Open the selected decision: the whole message, every score, what the gate said, and its label."""
+        item, table = self.decisions.selected, self.state.table
+        if item is not None and table is not None:
+            decision = table.decision(item.index)
+            self.page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
+
+    # About the screen
+
+    @command("s", title="Sort the topics otherwise", footer="sort", rank=22)
+    def sort(self) -> None:
+        """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name.
+        What decides the order has its column, however narrow the list is.
+        """
+        state = self.state
+        sorting = state.next_sorting()
+        self.show()
+        if state.query or not self.topics.display:  # else the panel's title says it
+            self.say(f"topics: {SORTED_BY[sorting]}")
+
+    def file(self) -> str:
+        """The chosen topic's file, relative to the workspace; empty where it has none."""
+        state = self.state
+        table = state.table
+        if table is None or not state.known:
+            return ""
+        if self._file_of[:2] != (table, state.topic):
+            root = self.bench.engine.workspace.root
+            self._file_of = (table, state.topic, file_of(root, table.topic(state.topic).path))
+        return self._file_of[2]
+
+    @command(
+        "e",
+        title="Edit the topic or file", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is no file")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        self.edit_file(self.file())
+
+    def rescan(self) -> None:
+        """Look at every file again, and at the log."""
+        super().rescan()
+        self.work.read()
+
+    def hint(self) -> str:
+        """What the lower edge of the comparison says."""
         state = self.state
         if not state.known:
-            note = "reading the decision log …" if state.loading else "no topic is selected"
-            return Scores(note="ctrl+r tries again" if state.problem else note)
-        figures = state.overview[state.topic]
-        keys = summary if self.has_class("-low") else KEYS
-        return Scores(state.topic, figures.labelled, figures.decisions, state.plot, keys=keys)
-
-    def _nothing_listed(self) -> str:
-        state = self.state
-        if not state.known or state.table is None:
             return ""
         if state.moved:
-            return "No logged decision would have gone otherwise with these cuts."
-        left_out = state.table.left_out_of(state.topic)
-        if left_out:
-            return f"{left_out:,} decisions were logged under another preset and cannot be replayed."
-        if state.overview[state.topic].decisions:
-            return (
-                "No cut moves what was decided about this topic: "
-                "its triggers, a schedule or a person settled it."
+            status = self.bench.status
+            if status is not None and status.read_only:
+                return "read-only: cannot be applied · esc discards"
+            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
+        return "← → moves a cut"
+
+    def standing(self) -> str:
+        """The topic and its cuts, where the panel that shows them is out of sight."""
+        state = self.state
+        if not state.known or self.scores.display:
+            return ""
+        moved = f" ▸ {_cuts(state.now)}" if state.moved else ""
+        return f"{state.topic} · {_cuts(state.today)}{moved}"
+
+    def summary(self, changes: Changes | None) -> tuple[str, ...]:
+        """The comparison in one line, where there is no room for its panel."""
+        if changes is None:
+            return ()
+        before, after = changes.before, changes.after or changes.before
+        return tuple(
+            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
+            for word, was, now in (
+                ("F1", rate_text(before.f1), rate_text(after.f1)),
+                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
             )
-        return (
-            "Nothing was decided about this topic yet. Decisions are logged as messages come in; "
-            "y and n label them here."
         )
+
+    # Panels
+
+    @command("1", title="Go to the topics", footer="panel", rank=30)
+    def focus_topics(self) -> None:
+        """Go to the topics: how well each does with its cuts of today, worst first."""
+        self.go_to("topics")
+
+    @command("2", title="Go to the scores", footer="panel", rank=30)
+    def focus_scores(self) -> None:
+        """Go to the scores of the topic's labelled decisions; up and down choose another topic there."""
+        self.go_to("scores")
+
+    @command("3", title="Go to the decisions", footer="panel", rank=30)
+    def focus_decisions(self) -> None:
+        """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
+        self.go_to("decisions")
+
+    @command("Y", title="Copy the selection", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+        super().copy()
+
+    # What the keys depend on, and what comes in
 
     @property
     def glance(self) -> TuneSituation:
@@ -137,66 +422,20 @@ class TuneScreen(FullScreen):
             filtered=bool(state.query),
             moved=state.moved,
             topic=state.topic if state.known else "",
-            file=self.actions.file(),
+            file=self.file(),
             loading=state.loading,
             decision=self.decisions.selected is not None,
             fitting=bool(state.fitting),
         )
 
-    # What comes in
-
-    def patience(self) -> float:
-        """A log that takes long to read is not read all the time."""
-        return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
-
-    def heard(self, burst: Burst) -> None:
-        """Reads what is new in the log."""
-        if burst.keys or "status" in burst.parts:
-            self.work.read()
-
-    @on(TableRead)
-    def _table_read(self, read: TableRead) -> None:
-        state = self.state
-        for name in (*read.labelled, *read.refused):
-            state.saving.pop(name, None)
-        if read.table is not None and read.total is not None:
-            state.take(read.table, read.overview, read.total, relabelled=bool(read.labelled))
-            self._rest_until = self.bench.clock.monotonic() + PATIENCE * read.seconds
-        if read.problem and state.table is None:
-            state.problem = read.problem
-        elif read.problem:
-            self.say(read.problem, trouble=True)
-        self.show()
-
     @on(Proposed)
     def _proposed(self, proposed: Proposed) -> None:
-        self.actions.proposed(proposed)
+        self.proposed(proposed)
 
     @on(Written)
     def _written(self, written: Written) -> None:
-        self.actions.written(written)
+        self.written(written)
 
-    # What a person does
 
-    @on(TopicsPanel.Chosen)
-    def _topic_chosen(self, chosen: TopicsPanel.Chosen) -> None:
-        self.choose_row(chosen.index)
-
-    def choose_row(self, index: int) -> None:
-        """Goes to the topic in a row of the list."""
-        if 0 <= index < len(self.state.names):
-            self.state.choose(self.state.names[index])
-            self.show()
-
-    @on(RowList.Moved)
-    def _row_moved(self) -> None:
-        self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        self.state.filter(edited.value)
-        self.show()
-
-    @on(PromptLine.Entered)
-    def _entered(self) -> None:
-        self.leave_line()
+def _cuts(cuts: Cuts) -> str:
+    return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"

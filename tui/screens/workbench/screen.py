@@ -1,161 +1,366 @@
-"""The first screen: what came in, what fired and why, what the prompt holds, how full it is (design 8)."""
+"""The workbench: what can be done there, one method for each command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import ComposeResult
-from textual.containers import Container, Horizontal
-from textual.timer import Timer
-
-from engine.context.views import DigestView, LedgerView, StatusView
-from engine.events import IndexProgress
-from tui.kit.bars import Bar, Header, QuestionBar
-from tui.kit.bridge import ALL_PARTS
+from engine.context.views import DIGEST_PATH, LEDGER_PATH
+from engine.live.feed import FeedEntry
 from tui.kit.clock import Clock
-from tui.kit.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.kit.page import PageScreen
-from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
-from tui.kit.screen import Commanded
+from tui.kit.command import Command, Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.composer import Composer
+from tui.kit.editor import file_of
 from tui.kit.session import WorkbenchEngine
-from tui.render.shown import Shown
-from tui.screens.workbench.actions import FOLDED, Actions, BenchSituation
-from tui.screens.workbench.activation_panel import ActivationPanel
-from tui.screens.workbench.conductor import Conductor
-from tui.screens.workbench.feed_panel import FeedPanel
-from tui.screens.workbench.ledger_panel import LedgerPanel
-from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, MemoryPanel
-from tui.screens.workbench.questions import Questions
-from tui.screens.workbench.typing import Typing
+from tui.render.budget import prompt_lines
+from tui.render.explain import detail
+from tui.screens.workbench.layout import FOLDED, WorkbenchLayout
+from tui.screens.workbench.ledger import ledger_detail
+from tui.screens.workbench.reply import ReplyScreen, SendWish
 
-AnyBar = TypeVar("AnyBar", bound=Bar)
-
-BURST_S = 0.05
-"""How long a burst of events may gather before the screen looks at it."""
-PATIENCE_S = 0.12
-"""How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
-TYPING_S = 0.15
-"""How long the typing must rest before a message is tried."""
-FULL = (100, 32)
-"""Columns and lines from which all five panels have room."""
-LOW = 20
-"""Lines below which the folded panels are left out as well."""
+if TYPE_CHECKING:
+    from tui.screens.harvest.run import HarvestRun
 
 
-class Workbench(Commanded):
-    """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSituation(Situation):
+    """What the commands of this screen depend on."""
 
-    AUTO_FOCUS = "#feed"
-    commands = Actions
-    area = "body"
-    line = "try"
-    actions: Actions
+    trying: bool = False
+    """A message tried by hand is shown, not one of the feed."""
+    key: str = ""
+    """The feed key of the message shown; empty for a tried one and where nothing is shown."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
+
+
+LOGGED: Need[BenchSituation] = Need(
+    lambda here: here.key and not here.trying, "a tried message is not in the decision log"
+)
+A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger", "budget"), lines=("try",)):
+    """The workbench, with its commands."""
 
     def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
-        super().__init__(self, "feed")
-        self.engine = engine
-        self.clock = clock
-        self.conductor = Conductor(engine, self.post_message, run_line)
-        self.typing = Typing(self)
-        self.shown = Shown()
-        self.status: StatusView | None = None
-        self.digest: DigestView | None = None
-        self.ledger: LedgerView | None = None
-        self.progress: IndexProgress | None = None
-        self.questions = Questions(self, clock)
-        self.filtering: str = "feed"
-        self.output: PageScreen | None = None
-        self.followers: list[Callable[[], None]] = []
-        """Called when another message is shown, or more about it."""
-        self._burst: Timer | None = None
-        self._typing: Timer | None = None
-        self._patience: Timer | None = None
+        super().__init__(engine, clock, run_line)
+        self.searched = ""
+        self.harvesting: HarvestRun | None = None
 
-    def body(self) -> ComposeResult:
-        """Two panels above, three below, which fold into one."""
-        self.feed = FeedPanel(id="feed")
-        self.activation = ActivationPanel(id="activation")
-        self.digest_panel = DigestPanel(id="digest")
-        self.ledger_panel = LedgerPanel(id="ledger")
-        self.budget = BudgetPanel(id="budget")
-        self.memory = MemoryPanel(id="memory")
-        with Container(id="body"):
-            with Horizontal(id="upper"):
-                yield self.feed
-                yield self.activation
-            with Horizontal(id="lower"):
-                yield self.digest_panel
-                yield self.ledger_panel
-                yield self.budget
-            yield self.memory
+    def perform(self, wanted: Command, situation: Situation) -> None:
+        """Does what a command says, or says why not; at the top level, backing out still follows the feed."""
+        if wanted.name == "back":
+            self.back()
+        else:
+            super().perform(wanted, situation)
 
-    def below(self) -> ComposeResult:
-        """The line."""
-        yield self.prompt
+    # Moving about
 
-    def on_mount(self) -> None:
-        """Starts listening and reads everything once."""
-        self.query_one(QuestionBar).display = False
+    def go_to(self, name: str) -> None:
+        """Focuses a panel; one that is folded away opens over the whole area."""
+        folded = self.compact and name in FOLDED
+        if self.zoomed is not None or folded:
+            opened = self.compact and self.zoomed in FOLDED and not folded
+            self.zoomed = None if opened else name
+            self.lay_out()
+        self.focus_panel(name)
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels in view, then the line."""
+        return (*self.in_view(), "try")
+
+    @command("i", title="Try a message", footer="try", rank=12)
+    def to_line(self) -> None:
+        """Type a message and see at once what would fire and what the prompt would hold."""
+        self.typing.try_message()
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        used = name or self.zoomed or self.panel_in_use
+        self.zoomed = name
         self.lay_out()
-        self.show_bars()
-        self.conductor.start()
-        self.conductor.read(ALL_PARTS)
+        self.focus_panel(self.home() if name is None and self.compact and used in FOLDED else used)
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a burst or a pause in typing is being waited for."""
-        return self._burst is not None or self._typing is not None
+    @command(
+        "escape",
+        title="Back", in_line=True, footer="back", rank=2, palette=False,
+        needs=[
+            Need(
+                lambda here: here.zoomed or here.filtered or here.trying or here.panel == "try",
+                "this is the top level; q quits",
+            ),
+        ],
+    )  # fmt: skip
+    def back(self) -> None:
+        """Back out one level: leave the line, drop the filter, end the try, shrink the panel, follow
+        again.
+        """
+        if self.in_line:
+            mode = self.prompt.mode
+            if mode == "filter":
+                self.typing.set_filter(self.filtering, "")
+            self.typing.leave_prompt()
+            if mode == "try" and self.shown.trying:
+                self.typing.end_try()
+        elif self.typing.filter_of(self.panel_in_use):
+            self.typing.set_filter(self.panel_in_use, "")
+        elif self.shown.trying:
+            self.typing.end_try()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif not self.feed.following:
+            self.feed.follow()
 
-    def on_unmount(self) -> None:
-        """Lets go of the engine."""
-        self.conductor.stop()
+    @command("q", title="Quit")
+    def quit(self) -> None:
+        """Quit; from inside something it first backs out, as esc does."""
+        if self.catalog["back"].refusal(self.situation):
+            self.app.exit(0)
+        else:
+            self.back()
 
-    # What is on the screen
-
-    @property
-    def compact(self) -> bool:
-        """Whether panels 3 to 5 are folded into one."""
-        return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
-
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        size, zoom = self.app.size, self.zoomed
-        low = size.height < LOW
-        upper, lower = ("feed", "activation"), ("digest", "ledger", "budget")
-        self.lay_out_frame(
-            {
-                "-low": low,
-                "-compact": self.compact,
-                "-zoomed": zoom is not None,
-                "-wide": size.width >= 160,
-                "-narrow": size.width < 72,
-            },
-            "#prompt",
-        )
-        self.query_one("#upper").display = zoom is None or zoom in upper
-        self.query_one("#lower").display = zoom in lower or (zoom is None and not self.compact)
-        asked = bool(self.questions.open)
-        self.memory.display = zoom is None and self.compact and not low and not asked
-        for panel in (*upper, *lower):
-            self.query_one(f"#{panel}").display = zoom is None or zoom == panel
-        self.update_footer()
-
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that can be seen; those that are folded into one are none of them."""
-        if self.zoomed is not None:
-            return (self.zoomed,)
-        return tuple(name for name in self.panels if not (self.compact and name in FOLDED))
-
-    def home(self) -> str:
-        """The panel that gets the keys when the one that had them is folded away."""
-        return "activation"
-
-    def leave_line(self) -> None:
-        """Gives the keys back, and the line its message."""
+    @command(
+        "ctrl+s", "ctrl+enter",
+        title="Send the message in the line", panels=["try"], palette=False,
+        needs=[WRITABLE],
+    )  # fmt: skip
+    def send(self) -> None:
+        """Send the message in the line: it is written down, answered by the model of chat.provider, and
+        watched. It goes on with the session in view if that was begun here and is open, else begins one.
+        """
+        text = self.prompt.input.value
+        if self.prompt.mode != "try" or not text.strip():
+            self.say("write a message first")
+            return
+        self.prompt.remember(text)
+        entry = self.feed.selected
+        wish = SendWish(text, entry.key if entry is not None else "")
         self.typing.leave_prompt()
+        self.typing.end_try()
+        self.app.push_screen(ReplyScreen(self.engine, wish))
+
+    @command(
+        "ctrl+j", "alt+enter", "shift+enter",
+        title="New line in the message", panels=["try"], palette=False,
+    )  # fmt: skip
+    def break_line(self) -> None:
+        """Begin another line in the message; a paste of several lines stays whole and is never sent by
+        itself.
+        """
+        line = self.prompt.input
+        if isinstance(line, Composer):
+            line.break_line()
+        else:
+            self.say("only a message has several lines")
+
+    # Acting on the selection
+
+    @command("enter", title="Open the selection", footer="open", rank=20, needs=[ROWS])
+    def open(self) -> None:
+        """Open what is selected: a message's trace, everything about a topic, ledger entry or
+        left-out piece.
+        """
+        shown, name = self.activation.shown, self.panel_in_use
+        row = self.activation.selected
+        item = self.ledger_panel.selected
+        compiled = shown.compiled
+        if name == "feed":
+            if self.zoomed is not None:
+                self.unzoom()
+            self.focus_panel("activation")
+        elif name == "activation" and row is not None:
+            self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
+        elif name == "ledger" and item is not None:
+            self.page("ledger entry", lambda width, roles: ledger_detail(item.row, width, roles))
+        elif name == "budget" and compiled is not None:
+            self.page(
+                "the prompt, section by section",
+                lambda width, roles: prompt_lines(compiled, width, roles),
+                full=True,
+            )
+        elif self.zoomed is None:
+            self.zoom()
+
+    def label(self, useful: bool) -> None:
+        """Labels the selected topic."""
+        row, key = self.activation.selected, self.activation.shown.key
+        if row is not None and key:
+            self.conductor.label(key, row.topic, useful)
+
+    @command(
+        "y",
+        title="Label the topic: useful", panels=["activation"], footer="useful / noise", rank=22,
+        needs=[
+            A_TOPIC,
+            LOGGED,
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def label_useful(self) -> None:
+        """Label the selected topic as useful for this message; the local gate learns from it."""
+        self.label(True)
+
+    @command(
+        "n",
+        title="Label the topic: noise", panels=["activation"], footer="useful / noise", rank=22,
+        needs=[
+            A_TOPIC,
+            LOGGED,
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def label_noise(self) -> None:
+        """Label the selected topic as noise for this message; the local gate learns from it."""
+        self.label(False)
+
+    def file_of(self, name: str) -> str:
+        """The file behind the selection of a panel, relative to the workspace."""
+        root = self.engine.workspace.root
+        if name == "activation":
+            row = self.activation.selected
+            return file_of(root, f"topics/{row.topic}.md") if row is not None else ""
+        if name == "digest":
+            return file_of(root, DIGEST_PATH)
+        if name == "ledger":
+            return file_of(root, LEDGER_PATH)
+        entry: FeedEntry | None = self.feed.selected
+        return file_of(root, entry.key, entry.text) if entry is not None and name == "feed" else ""
+
+    @command(
+        "e",
+        title="Edit the topic or file", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is no file")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        self.edit_file(self.file_of(self.panel_in_use))
+
+    @command("t", title="Tune the topics", footer="tune", rank=16)
+    def open_tune(self) -> None:
+        """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
+        from tui.screens.tune.screen import TuneScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        row = self.activation.selected
+        self.app.push_screen(TuneScreen(self, row.topic if row is not None else ""))
+
+    @command("c", title="Look at the prompt", footer="prompt", rank=18)
+    def open_context(self) -> None:
+        """Look at the prompt of the selected message: every section, why it is there, and what was
+        left out.
+        """
+        from tui.screens.context.screen import ContextScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        self.app.push_screen(ContextScreen(self))
+
+    @command("s", title="Search everything remembered", footer="search", rank=17)
+    def open_search(self) -> None:
+        """Search everything remembered, by words and by meaning, and see why a result ranks there."""
+        from tui.screens.search.screen import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
+
+        self.app.push_screen(SearchScreen(self, self.searched))
+
+    @command("L", title="Look at the ledger, and harvest", footer="ledger", rank=32)
+    def open_ledger(self) -> None:
+        """Look at the ledger: what became of each conversation; harvest, verify, restore (H there
+        harvests).
+        """
+        from tui.screens.ledger.screen import LedgerScreen  # noqa: PLC0415 — as above
+
+        item = self.ledger_panel.selected
+        self.app.push_screen(LedgerScreen(self, item.row.sha256 if item is not None else ""))
+
+    @command("K", title="Look at what is known", footer="knowledge", rank=31)
+    def open_knowledge(self) -> None:
+        """Look at all that is known: facts, decisions, tasks, notes of files, entries, skills, and the
+        digest.
+        """
+        from tui.screens.knowledge.screen import KnowledgeScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(KnowledgeScreen(self))
+
+    @command("v", title="Review what waits for you", footer="review", rank=33)
+    def open_review(self) -> None:
+        """Review what a harvest held back: accept, edit or reject each item before it becomes knowledge."""
+        from tui.screens.review.screen import ReviewScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(ReviewScreen(self))
+
+    @command("C", title="Look at the caches", footer="caches", rank=30)
+    def open_caches(self) -> None:
+        """Look at the caches of discussions: what each provider keeps, until when, and what broke
+        the prefix.
+        """
+        from tui.screens.cache.screen import CacheScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(CacheScreen(self))
+
+    # Panels
+
+    @command("1", title="Go to the feed", footer="panel", rank=10)
+    def focus_feed(self) -> None:
+        """Go to the feed: what came in and what happened, newest last."""
+        self.go_to("feed")
+
+    @command("2", title="Go to activation", footer="panel", rank=10)
+    def focus_activation(self) -> None:
+        """Go to the activation trace: which topics fired for the selected message, and why."""
+        self.go_to("activation")
+
+    @command("3", title="Go to the digest", footer="panel", rank=10)
+    def focus_digest(self) -> None:
+        """Go to the digest: the few kilobytes of knowledge that every prompt gets."""
+        self.go_to("digest")
+
+    @command("4", title="Go to the ledger", footer="panel", rank=10)
+    def focus_ledger(self) -> None:
+        """Go to the ledger: what was harvested from each conversation."""
+        self.go_to("ledger")
+
+    @command("5", title="Go to the budget", footer="panel", rank=10)
+    def focus_budget(self) -> None:
+        """Go to the budget: what takes how much of the prompt, and what was left out."""
+        self.go_to("budget")
+
+    @command("Y", title="Copy the selection", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+        super().copy()
+
+    @command(
+        "slash",
+        title="Filter the list", panels=["feed", "activation", "ledger"], footer="filter", rank=26,
+    )  # fmt: skip
+    def filter(self) -> None:
+        """Narrow the list to the rows that hold what is typed, while it is typed."""
+        self.typing.filter()
+
+    @command(
+        "n",
+        title="Next match", panels=["feed", "ledger"], palette=False,
+        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
+    def next_match(self) -> None:
+        """Go to the next row the filter found."""
+        self.typing.match(1)
+
+    @command(
+        "N",
+        title="Previous match", panels=["feed", "ledger"], palette=False,
+        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
+    def previous_match(self) -> None:
+        """Go to the row before that the filter found."""
+        self.typing.match(-1)
+
+    @command("colon", title="Command line", footer="command", rank=28)
+    def command_line(self) -> None:
+        """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
+        self.typing.command_line()
+
+    # What the keys depend on, and what comes in
 
     @property
     def situation(self) -> BenchSituation:
@@ -167,149 +372,5 @@ class Workbench(Commanded):
             trying=self.shown.trying,
             topic=row.topic if row is not None else "",
             key=self.activation.shown.key,
-            file=self.actions.file_of(self.panel_in_use),
+            file=self.file_of(self.panel_in_use),
         )
-
-    def show_bars(self) -> None:
-        """Header, folded panel and footer; the header of a screen that lies over this one as well."""
-        compiled = self.budget.compiled
-        for header in self.each(Header):
-            header.show(self.status, compiled, self.progress)
-        self.memory.show(self.digest, self.ledger, compiled)
-        self.update_footer()
-
-    def each(self, kind: type[AnyBar]) -> list[AnyBar]:
-        """The bars of a kind on this screen and on those over it."""
-        screens = dict.fromkeys((self, *self.app.screen_stack))
-        return [bar for screen in screens for bar in screen.query(kind)]
-
-    # Which message is shown
-
-    def show_message(self, shown: Shown) -> None:
-        """Shows another message, or more about it, wherever it is shown."""
-        self.shown = shown
-        self.activation.show(shown)
-        if shown.compiled is not None or not shown.pending:
-            self.budget.show(shown.compiled)
-            self.show_bars()
-        for follower in self.followers:
-            follower()
-
-    def show_row(self) -> None:
-        """Shows the selected row of the feed; its trace follows when it is there."""
-        entry = self.feed.selected
-        if entry is None:
-            self.show_message(Shown())
-            return
-        if self.shown.source == "feed" and self.shown.entry == entry:
-            return
-        shown = Shown("feed", entry.text, entry, pending=bool(entry.key))
-        if not entry.key:
-            self.show_message(shown)
-            return
-        self.shown = shown
-        self.conductor.fetch(entry.key)
-        if self._patience is None:
-            self._patience = self.set_timer(PATIENCE_S, self._still_pending)
-
-    def _still_pending(self) -> None:
-        self._patience = None
-        if self.shown.pending:
-            self.show_message(self.shown)
-
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
-        if moved.panel is self.feed and (moved.by_hand or not self.shown.trying):
-            self.show_row()
-        self.update_footer()
-
-    @on(ActivationPanel.Moved)
-    def _topic_moved(self) -> None:
-        self.update_footer()
-
-    @on(TraceRead)
-    def _trace_read(self, read: TraceRead) -> None:
-        if read.key == self.shown.key:
-            text, entry = self.shown.text, self.shown.entry
-            self.show_message(Shown("feed", text, entry, read.trace, read.compiled, problem=read.problem))
-
-    @on(Tried)
-    def _tried(self, tried: Tried) -> None:
-        if self.shown.trying and tried.text == self.shown.text:
-            source = self.shown.source
-            self.show_message(
-                Shown(source, tried.text, None, tried.trace, tried.compiled, problem=tried.problem)
-            )
-
-    # What comes in from the engine
-
-    @on(EventsArrived)
-    def _events_arrived(self) -> None:
-        if self._burst is None:
-            self._burst = self.set_timer(BURST_S, self._take_burst)
-
-    def _take_burst(self) -> None:
-        self._burst = None
-        burst = self.conductor.bridge.take()
-        self.conductor.read(burst.parts)
-        # What search finds stands in the prompt.
-        if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
-            self.conductor.fetch(self.shown.key)
-        self.questions.heard(burst.asked, burst.closed)
-        for trouble in burst.troubles[-3:]:
-            self.say(trouble, trouble=True)
-        if burst.progress is not None:
-            self.progress = burst.progress
-            self.show_bars()
-
-    @on(PartsRead)
-    def _parts_read(self, read: PartsRead) -> None:
-        if read.digest is not None and read.digest != self.digest:
-            self.digest = read.digest
-            self.digest_panel.show(read.digest)
-        if read.ledger is not None and read.ledger != self.ledger:
-            self.ledger = read.ledger
-            self.ledger_panel.show_view(read.ledger)
-        if read.status is not None:
-            self.status = read.status
-        if read.feed is not None:
-            self.feed.show(read.feed)
-        self.show_bars()
-
-    @on(Said)
-    def _said(self, said: Said) -> None:
-        self.say(said.text, trouble=said.trouble)
-
-    @on(CommandRan)
-    def _command_ran(self, ran: CommandRan) -> None:
-        self.typing.show_output(ran)
-
-    # What a person does
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.typing.set_filter(self.filtering, edited.value)
-        elif edited.mode == "try":
-            self.rest_typing()
-            self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
-
-    def _typed(self, text: str) -> None:
-        self._typing = None
-        self.typing.draft(text)
-
-    def rest_typing(self) -> None:
-        """What was typed last is not tried any more."""
-        if self._typing is not None:
-            self._typing.stop()
-            self._typing = None
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        self.rest_typing()
-        if entered.mode == "filter":
-            self.typing.leave_prompt()
-        elif entered.mode == "command":
-            self.typing.run_line(entered.value)
-        elif entered.value.strip():
-            self.typing.keep(entered.value)

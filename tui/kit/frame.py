@@ -19,7 +19,6 @@ from tui.kit.prompt import Mode, PromptLine
 from tui.render.safe import visible
 
 if TYPE_CHECKING:
-    from tui.kit.actions import ScreenActions
     from tui.screens.workbench.screen import Workbench
 
 AnySituation = TypeVar("AnySituation", bound=Situation)
@@ -30,7 +29,7 @@ SMALLEST = (60, 16)
 """Columns and lines below which a screen only says what size it needs."""
 
 
-class Commanded(Screen[None], inherit_bindings=False):
+class Frame(Screen[None], inherit_bindings=False):
     """What the workbench and the screens over it have in common.
 
     A screen says in ``body`` what stands on it, in ``in_view`` which panels can be seen, in ``lay_out`` and
@@ -48,21 +47,14 @@ class Commanded(Screen[None], inherit_bindings=False):
     """Whether the line is there only while it is typed in."""
     bench: Workbench
     """The workbench; its own is itself."""
-    commands: ClassVar[type[ScreenActions]]
-    """What its commands do; the class says which keys they have."""
-    actions: ScreenActions
+    catalog: ClassVar[Catalog]
+    """What can be done here."""
     prompt: PromptLine
     """The line to type in."""
-
-    def __init_subclass__(cls, **rest: Any) -> None:
-        if "commands" in vars(cls):
-            cls.BINDINGS = cls.commands.catalog.bindings
-        super().__init_subclass__(**rest)
 
     def __init__(self, bench: Workbench, used: str) -> None:
         super().__init__()
         self.bench = bench
-        self.actions = self.commands(self)
         self.panel_in_use = used
         self.panel_before = used
         self.zoomed: str | None = None
@@ -76,11 +68,6 @@ class Commanded(Screen[None], inherit_bindings=False):
     def below(self) -> ComposeResult:
         """What stands between the gate's question and the footer."""
         yield from ()
-
-    @property
-    def catalog(self) -> Catalog:
-        """What can be done here."""
-        return self.commands.catalog
 
     @property
     def panels(self) -> tuple[str, ...]:
@@ -265,7 +252,7 @@ class Commanded(Screen[None], inherit_bindings=False):
         situation = self.situation
         command = self.catalog.resolve(key, situation)
         if command is not None:
-            self.actions.perform(command, situation)
+            self.perform(command, situation)
 
     async def _letters_arrived(self) -> None:
         """Waits until the line has what was typed before: a letter goes to its queue, a key is acted on."""
@@ -274,12 +261,20 @@ class Commanded(Screen[None], inherit_bindings=False):
             with contextlib.suppress(TimeoutError):  # of a line that is taken down meanwhile
                 await asyncio.wait_for(there.wait(), LETTERS_S)
 
+    def perform(self, command: Command, situation: Situation) -> None:
+        """Does what a command says, or says why not."""
+        refusal = command.refusal(situation)
+        if refusal:
+            self.say(refusal)
+        else:
+            getattr(self, command.name)()
+
     def do(self, command: Command) -> None:
         """Does a command that was chosen by name."""
         if self.in_line and not command.applies(self.situation):
             self.leave_line()
         situation = self.situation
         if command.applies(situation):
-            self.actions.perform(command, situation)
+            self.perform(command, situation)
         else:
             self.say("this belongs to another panel: " + ", ".join(sorted(command.panels)))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from textual.app import SuspendNotSupported
 
 from engine.store import programs
 from tui.kit import clipboard
-from tui.kit.command import Catalog, Command, Need, Situation, command
+from tui.kit.command import Catalog, Need, Situation, command
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.editor import editor_command, with_terminal
+from tui.kit.frame import Frame
 from tui.kit.help import help_lines
 from tui.kit.messages import NextTheme
 from tui.kit.page import Builder, PageScreen
@@ -21,39 +22,23 @@ from tui.render.draw import Row, wrap
 from tui.render.figures import home
 from tui.render.roles import Roles
 
-if TYPE_CHECKING:
-    from tui.kit.screen import Commanded
-
 COPY_LIMIT = 100_000
 """Characters a copy takes; terminals drop or choke on more."""
 WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
 ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
 
 
-class ScreenActions:
-    """The commands of one screen; ``perform`` is the way in for keys, footer and palette alike.
+class Commanded(Frame):
+    """A screen with the commands that all screens have.
 
     A screen's own are methods of a subclass, which names the panels they are about and the names of its line.
     """
 
-    screen: Commanded
-    catalog: ClassVar[Catalog]
-
     def __init_subclass__(cls, panels: Sequence[str] = (), lines: Sequence[str] = (), **rest: Any) -> None:
-        super().__init_subclass__(**rest)
         if panels:
-            cls.catalog = Catalog.of(cls, ScreenActions, panels, lines)
-
-    def __init__(self, screen: Commanded) -> None:
-        self.screen = screen
-
-    def perform(self, wanted: Command, situation: Situation) -> None:
-        """Does what a command says, or says why not."""
-        refusal = wanted.refusal(situation)
-        if refusal:
-            self.screen.say(refusal)
-        else:
-            getattr(self, wanted.name)()
+            cls.catalog = Catalog.of(cls, Commanded, panels, lines)
+            cls.BINDINGS = cls.catalog.bindings
+        super().__init_subclass__(**rest)
 
     # The gate's question
 
@@ -63,7 +48,7 @@ class ScreenActions:
     )  # fmt: skip
     def answer_yes(self) -> None:
         """Tell the gate that the topic applies to the message it asks about."""
-        self.screen.bench.questions.answer(True)
+        self.bench.questions.answer(True)
 
     @command(
         "n", "ctrl+n",
@@ -71,32 +56,32 @@ class ScreenActions:
     )  # fmt: skip
     def answer_no(self) -> None:
         """Tell the gate that the topic does not apply."""
-        self.screen.bench.questions.answer(False)
+        self.bench.questions.answer(False)
 
     # Moving about
 
     def go_to(self, name: str) -> None:
         """Focuses a panel; from an enlarged one that panel is enlarged instead."""
-        if self.screen.zoomed is not None:
+        if self.zoomed is not None:
             self.enlarge(name)
-        self.screen.focus_panel(name)
+        self.focus_panel(name)
 
     def stops(self) -> tuple[str, ...]:
         """Where tab goes, in order: panels, and the line where it is one of them."""
-        return self.screen.in_view()
+        return self.in_view()
 
     def cycle(self, step: int) -> None:
         """Goes to the next panel that is in view; from a line that is none of them back to where it was."""
-        screen, names = self.screen, self.stops()
-        if screen.in_line and screen.panel_in_use not in names:
-            screen.leave_line()
+        names = self.stops()
+        if self.in_line and self.panel_in_use not in names:
+            self.leave_line()
             return
-        at = names.index(screen.panel_in_use) if screen.panel_in_use in names else -1
+        at = names.index(self.panel_in_use) if self.panel_in_use in names else -1
         name = names[(at + step) % len(names)]
         if name in self.catalog.lines:
             self.to_line()
         else:
-            screen.focus_panel(name)
+            self.focus_panel(name)
 
     def to_line(self) -> None:
         """Gives the line the keys, where tab stops there."""
@@ -143,8 +128,8 @@ class ScreenActions:
 
     def move(self, motion: Motion) -> None:
         """Moves inside the panel in use."""
-        if not self.screen.in_line:
-            self.screen.panel_named(self.screen.panel_in_use).move(motion)
+        if not self.in_line:
+            self.panel_named(self.panel_in_use).move(motion)
 
     @command(
         "plus",
@@ -153,8 +138,8 @@ class ScreenActions:
     )  # fmt: skip
     def zoom(self) -> None:
         """Give the focused panel the whole area."""
-        if not self.screen.in_line:
-            self.enlarge(self.screen.panel_in_use)
+        if not self.in_line:
+            self.enlarge(self.panel_in_use)
 
     @command(
         "underscore", title="Show all panels", needs=[Need(lambda here: here.zoomed, "no panel is enlarged")]
@@ -165,9 +150,9 @@ class ScreenActions:
 
     def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
-        self.screen.zoomed = name
-        self.screen.lay_out()
-        self.screen.show()
+        self.zoomed = name
+        self.lay_out()
+        self.show()
 
     @command("escape", title="Back", in_line=True, footer="back", rank=30, palette=False)
     def back(self) -> None:
@@ -178,47 +163,47 @@ class ScreenActions:
 
     def copy(self) -> None:
         """Puts what the panel in use shows, or has selected, on the clipboard."""
-        if not self.screen.in_line:
-            self.copy_text(self.screen.panel_named(self.screen.panel_in_use).selected_text())
+        if not self.in_line:
+            self.copy_text(self.panel_named(self.panel_in_use).selected_text())
 
     def copy_text(self, text: str) -> None:
         """Puts a text on the clipboard, as much of it as terminals take."""
         text = text.encode("utf-8", "replace").decode()
-        file = clipboard.copy(self.screen.bench.app, text[:COPY_LIMIT])
+        file = clipboard.copy(self.bench.app, text[:COPY_LIMIT])
         of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
         where = f"; if the clipboard is closed to it: {home(file)}" if file is not None else ""
-        self.screen.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters{where}")
+        self.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters{where}")
 
     def edit_file(self, relative: str, line: int = 0) -> None:
         """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""
-        screen, bench = self.screen, self.screen.bench
+        bench = self.bench
         words = editor_command(bench.engine.workspace.root / relative, line=line)
         if not words:
-            screen.say("no editor is set; set $EDITOR", trouble=True)
+            self.say("no editor is set; set $EDITOR", trouble=True)
             return
         program = programs.find(words[0])
         if program is None:
             why = "there is no such program" if Path(words[0]).is_absolute() else "it is not on PATH"
             cure = "set $EDITOR to one that is" if Path(words[0]).is_absolute() else "give its full path"
-            screen.say(f"{words[0]} cannot be started: {why}; {cure}", trouble=True)
+            self.say(f"{words[0]} cannot be started: {why}; {cure}", trouble=True)
             return
         try:
-            with screen.app.suspend():
+            with self.app.suspend():
                 code, problem = with_terminal([program, *words[1:]])
         except SuspendNotSupported:
-            screen.say("this terminal cannot be handed to an editor", trouble=True)
+            self.say("this terminal cannot be handed to an editor", trouble=True)
             return
         if problem:
             cure = "set $EDITOR to another editor"
-            screen.say(f"{words[0]} cannot be started: {problem}; {cure}", trouble=True)
+            self.say(f"{words[0]} cannot be started: {problem}; {cure}", trouble=True)
             return
         if code:
-            screen.say(f"{words[0]} ended with {code}", trouble=True)
+            self.say(f"{words[0]} ended with {code}", trouble=True)
         bench.conductor.rescan(quietly=True)
 
     def page(self, title: str, build: Builder, *, full: bool = False) -> None:
-        """Opens a page over the screen."""
-        self.screen.app.push_screen(PageScreen(title, build, full=full))
+        """Opens a page over the self."""
+        self.app.push_screen(PageScreen(title, build, full=full))
 
     def ask(self, title: str, question: str, answer: str, then: Callable[[], None]) -> None:
         """Asks first, and does it only if the person says so."""
@@ -227,21 +212,21 @@ class ScreenActions:
             if yes:
                 then()
 
-        self.screen.app.clear_notifications()  # on a small screen they would lie over the answers
-        self.screen.app.push_screen(ConfirmScreen(title, question, answer), answered)
+        self.app.clear_notifications()  # on a small screen they would lie over the answers
+        self.app.push_screen(ConfirmScreen(title, question, answer), answered)
 
     # About the workbench
 
     @command("ctrl+p", title="All actions", in_line=True, palette=False)
     def palette(self) -> None:
         """Search all actions by name."""
-        self.screen.app.action_command_palette()
+        self.app.action_command_palette()
 
     @command("question_mark", title="Help", footer="help", rank=14)
     def help(self) -> None:
         """Show what every key does here."""
-        catalog, situation = self.catalog, self.screen.situation
-        signs = self.screen.panel_named(situation.panel).signs
+        catalog, situation = self.catalog, self.situation
+        signs = self.panel_named(situation.panel).signs
         self.page("help", lambda width, roles: help_lines(catalog, situation, signs, width, roles), full=True)
 
     @command(
@@ -250,24 +235,24 @@ class ScreenActions:
     )  # fmt: skip
     def problems(self) -> None:
         """List what was found wrong in settings, topics and files, with line and hint."""
-        status = self.screen.bench.status
+        status = self.bench.status
         lines = [str(problem) for problem in status.problems] if status is not None else []
         self.page("problems", lambda width, roles: _bullets(lines, width, roles))
 
     @command("T", title="Next theme")
     def theme(self) -> None:
         """Use the next theme; the choice is kept in tui.yaml of your user settings."""
-        self.screen.bench.post_message(NextTheme())
+        self.bench.post_message(NextTheme())
 
     @command("ctrl+r", title="Rescan the workspace", in_line=True)
     def rescan(self) -> None:
         """Look at every file again; only needed where changes are not noticed by themselves."""
-        self.screen.bench.conductor.rescan(quietly=False)
+        self.bench.conductor.rescan(quietly=False)
 
     @command("ctrl+z", title="Suspend", in_line=True)
     def suspend(self) -> None:
         """Put the workbench aside and return to the shell; fg brings it back."""
-        self.screen.app.action_suspend_process()
+        self.app.action_suspend_process()
 
     @command("q", title="Quit")
     def quit(self) -> None:
