@@ -34,7 +34,7 @@ class Searched(ScreenDriven[SearchScreen]):
 
     def watching(self) -> bool:
         """Whether an index that is being made is looked at again and again."""
-        return self.screen.flow._poll is not None
+        return self.screen._poll is not None
 
     def selected(self) -> str:
         """The selected result as path:line."""

@@ -123,7 +123,7 @@ async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: s
             assert_harmless(driven)
             await driven.press("escape")
         driven.bench.prompt.enter_mode("command", value=text, about=text)
-        driven.bench.typing.run_line(f"echo {text}")
+        driven.bench.run_command(f"echo {text}")
         await driven.settle()
         assert_harmless(driven)
         await driven.press("escape", "ctrl+p")

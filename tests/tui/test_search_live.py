@@ -29,7 +29,7 @@ async def test_a_late_answer_to_an_older_query_is_dropped(run: Run) -> None:
         await driven.send(*"pool")
         await driven.until(lambda: bool(driven.finding.asked("search")))
         await driven.send(*" moorings", "backspace")
-        await driven.until(lambda: not driven.screen.flow.waiting)
+        await driven.until(lambda: driven.screen._typing is None)
         assert "found" not in driven.text
         still.set()
         await driven.settle()

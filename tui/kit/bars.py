@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from textual.content import Content
 from textual.events import Click
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -35,6 +37,9 @@ class Bar(Widget):
         rows = self.rows(self.size.width)
         under = self.rich_style
         return rows[y].strip(self.size.width, under) if y < len(rows) else Strip.blank(self.size.width, under)
+
+
+AnyBar = TypeVar("AnyBar", bound=Bar)
 
 
 class Header(Bar):
@@ -122,3 +127,9 @@ class TooSmall(Bar):
         """What size it needs."""
         size = self.app.size
         return too_small(size.width, size.height, self.roles)
+
+
+def bars(screen: Screen[None], kind: type[AnyBar]) -> list[AnyBar]:
+    """The bars of a kind on a screen and on those over it."""
+    screens = dict.fromkeys((screen, *screen.app.screen_stack))
+    return [bar for each in screens for bar in each.query(kind)]

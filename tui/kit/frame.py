@@ -19,7 +19,7 @@ from tui.kit.prompt import Mode, PromptLine
 from tui.render.safe import visible
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 AnySituation = TypeVar("AnySituation", bound=Situation)
 
@@ -45,14 +45,14 @@ class Frame(Screen[None], inherit_bindings=False):
     """The id of what holds the panels."""
     line_passes: ClassVar[bool] = False
     """Whether the line is there only while it is typed in."""
-    bench: Workbench
+    bench: Bench
     """The workbench; its own is itself."""
     catalog: ClassVar[Catalog]
     """What can be done here."""
     prompt: PromptLine
     """The line to type in."""
 
-    def __init__(self, bench: Workbench, used: str) -> None:
+    def __init__(self, bench: Bench, used: str) -> None:
         super().__init__()
         self.bench = bench
         self.panel_in_use = used
@@ -260,6 +260,10 @@ class Frame(Screen[None], inherit_bindings=False):
         if self.prompt.input.call_later(there.set):
             with contextlib.suppress(TimeoutError):  # of a line that is taken down meanwhile
                 await asyncio.wait_for(there.wait(), LETTERS_S)
+
+    def key_of(self, name: str) -> str:
+        """The key of one of its commands, as a person reads it."""
+        return self.catalog[name].shown_keys[0]
 
     def perform(self, command: Command, situation: Situation) -> None:
         """Does what a command says, or says why not."""

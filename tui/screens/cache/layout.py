@@ -25,7 +25,7 @@ from tui.screens.cache.state import CacheState
 from tui.screens.cache.work import CacheWork, Ended, OverviewRead, SettingWritten
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 NARROW, LOW = 76, 22
 """Columns and lines below which one panel at a time is in view."""
@@ -51,7 +51,7 @@ class CacheLayout(FullScreen):
     line_passes = False
     burst_s = 0.5  # what a reply changes comes in several events
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "discussions")
         self.state = CacheState()
         self.work = CacheWork(bench.engine, self.post_message)

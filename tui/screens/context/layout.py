@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
-from tui.kit.rows import RowList
+from tui.render.draw import clip
+from tui.render.figures import count, kilobytes
+from tui.render.safe import first_line
+from tui.screens.context.difference import change_head
+from tui.screens.context.head import section_head, title_of
 from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel
+from tui.screens.context.lists import SectionItem
 from tui.screens.context.state import ContextState, Listed
+from tui.screens.context.summary import Summary
 from tui.screens.context.summary_bar import SummaryBar
+from tui.screens.context.text import TextPage
 from tui.screens.context.text_panels import SlotsPanel, TextPanel
-from tui.screens.context.view import ContextView
 from tui.screens.context.work import (
-    Bare,
-    Compared,
-    CompareWish,
     ContextWork,
-    Numbered,
-    Ready,
+    NumberWish,
 )
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
+
+FULL = (100, 32)
+"""Columns and lines from which the budget has a place of its own."""
+NARROW = 72
+"""Columns below which only one panel is in view."""
+LOW = 20
+"""Lines below which the summary is one line."""
+SHORT = 24
+"""Lines below which it is two."""
+WIDE = 160
 
 
 class ContextLayout(FullScreen):
@@ -44,11 +55,10 @@ class ContextLayout(FullScreen):
     line = "name"
     burst_s = 0.3
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "sections")
         self.state = ContextState()
         self.work = ContextWork(bench.engine, self.post_message)
-        self.view = ContextView(self)
         self.out_open = False
 
     def body(self) -> ComposeResult:
@@ -71,32 +81,7 @@ class ContextLayout(FullScreen):
         """The line."""
         yield self.prompt
 
-    def begin(self) -> None:
-        """Follows the workbench."""
-        self.bench.followers.append(self.follow)
-        self.follow()
-
-    def end(self) -> None:
-        """Follows it no more."""
-        self.bench.followers.remove(self.follow)
-
     # What is on the screen
-
-    def in_view(self) -> tuple[str, ...]:
-        """The panels that have a place just now."""
-        return self.view.in_view()
-
-    def lay_out(self) -> None:
-        """Gives every panel its place for the present size."""
-        self.view.lay_out()
-
-    def show(self) -> None:
-        """Hands the state to the panels; the place in the text stays."""
-        self.view.show(stay=True)
-
-    def panel_changed(self) -> None:
-        """On a narrow screen only the panel in use is in view."""
-        self.view.lay_out()
 
     @property
     def listed(self) -> Listed:
@@ -104,99 +89,161 @@ class ContextLayout(FullScreen):
         used = self.panel_before if self.in_line else self.panel_in_use
         return "left-out" if used == "left-out" else "sections"
 
-    # What comes in
+    @property
+    def compact(self) -> bool:
+        """Whether the budget, and with it what was left out, is folded away."""
+        return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
 
-    def follow(self) -> None:
-        """The workbench shows another message, or more about it."""
-        wanted = self.state.follow(self.bench.shown)
-        if wanted == "place" and self.state.wanted is not None:
-            self.work.place(self.state.wanted)
-        elif wanted == "bare":
-            self.work.bare()
-        self.show()
+    def in_view(self) -> tuple[str, ...]:
+        """The panels that have a place just now."""
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        used = self.panel_before if self.in_line else self.panel_in_use
+        if self.app.size.width < NARROW:
+            return (used,)
+        if self.compact:
+            return ("sections", "left-out" if self.out_open else "text")
+        return ("sections", "text", *(("left-out",) if self.out_open else ()), "slots")
 
-    @on(Ready)
-    def _ready(self, ready: Ready) -> None:
-        before = self.state.chosen
-        if self.state.take(ready.placed):
-            after = self.state.chosen
-            self.compare()
-            same = before is not None and after is not None and before.label == after.label
-            self.view.show(stay=same)
-
-    @on(Bare)
-    def _bare(self, bare: Bare) -> None:
-        state = self.state
-        if not state.without:  # another message is shown by now
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        if self.gone:
             return
-        if bare.compiled is None:
-            state.fail(bare.problem)
-            self.view.show()
-        else:
-            state.wanted = bare.compiled
-            self.work.place(bare.compiled)
-
-    @on(Numbered)
-    def _numbered(self, numbered: Numbered) -> None:
-        state = self.state
-        if numbered.placed is state.placed:
-            state.numbers[numbered.index] = numbered.lines
-            if numbered.index == state.section and not state.whole and not state.comparing:
-                self.view.show_text(stay=True)
-
-    def compare(self) -> None:
-        """Asks for the comparison, while there is to be one."""
-        state = self.state
-        if not state.comparing or state.compiled is None or state.comparison is not None:
-            return
-        shown = self.bench.shown
-        entry = self.bench.feed.selected
-        if shown.key:
-            self.work.compare(CompareWish(state.compiled, shown.key))
-        elif shown.trying and entry is not None and entry.key:
-            self.work.compare(CompareWish(state.compiled, entry.key, with_key=True))
-        else:
-            state.compare_with(state.compiled, None, "There is no message before it to compare with.")
-
-    @on(Compared)
-    def _compared(self, compared: Compared) -> None:
-        note = compared.problem
-        if not note and compared.comparison is None:
-            note = "This is the first message of its conversation: there is no prompt before it."
-        self.state.compare_failed = bool(compared.problem)
-        self.state.compare_with(compared.compiled, compared.comparison, note)
-        self.view.show()
-
-    def heard(self, burst: Burst) -> None:
-        """Compiles anew where files, topics or settings are others."""
-        if burst.parts & {"status", "digest"}:
-            self.refetch()
-
-    def refetch(self) -> None:
-        """Compiles the prompt in view anew; it stays in view until the new one is there."""
-        shown, conductor = self.bench.shown, self.bench.conductor
-        if shown.key:
-            conductor.fetch(shown.key)
-        elif shown.trying:
-            conductor.try_text(shown.text, ask=shown.source == "kept")
-        elif self.state.without:
-            self.work.bare()
-
-    # What a person does
-
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
-        if not moved.by_hand:
-            return
-        state = self.state
-        if moved.panel is self.left_out and self.left_out.entry is not None:
-            state.left_out = self.left_out.entry.index
-            self.view.frame_lists()
-        elif moved.panel is self.sections and self.sections.entry is not None:
-            index = self.sections.entry.index
-            if state.comparing:
-                state.change = index
-            else:
-                state.section = index
-            self.view.show_text()
+        size = self.app.size
+        self.lay_out_frame(
+            {
+                "-low": size.height < LOW,
+                "-short": LOW <= size.height < SHORT,
+                "-wide": size.width >= WIDE,
+            },
+            "#summary",
+        )
+        shown = self.in_view()
+        for panel in self.panels:
+            self.query_one(f"#{panel}").display = panel in shown
+        left = {"sections", "slots"} & set(shown)
+        right = {"text", "left-out"} & set(shown)
+        self.query_one("#context-left").display = bool(left)
+        self.query_one("#context-right").display = bool(right)
+        self.query_one("#context-left").set_class(not right, "-whole")
+        self.slots.set_class(shown == ("slots",), "-whole")
+        self.left_out.set_class("text" not in shown, "-whole")
         self.update_footer()
+
+    def show(self, *, stay: bool = True) -> None:
+        """Hands the state to the panels; each draws only what is different.
+
+        Args:
+            stay: Keeps the place in the text.
+        """
+        if self.gone:
+            return
+        self.show_summary()
+        self.show_lists()
+        self.show_text(stay=stay)
+        self.slots.show(self.state.compiled)
+        self.update_footer()
+
+    def show_summary(self) -> None:
+        """The lines above the panels."""
+        state = self.state
+        comparison = state.comparison if state.comparing else None
+        self.summary.show(Summary(state.shown, state.compiled, state.pending, state.without, comparison))
+
+    def show_lists(self) -> None:
+        """The sections or changes, and what was left out."""
+        state = self.state
+        items = state.sections()
+        note, trouble = self._note()
+        index = state.change if state.comparing else state.section
+        self.sections.show_list(items, index, query=state.queries["sections"], note=note, trouble=trouble)
+        rows = state.left_out_rows()
+        query = state.queries["left-out"]
+        nothing = "Nothing holds these words." if query else "Everything got in."
+        self.left_out.show_list(
+            rows, state.left_out, query=query, note=nothing if state.compiled is not None else ""
+        )
+        listed = self.left_out.entry
+        if listed is not None:  # what is selected may be folded away by now
+            state.left_out = listed.index
+        self.frame_lists()
+
+    def _note(self) -> tuple[str, bool]:
+        """What stands in the list where it is empty, and whether that is bad news."""
+        state = self.state
+        if state.problem:
+            return f"{state.problem}. ctrl+r tries again.", True
+        if state.placed is None:
+            return "compiling …", False
+        if state.comparing and (state.comparison is None or not state.comparison.difference.sections):
+            if state.comparison is not None:
+                return "The two prompts have the same sections.", False
+            return state.compare_note or "comparing …", bool(state.compare_note) and state.compare_failed
+        return "No section holds these words." if state.queries["sections"] else "The prompt is empty.", False
+
+    def frame_lists(self) -> None:
+        """Counts, the filter, and why the selected piece was left out."""
+        state, compiled = self.state, self.state.compiled
+        if compiled is None:
+            self.sections.set_frame()
+            self.left_out.set_frame()
+            return
+        found = sum(isinstance(item, SectionItem) for item in self.sections.items)
+        if state.comparing:
+            beside = f"{count(found)} differ"
+        elif state.queries["sections"]:
+            beside = f"{count(found)} of {count(len(compiled.sections))}"
+        else:
+            beside = count(len(compiled.sections))
+        below = f"/{state.queries['sections']}" if state.queries["sections"] else ""
+        self.sections.set_frame(beside, below or ("d ends the comparison" if state.comparing else ""))
+        tokens = sum(entry.tokens for entry in state.entries)
+        listed = sum(isinstance(item, SectionItem) for item in self.left_out.items)
+        query = state.queries["left-out"]
+        number = f"{count(listed)} of {count(len(state.entries))}" if query else count(len(state.entries))
+        piece = state.piece()
+        why = first_line(piece.reason) if piece is not None and listed else ""
+        row = self.left_out.entry
+        if row is not None and row.fold:
+            why = f"{'enter hides them' if state.unfolded else 'enter lists them'} · {row.note}"
+        below = f"/{query}" if query else clip(why, self.left_out.size.width - 4)
+        self.left_out.set_frame(f"{number} · {count(tokens)} tok", below)
+
+    def show_text(self, *, stay: bool = False) -> None:
+        """The text of what is selected.
+
+        Args:
+            stay: Keeps the place in it.
+        """
+        state, section, compiled = self.state, self.state.chosen, self.state.compiled
+        change = state.chosen_change()
+        page, line = state.page()
+        place = None if stay else line
+        if compiled is None or (state.comparing and change is None):
+            self.text.show(TextPage(()))
+        elif change is not None:
+            self.text.show(page, partial(change_head, change), first_line(change.label), line=place)
+        elif section is not None:
+            head = partial(section_head, section, compiled.budget, lines=self._head_lines())
+            size = len(compiled.text.encode("utf-8", "replace")) if state.whole else 0
+            title = f"the whole prompt, {kilobytes(size)} KB" if state.whole else title_of(section)
+            self.text.show(page, head, title, line=place)
+            self._ask_numbers()
+
+    def _head_lines(self) -> int:
+        return 2 if self.app.size.height < LOW else 3 if self.compact else 5
+
+    def _ask_numbers(self) -> None:
+        state = self.state
+        section = state.chosen
+        if (
+            state.placed is not None
+            and section is not None
+            and section.source
+            and state.section not in state.numbers
+        ):
+            self.work.number(NumberWish(state.placed, state.section))
+
+    def panel_changed(self) -> None:
+        """On a narrow screen only the panel in use is in view."""
+        self.lay_out()

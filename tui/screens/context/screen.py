@@ -12,8 +12,8 @@ from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.prompt import Mode, PromptLine
+from tui.screens.context.flow import ContextFlow
 from tui.screens.context.head import left_out_detail
-from tui.screens.context.layout import ContextLayout
 from tui.screens.context.work import (
     KeepWish,
     Kept,
@@ -22,7 +22,7 @@ from tui.screens.context.work import (
 DEFAULT_NAME = "scratch/prompt.md"
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,12 @@ class ContextSituation(Situation):
 A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no prompt")
 
 
-class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
+class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
     """The context screen, with its commands."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        self._name = DEFAULT_NAME
+        self._kept_as = DEFAULT_NAME
         self._written = ""
         self._file_of: tuple[str, str] = ("", "")
 
@@ -49,15 +49,15 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
 
     def go_to(self, name: str) -> None:
         """Focuses a panel; one that has no place opens over the whole area."""
-        if name == "left-out" and not self.view.compact:
+        if name == "left-out" and not self.compact:
             self.out_open = True
-        elif name == "text" and self.view.compact:
+        elif name == "text" and self.compact:
             self.out_open = False
         if self.zoomed is not None:
-            self.zoomed = None if self.view.compact and self.zoomed in ("left-out", "slots") else name
-        if self.zoomed is None and name in ("left-out", "slots") and name not in self.view.in_view():
+            self.zoomed = None if self.compact and self.zoomed in ("left-out", "slots") else name
+        if self.zoomed is None and name in ("left-out", "slots") and name not in self.in_view():
             self.zoomed = name
-        self.view.lay_out()
+        self.lay_out()
         self.focus_panel(name)
 
     def stops(self) -> tuple[str, ...]:
@@ -68,8 +68,8 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
     def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
         self.zoomed = name
-        self.view.lay_out()
-        shown = self.view.in_view()
+        self.lay_out()
+        shown = self.in_view()
         self.focus_panel(self.panel_in_use if self.panel_in_use in shown else shown[0])
         self.call_after_refresh(self.show)
 
@@ -105,10 +105,10 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
             piece = self.state.piece()
             if self.state.on_fold:
                 self.state.unfolded = not self.state.unfolded
-                self.view.show_lists()
+                self.show_lists()
             elif piece is not None:
                 self.page("left out", lambda width, roles: left_out_detail(piece, width, roles))
-        elif self.zoomed is not None or "text" not in self.view.in_view():
+        elif self.zoomed is not None or "text" not in self.in_view():
             self.enlarge("text")
         else:
             self.focus_panel("text")
@@ -123,8 +123,8 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         state = self.state
         state.whole = not state.whole
         state.comparing = False
-        self.view.show()
-        if "text" not in self.view.in_view():
+        self.show(stay=False)
+        if "text" not in self.in_view():
             self.go_to("text")
 
     @command("o", title="Show what was left out", footer="left out", rank=6, needs=[A_PROMPT])
@@ -136,7 +136,7 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         self.out_open = not self.out_open
         if self.zoomed is not None:
             self.zoomed = None
-        self.view.lay_out()
+        self.lay_out()
         self.focus_panel("left-out" if self.out_open else "sections")
         self.call_after_refresh(self.show)
 
@@ -149,12 +149,12 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         state.comparing = not state.comparing
         state.queries["sections"] = ""
         self.compare()
-        self.view.show()
-        if state.comparing and self.view.compact:
+        self.show(stay=False)
+        if state.comparing and self.compact:
             self.out_open = False
         if state.comparing and self.panel_in_use != "sections":
             self.go_to("sections")
-        self.view.lay_out()
+        self.lay_out()
 
     def message(self, step: int) -> None:
         """Selects the next message of the feed that has a prompt."""
@@ -191,12 +191,12 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
         compiled = self.state.compiled
         if compiled is not None:
             self._written = compiled.text
-            self.open_line("name", "write", self._name, "the prompt to")
+            self.open_line("name", "write", self._kept_as, "the prompt to")
 
     def narrow(self, query: str) -> None:
         """Narrows a list while it is typed."""
         self.state.queries[self.listed] = query
-        self.view.show_lists()
+        self.show_lists()
         self._take_selection()
 
     def _take_selection(self) -> None:
@@ -209,17 +209,17 @@ class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slot
             return
         if state.comparing and entry.index != state.change:
             state.change = entry.index
-            self.view.show_text()
+            self.show_text()
         elif not state.comparing and entry.index != state.section:
             state.section = entry.index
-            self.view.show_text()
+            self.show_text()
 
     def entered(self, mode: Mode, value: str) -> None:
         """A line was ended with enter."""
         self.leave_line()
         if mode == "write" and value.strip():
-            self._name = value.strip()
-            self.work.keep(KeepWish(self._name, self._written))
+            self._kept_as = value.strip()
+            self.work.keep(KeepWish(self._kept_as, self._written))
 
     def kept(self, kept: Kept) -> None:
         """A file was written, or could not be; a name that is taken is asked about."""

@@ -38,7 +38,7 @@ from tui.screens.harvest.steps_bar import StepsBar
 from tui.screens.harvest.work import HarvestWork, SurveyRead
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 LOW = 20
 """Lines below which one panel at a time is in view."""
@@ -63,7 +63,7 @@ class HarvestLayout(FullScreen):
     area = "harvest"
     work: HarvestWork
 
-    def __init__(self, bench: Workbench, failed: frozenset[str] = frozenset()) -> None:
+    def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
         super().__init__(bench, "survey")
         self.state = HarvestState(failed)
         self.work = HarvestWork(bench.engine, self.post_message)
@@ -187,9 +187,7 @@ class HarvestLayout(FullScreen):
         elif state.progress is not None:
             progress = state.progress
             self.outcome.show_outcome(
-                lambda width, roles: draw_outcome(
-                    progress, self.bench.catalog["review"].shown_keys[0], width, roles
-                ),
+                lambda width, roles: draw_outcome(progress, self.bench.key_of("open_review"), width, roles),
                 progress,
             )
         self._show_steps()

@@ -31,7 +31,7 @@ from tui.screens.knowledge.work import (
 )
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 NARROW = 150
 """Columns below which the selected thing stands under the lists."""
@@ -56,7 +56,7 @@ class KnowledgeLayout(FullScreen):
     line = "within"
     burst_s = 0.5  # what a harvest writes comes in several events
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "groups")
         self.state = KnowledgeState()
         self.work = KnowledgeWork(bench.engine, self.post_message)

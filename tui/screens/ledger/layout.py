@@ -31,7 +31,7 @@ from tui.screens.ledger.work import (
 )
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 BROAD = 150
 """Columns from which the entry stands beside the entries."""
@@ -54,7 +54,7 @@ class LedgerLayout(FullScreen):
     line = "entries-filter"
     burst_s = 0.5  # a harvest writes several files for each conversation
 
-    def __init__(self, bench: Workbench, sha256: str = "") -> None:
+    def __init__(self, bench: Bench, sha256: str = "") -> None:
         super().__init__(bench, "entries")
         self.state = LedgerState()
         self.work = LedgerWork(bench.engine, self.post_message)
@@ -144,7 +144,7 @@ class LedgerLayout(FullScreen):
             self.record.show_view(None)
             return
         known = self.state.check_of(item.sha256)
-        view = RecordView(item, review_key=self.bench.catalog["review"].shown_keys[0])
+        view = RecordView(item, review_key=self.bench.key_of("open_review"))
         if known is not None:
             view = replace(view, checked=known.checked, waiting=known.waiting, problem=known.problem)
         self.record.show_view(view)

@@ -21,7 +21,7 @@ from tui.screens.review.state import ReviewState
 from tui.screens.review.work import QueueRead, ReviewWork, Settled, SettlingEnded, SourceRead
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 NARROW = 100
 """Columns below which the item stands under the list."""
@@ -44,7 +44,7 @@ class ReviewLayout(FullScreen):
     line = "wording"
     burst_s = 0.5  # what a harvest holds back comes in several events
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "queue")
         self.state = ReviewState()
         self.work = ReviewWork(bench.engine, self.post_message)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import on
 from textual.timer import Timer
 
 from tui.kit.bridge import Burst
-from tui.screens.search.overview import Inventory
-from tui.screens.search.work import Answered
+from tui.kit.prompt import PromptLine
+from tui.screens.search.layout import SearchLayout
+from tui.screens.search.results_panel import ResultsPanel
+from tui.screens.search.work import Answered, Looked
 
 if TYPE_CHECKING:
-    from tui.screens.search.screen import SearchScreen
+    from tui.kit.bench import Bench
 
 TYPING_S = 0.12
 """How long the typing must rest before it is searched for."""
@@ -21,34 +24,29 @@ POLL_S = 1.0
 """How often an index that is being made is looked at."""
 
 
-class SearchFlow:
+class SearchFlow(SearchLayout):
     """The timers of one search screen, and what its answers lead to."""
 
-    def __init__(self, screen: SearchScreen) -> None:
-        self.screen = screen
+    def __init__(self, bench: Bench, query: str = "") -> None:
+        super().__init__(bench, query)
         self._typing: Timer | None = None
         self._patience: Timer | None = None
         self._poll: Timer | None = None
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a pause in typing is being waited for."""
-        return self._typing is not None
-
     def typed(self, query: str) -> None:
         """Takes what stands in the line; it is searched for when the typing rests."""
-        screen, state = self.screen, self.screen.state
+        state = self.state
         before = state.asked
         if not state.ask(query):
             return
         self._rest()
         if state.asked:
-            self._typing = screen.set_timer(TYPING_S, self.search)
+            self._typing = self.set_timer(TYPING_S, self.search)
         else:
-            screen.work.forget()
-            screen.work.look()
+            self.work.forget()
+            self.work.look()
         if state.asked is not before or state.phase != "found":
-            screen.show()
+            self.show()
 
     def at_once(self) -> None:
         """Searches for what was typed last without waiting for a pause."""
@@ -57,19 +55,19 @@ class SearchFlow:
 
     def again(self) -> None:
         """Searches for the same again."""
-        if self.screen.state.asked:
-            self.screen.state.pending = True
+        if self.state.asked:
+            self.state.pending = True
             self.search()
 
     def search(self) -> None:
         """Looks for what is wanted now; an answer to anything older is dropped when it comes."""
         self._rest()
-        if not self.screen.state.asked:
-            self.screen.work.forget()
+        if not self.state.asked:
+            self.work.forget()
             return
-        self.screen.work.search(self.screen.state.wish)
+        self.work.search(self.state.wish)
         if self._patience is None:
-            self._patience = self.screen.set_timer(PATIENCE_S, self._still_pending)
+            self._patience = self.set_timer(PATIENCE_S, self._still_pending)
 
     def _rest(self) -> None:
         if self._typing is not None:
@@ -78,54 +76,80 @@ class SearchFlow:
 
     def _still_pending(self) -> None:
         self._patience = None
-        state = self.screen.state
+        state = self.state
         if state.pending and not state.slow:
             state.slow = True
-            self.screen.show()
+            self.show()
 
-    def answered(self, answered: Answered) -> None:
+    @on(Answered)
+    def _answered(self, answered: Answered) -> None:
         """An answer came."""
-        if self.screen.state.take(answered.wish, answered.answer, answered.problem):
+        if self.state.take(answered.wish, answered.answer, answered.problem):
             self._watch_index()
-            self.screen.show()
+            self.show()
             self.read_selected()
 
     def read_selected(self) -> None:
         """Reads the selected result's surroundings, unless they are in view."""
-        screen, state = self.screen, self.screen.state
-        selected = screen.results.selected
+        state = self.state
+        selected = self.results.selected
         if selected is not None and (state.passage is None or state.passage.hit != selected):
-            screen.work.read(selected, state.query)
+            self.work.read(selected, state.query)
 
-    def looked(self, inventory: Inventory) -> None:
+    @on(Looked)
+    def _looked(self, looked: Looked) -> None:
         """What can be searched is known; an index that came back is asked at once."""
-        state = self.screen.state
+        state = self.state
+        inventory = looked.inventory
         before, state.inventory = state.status, inventory
         self._watch_index()
-        self.screen.show()
+        self.show()
         if (
             before is not None
             and before.state != "ready"
             and inventory.status.state == "ready"
             and state.asked
         ):
-            self.screen.work.search(state.wish)
+            self.work.search(state.wish)
 
     def _watch_index(self) -> None:
         """Looks at an index that is being made until it is there."""
-        status = self.screen.state.status
+        status = self.state.status
         wanted = status is not None and status.state != "ready" and not status.trouble
         if wanted and self._poll is None:
-            self._poll = self.screen.set_interval(POLL_S, self.screen.work.look)
+            self._poll = self.set_interval(POLL_S, self.work.look)
         elif not wanted and self._poll is not None:
             self._poll.stop()
             self._poll = None
 
     def heard(self, burst: Burst) -> None:
         """Files changed, or the index did: searches again."""
-        screen = self.screen
         if not burst.parts and burst.progress is None and not burst.indexed:
             return
-        screen.work.look()
-        if screen.state.asked and not screen.state.pending:
-            screen.work.search(screen.state.wish)
+        self.work.look()
+        if self.state.asked and not self.state.pending:
+            self.work.search(self.state.wish)
+
+    def begin(self) -> None:
+        """Searches where there is a query already."""
+        self.prompt.enter_mode("search", value=self.state.query)
+        if self.state.asked:
+            self.prompt.line.action_select_all()
+            self.again()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is under way that will change the screen."""
+        return super().waiting or self._typing is not None
+
+    @on(ResultsPanel.Moved)
+    def _result_moved(self) -> None:
+        self.why.show(self.results.selected if self.state.phase == "found" else None)
+        self._fit_why()
+        self.read_selected()
+        self.update_footer()
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "search":
+            self.typed(edited.value)

@@ -9,19 +9,16 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.types import CSSPathType
 
-from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
-from tui.kit.prompt import PromptLine
-from tui.screens.search.flow import SearchFlow
 from tui.screens.search.notice_bar import NoticeBar
 from tui.screens.search.overview import draw_nothing, draw_overview, draw_trouble, notice
 from tui.screens.search.preview_panels import Preview, PreviewPanel, WhyPanel
 from tui.screens.search.results_panel import Body, Results, ResultsPanel
 from tui.screens.search.state import SearchState
-from tui.screens.search.work import MOST, Answered, Looked, PassageRead, SearchWork
+from tui.screens.search.work import MOST, PassageRead, SearchWork
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 NARROW = 100
 """Columns below which the preview stands under the results."""
@@ -48,12 +45,11 @@ class SearchLayout(FullScreen):
     line_passes = False
     burst_s = 1.0  # the index needs a moment to know the news
 
-    def __init__(self, bench: Workbench, query: str = "") -> None:
+    def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, "query")
         self.panel_before = "results"
         self.state = SearchState(query)
         self.work = SearchWork(bench.engine, self.post_message)
-        self.flow = SearchFlow(self)
         self.why_wanted: bool | None = None
         self._laid_out: tuple[str, ...] = ()
 
@@ -70,21 +66,9 @@ class SearchLayout(FullScreen):
                 yield self.preview
                 yield self.why
 
-    def begin(self) -> None:
-        """Searches where there is a query already."""
-        self.prompt.enter_mode("search", value=self.state.query)
-        if self.state.asked:
-            self.prompt.line.action_select_all()
-            self.flow.again()
-
     def end(self) -> None:
         """Keeps the query for the next time."""
         self.bench.searched = self.state.query
-
-    @property
-    def waiting(self) -> bool:
-        """Whether something is under way that will change the screen."""
-        return super().waiting or self.flow.waiting
 
     # What is on the screen
 
@@ -214,33 +198,9 @@ class SearchLayout(FullScreen):
 
     # What comes in
 
-    @on(Answered)
-    def _answered(self, answered: Answered) -> None:
-        self.flow.answered(answered)
-
     @on(PassageRead)
     def _passage_read(self, read: PassageRead) -> None:
         if self.state.take_passage(read.passage, self.results.selected):
             self.show()
 
-    @on(Looked)
-    def _looked(self, looked: Looked) -> None:
-        self.flow.looked(looked.inventory)
-
-    def heard(self, burst: Burst) -> None:
-        """Searches again."""
-        self.flow.heard(burst)
-
     # What a person does
-
-    @on(ResultsPanel.Moved)
-    def _result_moved(self) -> None:
-        self.why.show(self.results.selected if self.state.phase == "found" else None)
-        self._fit_why()
-        self.flow.read_selected()
-        self.update_footer()
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "search":
-            self.flow.typed(edited.value)

@@ -15,13 +15,13 @@ from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
 from tui.render.safe import visible
 from tui.render.search_hits import Hit, lines_of
-from tui.screens.search.layout import SearchLayout
+from tui.screens.search.flow import SearchFlow
 from tui.screens.search.overview import KINDS
 from tui.screens.search.results_panel import ResultsPanel
 from tui.screens.search.work import MOST, Addition
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,10 @@ A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is s
 ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file is not there any more")
 
 
-class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("query", "preset")):
+class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("query", "preset")):
     """The search screen, with its commands."""
 
-    def __init__(self, bench: Workbench, query: str = "") -> None:
+    def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._adding: Hit | None = None
         self._file_of: tuple[Hit | None, str] = (None, "")
@@ -62,7 +62,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
     def to_results(self) -> None:
         """Go to the results of what is typed."""
         self.prompt.remember(self.prompt.input.value)
-        self.flow.at_once()
+        self.at_once()
         self.go_to("results")
 
     def stops(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         self._search_again()
 
     def _search_again(self) -> None:
-        self.flow.search()
+        self.search()
         self.show()
         if "results" not in self.in_view():
             only = self.state.only
@@ -141,7 +141,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         """Bring more results than the first 50, up to 500; going down past the last one does it as well."""
         state = self.state
         if state.want_more():
-            self.flow.search()
+            self.search()
         elif not quietly or (state.more and not state.pending):
             self.say(
                 f"a search brings {MOST} results at most; another word narrows it"
@@ -153,7 +153,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         """Look at every file again, and searches again."""
         super().rescan()
         self.work.look()
-        self.flow.again()
+        self.again()
 
     @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
     def toggle_why(self) -> None:
@@ -184,7 +184,7 @@ class SearchScreen(SearchLayout, panels=("results", "preview", "why"), lines=("q
         selected = self.results.selected
         if selected is not None:
             self.edit_file(self.file(), selected.result.start_line)
-            self.flow.again()
+            self.again()
 
     @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
     def copy_place(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil, floor
 
 from engine.activation.policy import Cuts
-from tui.screens.tune.plot import CutName
+from tui.screens.tune.plot import CutName, cut_text
 
 STEP = 1
 """Hundredths that a plain key moves a cut."""
@@ -47,3 +47,7 @@ def moved(cuts: Cuts, name: CutName, steps: int) -> Cuts:
 def first_held(cuts: Cuts) -> CutName:
     """The cut that the keys move at first: the upper one, unless there is only a lower one."""
     return "gate" if cuts.activate is None and cuts.gate is not None else "activate"
+
+
+def cuts_text(cuts: Cuts) -> str:
+    return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"

@@ -13,14 +13,17 @@ from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
 from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
+from tui.screens.tune.changes import Changes
+from tui.screens.tune.cuts import cuts_text
 from tui.screens.tune.decisions_panel import DecisionsPanel
 from tui.screens.tune.scores_panels import ChangesPanel, Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
+from tui.screens.tune.topics import a_day, per_day, rate_text
 from tui.screens.tune.topics_panel import TopicsPanel
 from tui.screens.tune.work import TableRead, TuneWork
 
 if TYPE_CHECKING:
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 PATIENCE = 4.0
 """How many times as long as reading the log takes the screen waits before it reads it once more."""
@@ -43,7 +46,7 @@ class TuneLayout(FullScreen):
     work: TuneWork
     line = "filter"
 
-    def __init__(self, bench: Workbench, topic: str = "") -> None:
+    def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, "scores")
         self.state = TuneState(topic)
         self.work = TuneWork(bench.engine, self.post_message)
@@ -168,3 +171,37 @@ class TuneLayout(FullScreen):
     @on(PromptLine.Entered)
     def _entered(self) -> None:
         self.leave_line()
+
+    def hint(self) -> str:
+        """What the lower edge of the comparison says."""
+        state = self.state
+        if not state.known:
+            return ""
+        if state.moved:
+            status = self.bench.status
+            if status is not None and status.read_only:
+                return "read-only: cannot be applied · esc discards"
+            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
+        return "← → moves a cut"
+
+    def standing(self) -> str:
+        """The topic and its cuts, where the panel that shows them is out of sight."""
+        state = self.state
+        if not state.known or self.scores.display:
+            return ""
+        moved = f" ▸ {cuts_text(state.now)}" if state.moved else ""
+        return f"{state.topic} · {cuts_text(state.today)}{moved}"
+
+    def summary(self, changes: Changes | None) -> tuple[str, ...]:
+        """The comparison in one line, where there is no room for its panel."""
+        if changes is None:
+            return ()
+        before, after = changes.before, changes.after or changes.before
+        return tuple(
+            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
+            for word, was, now in (
+                ("F1", rate_text(before.f1), rate_text(after.f1)),
+                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
+            )
+        )

@@ -14,18 +14,16 @@ from tui.kit.editor import file_of
 from tui.kit.panel import Motion
 from tui.kit.work import committed
 from tui.render.roles import PLAIN
-from tui.screens.tune.changes import Changes, notes
-from tui.screens.tune.cuts import FAST, STEP
+from tui.screens.tune.changes import notes
+from tui.screens.tune.cuts import FAST, STEP, cuts_text
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
-from tui.screens.tune.plot import cut_text
-from tui.screens.tune.topics import SORTED_BY, a_day, per_day, rate_text
+from tui.screens.tune.topics import SORTED_BY
 from tui.screens.tune.work import CutsWish, LabelWish, Proposed, Written
 
 if TYPE_CHECKING:
-    from engine.activation.policy import Cuts
     from engine.activation.tuning.tuning import Applied
-    from tui.screens.workbench.screen import Workbench
+    from tui.kit.bench import Bench
 
 _ONE_LINE = 400
 
@@ -54,7 +52,7 @@ A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is select
 class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
     """The tune screen, with its commands."""
 
-    def __init__(self, bench: Workbench, topic: str = "") -> None:
+    def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, topic)
         self.labelled = False
         self._labelled: list[tuple[str, str, bool | None]] = []
@@ -176,7 +174,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         wish = CutsWish(state.topic, state.now)
         if state.caution:
             question = (
-                f"{state.topic}: {_cuts(state.today)} ▸ {_cuts(state.now)}\n"
+                f"{state.topic}: {cuts_text(state.today)} ▸ {cuts_text(state.now)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
             self.ask("apply", question, "Apply it", partial(self.work.write, wish))
@@ -229,9 +227,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if last is None:
             question = "Take the change of cuts back that was applied last in this workspace?"
         else:
-            question = (
-                f"Take back what was applied last?\n{last.topic}: {_cuts(last.after)} ▸ {_cuts(last.before)}"
-            )
+            back = f"{cuts_text(last.after)} ▸ {cuts_text(last.before)}"
+            question = f"Take back what was applied last?\n{last.topic}: {back}"
         self.ask("undo", question, "Take it back", partial(self.work.write, CutsWish("", None)))
 
     def written(self, written: Written) -> None:
@@ -246,7 +243,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
         done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
-        self.say(f"{applied.topic}: {done}, {_cuts(applied.after)} · {commit}{more}")
+        self.say(f"{applied.topic}: {done}, {cuts_text(applied.after)} · {commit}{more}")
 
     # Decisions
 
@@ -349,40 +346,6 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         super().rescan()
         self.work.read()
 
-    def hint(self) -> str:
-        """What the lower edge of the comparison says."""
-        state = self.state
-        if not state.known:
-            return ""
-        if state.moved:
-            status = self.bench.status
-            if status is not None and status.read_only:
-                return "read-only: cannot be applied · esc discards"
-            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
-        return "← → moves a cut"
-
-    def standing(self) -> str:
-        """The topic and its cuts, where the panel that shows them is out of sight."""
-        state = self.state
-        if not state.known or self.scores.display:
-            return ""
-        moved = f" ▸ {_cuts(state.now)}" if state.moved else ""
-        return f"{state.topic} · {_cuts(state.today)}{moved}"
-
-    def summary(self, changes: Changes | None) -> tuple[str, ...]:
-        """The comparison in one line, where there is no room for its panel."""
-        if changes is None:
-            return ()
-        before, after = changes.before, changes.after or changes.before
-        return tuple(
-            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
-            for word, was, now in (
-                ("F1", rate_text(before.f1), rate_text(after.f1)),
-                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
-                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
-            )
-        )
-
     # Panels
 
     @command("1", title="Go to the topics", footer="panel", rank=30)
@@ -435,7 +398,3 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     @on(Written)
     def _written(self, written: Written) -> None:
         self.written(written)
-
-
-def _cuts(cuts: Cuts) -> str:
-    return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"

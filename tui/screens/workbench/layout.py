@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,25 +12,24 @@ from textual.timer import Timer
 
 from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
-from tui.kit.bars import Bar, Header, QuestionBar
+from tui.kit.bars import Header, QuestionBar, bars
 from tui.kit.bridge import ALL_PARTS
 from tui.kit.clock import Clock
 from tui.kit.commands import Commanded
-from tui.kit.messages import CommandRan, EventsArrived, PartsRead, Said, TraceRead, Tried
+from tui.kit.conductor import Conductor
+from tui.kit.messages import EventsArrived, PartsRead, Said, TraceRead, Tried
 from tui.kit.page import PageScreen
-from tui.kit.prompt import PromptLine
+from tui.kit.questions import Questions
 from tui.kit.rows import RowList
 from tui.kit.session import WorkbenchEngine
 from tui.render.shown import Shown
 from tui.screens.workbench.activation_panel import ActivationPanel
-from tui.screens.workbench.conductor import Conductor
 from tui.screens.workbench.feed_panel import FeedPanel
 from tui.screens.workbench.ledger_panel import LedgerPanel
 from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, MemoryPanel
-from tui.screens.workbench.questions import Questions
-from tui.screens.workbench.typing import Typing
 
-AnyBar = TypeVar("AnyBar", bound=Bar)
+if TYPE_CHECKING:
+    from tui.screens.harvest.run import HarvestRun
 
 FOLDED = frozenset({"digest", "ledger", "budget"})
 """Panels that share a line each where there is no room for them."""
@@ -38,8 +37,6 @@ BURST_S = 0.05
 """How long a burst of events may gather before the screen looks at it."""
 PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
-TYPING_S = 0.15
-"""How long the typing must rest before a message is tried."""
 FULL = (100, 32)
 """Columns and lines from which all five panels have room."""
 LOW = 20
@@ -58,13 +55,15 @@ class WorkbenchLayout(Commanded):
         self.engine = engine
         self.clock = clock
         self.conductor = Conductor(engine, self.post_message, run_line)
-        self.typing = Typing(self)
         self.shown = Shown()
         self.status: StatusView | None = None
         self.digest: DigestView | None = None
         self.ledger: LedgerView | None = None
         self.progress: IndexProgress | None = None
-        self.questions = Questions(self, clock)
+        self.questions = Questions(self, clock, self.conductor.answer, self.lay_out)
+        self.searched = ""
+        """What was searched for last."""
+        self.harvesting: HarvestRun | None = None
         self.filtering: str = "feed"
         self.output: PageScreen | None = None
         self.followers: list[Callable[[], None]] = []
@@ -152,22 +151,13 @@ class WorkbenchLayout(Commanded):
         """The panel that gets the keys when the one that had them is folded away."""
         return "activation"
 
-    def leave_line(self) -> None:
-        """Gives the keys back, and the line its message."""
-        self.typing.leave_prompt()
-
     def show_bars(self) -> None:
         """Header, folded panel and footer; the header of a screen that lies over this one as well."""
         compiled = self.budget.compiled
-        for header in self.each(Header):
+        for header in bars(self, Header):
             header.show(self.status, compiled, self.progress)
         self.memory.show(self.digest, self.ledger, compiled)
         self.update_footer()
-
-    def each(self, kind: type[AnyBar]) -> list[AnyBar]:
-        """The bars of a kind on this screen and on those over it."""
-        screens = dict.fromkeys((self, *self.app.screen_stack))
-        return [bar for screen in screens for bar in screen.query(kind)]
 
     # Which message is shown
 
@@ -266,36 +256,4 @@ class WorkbenchLayout(Commanded):
     def _said(self, said: Said) -> None:
         self.say(said.text, trouble=said.trouble)
 
-    @on(CommandRan)
-    def _command_ran(self, ran: CommandRan) -> None:
-        self.typing.show_output(ran)
-
     # What a person does
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.typing.set_filter(self.filtering, edited.value)
-        elif edited.mode == "try":
-            self.rest_typing()
-            self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
-
-    def _typed(self, text: str) -> None:
-        self._typing = None
-        self.typing.draft(text)
-
-    def rest_typing(self) -> None:
-        """What was typed last is not tried any more."""
-        if self._typing is not None:
-            self._typing.stop()
-            self._typing = None
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        self.rest_typing()
-        if entered.mode == "filter":
-            self.typing.leave_prompt()
-        elif entered.mode == "command":
-            self.typing.run_line(entered.value)
-        elif entered.value.strip():
-            self.typing.keep(entered.value)

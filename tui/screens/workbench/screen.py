@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
-from tui.kit.clock import Clock
 from tui.kit.command import Command, Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.composer import Composer
 from tui.kit.editor import file_of
-from tui.kit.session import WorkbenchEngine
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
-from tui.screens.workbench.layout import FOLDED, WorkbenchLayout
+from tui.screens.workbench.layout import FOLDED
 from tui.screens.workbench.ledger import ledger_detail
 from tui.screens.workbench.reply import ReplyScreen, SendWish
+from tui.screens.workbench.typing import WorkbenchTyping
 
 if TYPE_CHECKING:
-    from tui.screens.harvest.run import HarvestRun
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +40,8 @@ LOGGED: Need[BenchSituation] = Need(
 A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
 
 
-class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger", "budget"), lines=("try",)):
+class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger", "budget"), lines=("try",)):
     """The workbench, with its commands."""
-
-    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
-        super().__init__(engine, clock, run_line)
-        self.searched = ""
-        self.harvesting: HarvestRun | None = None
 
     def perform(self, wanted: Command, situation: Situation) -> None:
         """Does what a command says, or says why not; at the top level, backing out still follows the feed."""
@@ -75,7 +68,7 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
     @command("i", title="Try a message", footer="try", rank=12)
     def to_line(self) -> None:
         """Type a message and see at once what would fire and what the prompt would hold."""
-        self.typing.try_message()
+        self.try_message()
 
     def enlarge(self, name: str | None) -> None:
         """Gives a panel the whole area, or each its own again."""
@@ -101,14 +94,14 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
         if self.in_line:
             mode = self.prompt.mode
             if mode == "filter":
-                self.typing.set_filter(self.filtering, "")
-            self.typing.leave_prompt()
+                self.set_filter(self.filtering, "")
+            self.leave_prompt()
             if mode == "try" and self.shown.trying:
-                self.typing.end_try()
-        elif self.typing.filter_of(self.panel_in_use):
-            self.typing.set_filter(self.panel_in_use, "")
+                self.end_try()
+        elif self.filter_of(self.panel_in_use):
+            self.set_filter(self.panel_in_use, "")
         elif self.shown.trying:
-            self.typing.end_try()
+            self.end_try()
         elif self.zoomed is not None:
             self.unzoom()
         elif not self.feed.following:
@@ -138,8 +131,8 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
         self.prompt.remember(text)
         entry = self.feed.selected
         wish = SendWish(text, entry.key if entry is not None else "")
-        self.typing.leave_prompt()
-        self.typing.end_try()
+        self.leave_prompt()
+        self.end_try()
         self.app.push_screen(ReplyScreen(self.engine, wish))
 
     @command(
@@ -335,7 +328,7 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
     )  # fmt: skip
     def filter(self) -> None:
         """Narrow the list to the rows that hold what is typed, while it is typed."""
-        self.typing.filter()
+        self.type_filter()
 
     @command(
         "n",
@@ -344,7 +337,7 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
     )  # fmt: skip
     def next_match(self) -> None:
         """Go to the next row the filter found."""
-        self.typing.match(1)
+        self.go_to_match(1)
 
     @command(
         "N",
@@ -353,12 +346,12 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
     )  # fmt: skip
     def previous_match(self) -> None:
         """Go to the row before that the filter found."""
-        self.typing.match(-1)
+        self.go_to_match(-1)
 
     @command("colon", title="Command line", footer="command", rank=28)
     def command_line(self) -> None:
         """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
-        self.typing.command_line()
+        self.type_command()
 
     # What the keys depend on, and what comes in
 
@@ -368,7 +361,7 @@ class Workbench(WorkbenchLayout, panels=("feed", "activation", "digest", "ledger
         row = self.activation.selected
         return self.situated(
             BenchSituation,
-            filtered=bool(self.typing.filter_of(self.panel_in_use)),
+            filtered=bool(self.filter_of(self.panel_in_use)),
             trying=self.shown.trying,
             topic=row.topic if row is not None else "",
             key=self.activation.shown.key,

@@ -5,75 +5,71 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.style import Style
+from textual import on
 
 from tui.kit.messages import CommandRan
 from tui.kit.page import Builder, PageScreen
+from tui.kit.prompt import PromptLine
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
 from tui.render.safe import visible_lines
 from tui.render.shown import Shown
+from tui.screens.workbench.layout import WorkbenchLayout
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
-    from tui.screens.workbench.screen import Workbench
 
+TYPING_S = 0.15
+"""How long the typing must rest before a message is tried."""
 OUTPUT_LINES = 20_000
 """Lines of a command's output that a page shows; it says how many more there were."""
 
 
-class Typing:
-    """The line of one workbench, in its three modes."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self.bench = bench
+class WorkbenchTyping(WorkbenchLayout):
+    """The workbench and what is typed in its line, in three modes."""
 
     def try_message(self) -> None:
         """Takes the keys into the line, to type a message."""
-        value = self.bench.shown.text if self.bench.shown.trying else ""
-        self.bench.open_line("try", "try", value)
+        value = self.shown.text if self.shown.trying else ""
+        self.open_line("try", "try", value)
 
-    def command_line(self) -> None:
+    def type_command(self) -> None:
         """Takes the keys into the line, to type a command."""
-        self.bench.open_line("try", "command")
+        self.open_line("try", "command")
 
-    def filter(self) -> None:
+    def type_filter(self) -> None:
         """Takes the keys into the line, to type what to look for."""
-        bench = self.bench
-        bench.filtering = bench.panel_in_use
-        bench.open_line("try", "filter", self.filter_of(bench.filtering), about=bench.filtering)
+        self.filtering = self.panel_in_use
+        self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
 
     def leave_prompt(self) -> None:
         """Gives the keys back to where they came from."""
-        bench = self.bench
-        bench.rest_typing()
-        bench.prompt.enter_mode("try", value=bench.shown.text if bench.shown.trying else "")
-        bench.focus_panel(bench.panel_before)
+        self.rest_typing()
+        self.prompt.enter_mode("try", value=self.shown.text if self.shown.trying else "")
+        self.focus_panel(self.panel_before)
 
     def set_filter(self, name: str, query: str) -> None:
         """Narrows the list of a panel; an empty query shows all of it."""
-        bench = self.bench
         if name == "feed":
-            bench.feed.filter(query)
+            self.feed.filter(query)
         elif name == "ledger":
-            bench.ledger_panel.filter(query)
+            self.ledger_panel.filter(query)
         elif name == "activation":
-            bench.activation.filter(query)
-        bench.update_footer()
+            self.activation.filter(query)
+        self.update_footer()
 
     def filter_of(self, name: str) -> str:
         """What a list is narrowed by."""
-        bench = self.bench
         queries = {
-            "feed": bench.feed.query_text,
-            "ledger": bench.ledger_panel.query_text,
-            "activation": bench.activation.query_text,
+            "feed": self.feed.query_text,
+            "ledger": self.ledger_panel.query_text,
+            "activation": self.activation.query_text,
         }
         return queries.get(name, "")
 
-    def match(self, step: int) -> None:
+    def go_to_match(self, step: int) -> None:
         """Goes to the next row the filter found, round the end."""
-        bench = self.bench
-        rows = bench.ledger_panel if bench.panel_in_use == "ledger" else bench.feed
+        rows = self.ledger_panel if self.panel_in_use == "ledger" else self.feed
         if rows.row_count:
             rows.select((rows.cursor + step) % rows.row_count)
 
@@ -82,57 +78,89 @@ class Typing:
         if not text.strip():
             self.end_try()
             return
-        shown = self.bench.shown
+        shown = self.shown
         if shown.trying and shown.text == text:
             return
         kept = shown if shown.trying else Shown()
-        self.bench.show_message(
-            Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None)
-        )
+        self.show_message(Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None))
         # Nobody is asked, and nothing is spent, about half a sentence.
-        self.bench.conductor.try_text(text, ask=False)
+        self.conductor.try_text(text, ask=False)
 
     def keep(self, text: str) -> None:
         """Keeps a tried message in view and gives the keys to its trace."""
-        bench = self.bench
-        same = bench.shown.trying and bench.shown.text == text
-        old = bench.shown if same else Shown()
-        bench.show_message(
+        same = self.shown.trying and self.shown.text == text
+        old = self.shown if same else Shown()
+        self.show_message(
             Shown("kept", text, None, old.trace, old.compiled, pending=old.trace is None, problem=old.problem)
         )
         if not same or _is_open(old.trace):
-            bench.conductor.try_text(text, ask=True)
-        bench.prompt.enter_mode("try", value=text)
-        bench.focus_panel("activation" if bench.zoomed is None else bench.zoomed)
+            self.conductor.try_text(text, ask=True)
+        self.prompt.enter_mode("try", value=text)
+        self.focus_panel("activation" if self.zoomed is None else self.zoomed)
 
     def end_try(self) -> None:
         """Goes back to the feed's message, following if it was followed."""
-        bench = self.bench
-        bench.prompt.enter_mode("try")
-        bench.shown = Shown()
-        if bench.feed.following and bench.feed.row_count:
-            bench.feed.follow()
-        bench.show_row()
+        self.prompt.enter_mode("try")
+        self.shown = Shown()
+        if self.feed.following and self.feed.row_count:
+            self.feed.follow()
+        self.show_row()
 
-    def run_line(self, line: str) -> None:
+    def run_command(self, line: str) -> None:
         """Runs a command line and opens a page for its output."""
         line = line.strip().removeprefix("autopoiesis ").strip()
         self.leave_prompt()
         if not line:
             return
         if line in ("q", "quit", "exit"):
-            self.bench.app.exit(0)
+            self.app.exit(0)
             return
-        self.bench.output = PageScreen(f":{line}", _text("running …"))
-        self.bench.app.push_screen(self.bench.output)
-        self.bench.conductor.run(line)
+        self.output = PageScreen(f":{line}", _text("running …"))
+        self.app.push_screen(self.output)
+        self.conductor.run(line)
 
     def show_output(self, ran: CommandRan) -> None:
         """Fills the page with what the command printed."""
-        page = self.bench.output
+        page = self.output
         if page is not None and page.is_attached:
             output = ran.output if ran.output.strip() else "done; it printed nothing"
             page.panel.turn_to(f":{ran.line}", _text(output, failed=ran.failed))
+
+    @on(CommandRan)
+    def _command_ran(self, ran: CommandRan) -> None:
+        self.show_output(ran)
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "filter":
+            self.set_filter(self.filtering, edited.value)
+        elif edited.mode == "try":
+            self.rest_typing()
+            self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
+
+    def _typed(self, text: str) -> None:
+        self._typing = None
+        self.draft(text)
+
+    def rest_typing(self) -> None:
+        """What was typed last is not tried any more."""
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+
+    @on(PromptLine.Entered)
+    def _entered(self, entered: PromptLine.Entered) -> None:
+        self.rest_typing()
+        if entered.mode == "filter":
+            self.leave_prompt()
+        elif entered.mode == "command":
+            self.run_command(entered.value)
+        elif entered.value.strip():
+            self.keep(entered.value)
+
+    def leave_line(self) -> None:
+        """Gives the keys back, and the line its message."""
+        self.leave_prompt()
 
 
 def _line(line: str, width: int, style: Style) -> list[Row]:
