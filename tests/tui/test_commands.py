@@ -242,7 +242,7 @@ def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name
         (SEARCH, "edit", replace(RESULTS, file=""), "not there any more"),
         (SEARCH, "ask_preset", replace(RESULTS, read_only=True), "read-only"),
         (CONTEXT, "whole", replace(SECTIONS, prompt=False), "no prompt"),
-        (CONTEXT, "compare", replace(SECTIONS, prompt=False), "no prompt"),
+        (CONTEXT, "toggle_comparison", replace(SECTIONS, prompt=False), "no prompt"),
         (CONTEXT, "open", replace(SECTIONS, rows=0), "nothing here"),
         (CONTEXT, "edit", replace(SECTIONS, file=""), "no file"),
         (CONTEXT, "copy", replace(SECTIONS, rows=0), "nothing here"),

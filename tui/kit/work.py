@@ -8,22 +8,12 @@ from typing import Any, ClassVar, TypeVar
 
 from textual.message import Message
 
-from tui.kit.bridge import EventBridge
 from tui.kit.lanes import Lane
-from tui.kit.messages import EventsArrived, Said
+from tui.kit.messages import Said
 from tui.kit.session import WorkbenchEngine
 
 Wish = TypeVar("Wish")
 Found = TypeVar("Found")
-
-
-COMMIT = 7
-"""Characters of a commit's name that are shown."""
-
-
-def committed(commit: str, why: str) -> str:
-    """What became of a change in the history: its commit, or why there is none."""
-    return f"commit {commit[:COMMIT]}" if commit else why or "not committed"
 
 
 class ScreenWork:
@@ -42,8 +32,7 @@ class ScreenWork:
     def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object]) -> None:
         self._engine = engine
         self._send = post
-        self.bridge = EventBridge(lambda: self._post(EventsArrived()))
-        self._unsubscribe: Callable[[], None] | None = None
+        self.listening = False
         self._lanes: list[Lane[Any, Any]] = []
         self._leaving: list[Lane[Any, Any]] = []
 
@@ -88,20 +77,13 @@ class ScreenWork:
         """Whether anything is under way."""
         return any(lane.busy for lane in self._lanes)
 
-    @property
-    def listening(self) -> bool:
-        """Whether the screen is still there to hear what is found."""
-        return self._unsubscribe is not None
-
     def start(self) -> None:
-        """Listens to the engine."""
-        self._unsubscribe = self._engine.subscribe(self.bridge.handle)
+        """The screen is there to hear what is found."""
+        self.listening = True
 
     def stop(self) -> None:
-        """Stops listening and reading. What is on its way into a file is still written."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        """Stops reading. What is on its way into a file is still written."""
+        self.listening = False
         for lane in self._leaving:
             lane.stop(self.leave_s)
 

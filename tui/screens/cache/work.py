@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from textual.message import Message
 
 from engine.errors import AutopoiesisError
+from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
 from tui.kit.messages import Said
 from tui.kit.session import WorkbenchEngine
-from tui.kit.work import ScreenWork, committed
+from tui.kit.work import ScreenWork
 from tui.screens.cache.settings import CONFIG, SettingLines, said
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from textual.message import Message
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
 from engine.store.header import locate
+from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
 from tui.kit.messages import Said
 from tui.kit.session import WorkbenchEngine
-from tui.kit.work import ScreenWork, committed
+from tui.kit.work import ScreenWork
 from tui.screens.knowledge.groups import CategoryRead, Group, Held
 from tui.screens.knowledge.reading import EntryLinks, EntryText
 

@@ -79,7 +79,7 @@ class LedgerLayout(FullScreen):
 
     def on_screen_resume(self) -> None:
         """A harvest may have been over it."""
-        if self.work.listening:
+        if self.listening:
             self.look()
 
     def look(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import place_of
 from tui.render.draw import Row, clip, wrap
 from tui.render.roles import Roles
@@ -15,6 +16,7 @@ from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
+    from tui.kit.session import WorkbenchFiles
 
 AROUND = 4
 """Lines of the conversation that are shown before and after the one that says it."""
@@ -48,6 +50,19 @@ class SourceLines:
     lines: tuple[str, ...] = ()
     problem: str = ""
     same: bool = True
+
+
+def source_lines(files: WorkbenchFiles, each: Waiting) -> SourceLines:
+    """Reads the neighbourhood of an item's line in its conversation."""
+    if not each.source:
+        return SourceLines(problem="it is not known which conversation said it")
+    try:
+        data = files.read(each.source)
+    except FileNotFoundError:
+        return SourceLines(problem="the conversation is not here any more")
+    except (AutopoiesisError, OSError) as error:
+        return SourceLines(problem=str(error))
+    return lines_around(data.decode("utf-8", "replace"), each)
 
 
 def lines_around(text: str, each: Waiting) -> SourceLines:

@@ -18,13 +18,11 @@ from tui.render.figures import plural
 from tui.render.safe import first_line
 from tui.screens.review.layout import ReviewLayout
 from tui.screens.review.queue import KINDS, text_of
-from tui.screens.review.work import (
-    SettleWish,
-    Verb,
-)
+from tui.screens.review.settling import Settling, Verb
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
+    from tui.kit.bench import Bench
 
 NAMED = 42
 """Cells of an item in a question."""
@@ -51,11 +49,16 @@ STILL_WAITS: Need[ReviewSituation] = Need(lambda here: here.waits, "the item is 
 class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     """The review screen, with its commands."""
 
-    # Moving about
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._settlings = self.lane(
+            self._settle_all,
+            lambda _wanted, _none: self.look(),
+            merge=lambda waiting, new: waiting + new,
+            finish=True,
+        )
 
-    def stops(self) -> tuple[str, ...]:
-        """The panels, in view or not: where only one has room, tab brings the next."""
-        return self.panels if self.zoomed is None else self.in_view()
+    # Moving about
 
     @command("enter", "o", title="Show the item over the whole area", needs=[AN_ITEM])
     def enlarge_item(self) -> None:
@@ -66,11 +69,6 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         else:
             self.enlarge("item")
             self.focus_panel("item")
-
-    def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
-        super().enlarge(name)
-        self.update_footer()
 
     def back(self) -> None:
         """Back out one level: leave the line, show both panels, drop the filter, return to the workbench."""
@@ -237,7 +235,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         if not fresh:
             self.say("it is being settled already")
             return
-        self.work.settle(SettleWish(fresh, verb, text, sure))
+        self._settlings.ask((Settling(fresh, verb, text, sure),))
         self.show()
         if after:
             self.queue.select_item(after)
@@ -259,7 +257,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         item = self.selected()
         if item is not None:
             self.edit_file(self.file(), item.line)
-            self.work.source(item)
+            self.sources.ask(item)
 
     @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
     def copy_item(self) -> None:
@@ -276,7 +274,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     def rescan(self) -> None:
         """Look at every file again, and at what waits."""
         super().rescan()
-        self.work.look()
+        self.look()
 
     # Panels
 
@@ -304,6 +302,16 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             waits=item is not None and item.waits,
             listed_waiting=len(self.listed_waiting()),
         )
+
+    def _settle_all(self, wanted: tuple[Settling, ...]) -> None:
+        """Settles what was asked for, off the screen's thread."""
+        for each in wanted:
+            each.settle(self.bench.engine.knowledge.review, partial(self.later, self._ended), self.tell)
+
+    def _ended(self, name: str, done: bool) -> None:
+        self.state.ended(name, done=done)
+        if not done:
+            self.show()
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:

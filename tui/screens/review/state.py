@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from engine.knowledge.proposed import GROUPS, group_of, is_shown
 from tui.screens.review.item import SourceLines
 from tui.screens.review.queue import ReviewItem, item_of
-from tui.screens.review.work import QueueRead, SourceRead
 
 if TYPE_CHECKING:
     from engine.knowledge.review import Waiting
@@ -30,7 +29,8 @@ class ReviewState:
         self.rewording: Waiting | None = None
         self._settling: set[str] = set()
         self._settled: set[str] = set()
-        self._source: tuple[str, SourceLines] | None = None
+        self.source: tuple[str, SourceLines] | None = None
+        """The item in view, by its id, and the lines around its own."""
 
     @property
     def phase(self) -> Phase:
@@ -44,12 +44,12 @@ class ReviewState:
         """How many were settled."""
         return sum(bool(each.verdict) for each in self.all or ())
 
-    def take(self, read: QueueRead) -> bool:
+    def take(self, items: tuple[Waiting, ...] | None, problem: str) -> bool:
         """Takes over what was read; ``False`` where it could not be and something older is shown."""
-        if read.items is None:
-            self.problem = read.problem
+        if items is None:
+            self.problem = problem
             return self.all is None
-        self.problem, self.all = "", read.items
+        self.problem, self.all = "", items
         self._settling -= self._settled  # what is read from then on knows of it
         self._settled.clear()
         return True
@@ -80,13 +80,6 @@ class ReviewState:
         else:
             self._settling.discard(name)
 
-    # The source in view
-
-    def take_source(self, read: SourceRead) -> None:
-        """Takes over the lines around an item's."""
-        self._source = (read.item.id, read.lines)
-
     def source_of(self, item: Waiting) -> SourceLines | None:
         """The lines around an item's; ``None`` while they are being read."""
-        known = self._source
-        return known[1] if known is not None and known[0] == item.id else None
+        return self.source[1] if self.source is not None and self.source[0] == item.id else None

@@ -13,10 +13,11 @@ from engine.errors import AutopoiesisError
 from engine.search.reports import IndexStatus
 from engine.search.sources import all_sources
 from engine.store.paths import Workspace
+from tui.kit.full_screen import committed
 from tui.kit.lanes import Lane
 from tui.kit.messages import Said
 from tui.kit.session import WorkbenchEngine
-from tui.kit.work import ScreenWork, committed
+from tui.kit.work import ScreenWork
 from tui.render.search_hits import Hit, hit_of
 from tui.render.search_words import Words
 from tui.screens.search.overview import Inventory

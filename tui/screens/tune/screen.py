@@ -11,8 +11,8 @@ from textual import on
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
+from tui.kit.full_screen import committed
 from tui.kit.panel import Motion
-from tui.kit.work import committed
 from tui.render.roles import PLAIN
 from tui.screens.tune.changes import notes
 from tui.screens.tune.cuts import FAST, STEP, cuts_text
