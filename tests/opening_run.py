@@ -112,9 +112,9 @@ def main(root: str, report: str) -> None:
         elif event in SPOKEN:
             seen.append(("speak", f"{event} {arguments[1]}", 0))
 
-    from tui import commandline
     from tui.cli import cli
     from tui.cli.base import run
+    from tui.screens.workbench import commandline
 
     sys.addaudithook(hook)
     ended: list[tuple[str, int, str]] = []

@@ -100,6 +100,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
             "GIT_CONFIG_NOSYSTEM": "1",
             "TZ": "UTC",
         },
+        stdin=subprocess.DEVNULL,  # what asks is told there is nobody to answer
         capture_output=True,
         text=True,
         timeout=120,

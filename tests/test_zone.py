@@ -16,8 +16,8 @@ from engine.store.moments import moment
 from engine.store.zone import is_zone, local_day, local_time, moment_of
 from tests.cases import each_case
 from tests.conftest import set_zone
-from tui import figures
 from tui.cli.watch import described
+from tui.render import figures
 
 NIGHT = datetime(2026, 6, 12, 23, 30, tzinfo=UTC)
 

@@ -20,18 +20,18 @@ from textual.types import CSSPathType
 
 from engine.errors import AutopoiesisError
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
-from tui import commandline
-from tui.clock import Clock
-from tui.commands.palette import WorkbenchCommands
-from tui.control_filter import ControlFilter
-from tui.figures import use_zone, value_text
-from tui.messages import NextTheme
-from tui.preferences import Preferences, folder
-from tui.safe import visible
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.workbench import Workbench
-from tui.session import WorkbenchEngine
-from tui.terminal_input import PasteDriver
+from tui.kit.clock import Clock
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.control_filter import ControlFilter
+from tui.kit.messages import NextTheme
+from tui.kit.palette import CommandPalette
+from tui.kit.preferences import Preferences, folder
+from tui.kit.session import WorkbenchEngine
+from tui.kit.terminal_input import PasteDriver
+from tui.render.figures import use_zone, value_text
+from tui.render.safe import visible
+from tui.screens.workbench import commandline
+from tui.screens.workbench.screen import Workbench
 
 DEFAULT_THEME = "dark"
 FIRST_THEMES = ("dark", "light")
@@ -55,7 +55,7 @@ class WorkbenchApp(App[int]):
 
     TITLE = "autopoiesis"
     CSS_PATH: ClassVar[CSSPathType | None] = "workbench.tcss"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {WorkbenchCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandPalette}
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(

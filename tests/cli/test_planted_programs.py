@@ -13,7 +13,7 @@ import pytest
 
 from engine.workspace.hooks import NAMES, text_of
 from tests.cli.conftest import Command
-from tui import commandline
+from tui.screens.workbench import commandline
 
 MODULES = (
     "tui", "engine", "themes", "json", "os", "re", "sitecustomize", "usercustomize", "click", "yaml", "apsw",

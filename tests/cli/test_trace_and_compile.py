@@ -16,7 +16,7 @@ from tests.cli.conftest import Command
 from tests.tui.likely import likely_row, likely_trace
 from tui.cli.activation import print_trace
 from tui.cli.base import emit_json
-from tui.draw import CUT, FILL
+from tui.render.draw import CUT, FILL
 
 MESSAGE = "Can you review the PR that just came in?"
 

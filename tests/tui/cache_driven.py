@@ -10,10 +10,9 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.discussion_data import MEMORY, NOW, FakeCaches
 from tests.tui.screen_driven import ScreenDriven
-from tui.clock import Clock
-from tui.commands.command import CachePanel
-from tui.screens.cache import CacheScreen
-from tui.screens.cache_state import CacheState
+from tui.kit.clock import Clock
+from tui.screens.cache.screen import CacheScreen
+from tui.screens.cache.state import CacheState
 
 
 class Cached(ScreenDriven[CacheScreen]):
@@ -31,7 +30,7 @@ class Cached(ScreenDriven[CacheScreen]):
         """What it asks."""
         return self.engine.caches
 
-    def shows(self, name: CachePanel) -> bool:
+    def shows(self, name: str) -> bool:
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 

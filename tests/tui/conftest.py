@@ -27,9 +27,9 @@ from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
-from tui.screens.workbench import Workbench
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
+from tui.screens.workbench.screen import Workbench
 
 DEADLINE_S = 60.0
 """After how long something that is waited for will not come: far more than the slowest machine needs."""

@@ -10,8 +10,8 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.context_data import prompt, prompt_before
 from tests.tui.screen_driven import ScreenDriven
-from tui.screens.context import ContextScreen
-from tui.screens.context_state import ContextState
+from tui.screens.context.screen import ContextScreen
+from tui.screens.context.state import ContextState
 
 
 class Contexted(ScreenDriven[ContextScreen]):

@@ -10,9 +10,8 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import FakeLedger
 from tests.tui.screen_driven import ScreenDriven
-from tui.commands.command import HarvestPanel, RecordPanel
-from tui.screens.harvest import HarvestScreen
-from tui.screens.ledger import LedgerScreen
+from tui.screens.harvest.screen import HarvestScreen
+from tui.screens.ledger.screen import LedgerScreen
 
 Prepare = Callable[[FakeEngine], None]
 
@@ -27,7 +26,7 @@ class Audited(ScreenDriven[LedgerScreen]):
         """What it asks."""
         return self.engine.knowledge.ledger
 
-    def shows(self, name: RecordPanel) -> bool:
+    def shows(self, name: str) -> bool:
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 
@@ -52,7 +51,7 @@ class Harvesting(ScreenDriven[HarvestScreen]):
         """Which step is in view."""
         return self.screen.state.step
 
-    def shows(self, name: HarvestPanel) -> bool:
+    def shows(self, name: str) -> bool:
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 

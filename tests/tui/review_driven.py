@@ -10,7 +10,7 @@ from engine.knowledge.review import Waiting
 from tests.tui.conftest import Run
 from tests.tui.review_data import CONVERSATIONS, FakeReview, held_items
 from tests.tui.screen_driven import ScreenDriven
-from tui.screens.review import ReviewScreen
+from tui.screens.review.screen import ReviewScreen
 
 
 class Reviewer(ScreenDriven[ReviewScreen]):

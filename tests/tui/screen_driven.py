@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tests.tui.conftest import Driven
-from tui.screens.full_screen import FullScreen
+from tui.kit.full_screen import FullScreen
 
-Shown = TypeVar("Shown", bound=FullScreen[Any])
+Shown = TypeVar("Shown", bound=FullScreen)
 
 
 class ScreenDriven(Driven, Generic[Shown]):

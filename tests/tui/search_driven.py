@@ -9,9 +9,8 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.search_data import FakeSearch, write_files
-from tui.commands.command import SearchPanel
-from tui.screens.search import SearchScreen
-from tui.screens.search_state import SearchState
+from tui.screens.search.screen import SearchScreen
+from tui.screens.search.state import SearchState
 
 
 class Searched(ScreenDriven[SearchScreen]):
@@ -29,13 +28,13 @@ class Searched(ScreenDriven[SearchScreen]):
         """What it asks."""
         return self.engine.finding
 
-    def shows(self, name: SearchPanel) -> bool:
+    def shows(self, name: str) -> bool:
         """Whether a panel is in view."""
         return bool(self.screen.panel_named(name).display)
 
     def watching(self) -> bool:
         """Whether an index that is being made is looked at again and again."""
-        return self.screen.flow._poll is not None
+        return self.screen._poll is not None
 
     def selected(self) -> str:
         """The selected result as path:line."""

@@ -23,8 +23,8 @@ from tests.tui.fake_engine import (
     steer_trace,
 )
 from tests.tui.likely import TEXT, likely_row, likely_trace
-from tui.draw import CUT, FILL
 from tui.render.activation import draw_activation
+from tui.render.draw import CUT, FILL
 from tui.render.explain import Form, detail, explain
 from tui.render.message import (
     HIT_SIGN,
@@ -35,9 +35,9 @@ from tui.render.message import (
     message_rows,
     word_texts,
 )
+from tui.render.roles import PLAIN, Roles
+from tui.render.shown import Shown
 from tui.render.table import Table, tabulate
-from tui.roles import PLAIN, Roles
-from tui.shown import Shown
 
 ROLES = Roles.of(
     dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff", "tier2": "#9999ff"}

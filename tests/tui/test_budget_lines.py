@@ -8,9 +8,9 @@ import pytest
 
 from engine.context.compiled import LeftOut, Slot
 from tests.tui.fake_engine import review_compiled
-from tui.draw import Row
 from tui.render.budget import FEW, alone_and_found, best_of, budget_lines, next_row, prompt_lines
-from tui.roles import PLAIN
+from tui.render.draw import Row
+from tui.render.roles import PLAIN
 
 DEPLOY = LeftOut(
     "knowledge:a", 3, "knowledge", "knowledge/procedures/deploy.md", "12-40", 180, 0.4, "r", "room"

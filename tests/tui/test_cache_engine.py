@@ -18,8 +18,8 @@ from engine.transcripts.capture import ConversationCapture
 from tests.tui.cache_driven import Cached
 from tests.tui.fake_engine import FakeEngine
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 MEMORY = "knowledge/memory/MEMORY.md"

@@ -15,8 +15,8 @@ from tests.tui.cache_driven import Cached, caching
 from tests.tui.conftest import SIZES, Run
 from tests.tui.discussion_data import EXPORT, MAILS, MEMORY, PARSER, REFACTOR, REVIEW, FakeCaches
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import PageScreen
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.page import PageScreen
 
 
 async def test_capital_c_opens_it_on_the_discussions_and_esc_goes_back(run: Run) -> None:

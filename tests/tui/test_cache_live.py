@@ -17,9 +17,9 @@ from tests.tui.cache_driven import caching
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
 from tests.tui.fake_engine import NOW
-from tui.bridge import EventBridge, condense
-from tui.screens.cache_state import CacheState
-from tui.screens.cache_work import EndingWish, OverviewRead, SettingWish
+from tui.kit.bridge import EventBridge, condense
+from tui.screens.cache.state import CacheState
+from tui.screens.cache.work import EndingWish, OverviewRead, SettingWish
 
 
 async def written(driven: Driven) -> list[str]:

@@ -14,9 +14,10 @@ from engine.discussions.overview import CacheOverview, DiscussionCache
 from engine.settings.model import CacheSettings
 from engine.stability.misses import Culprit
 from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, given_up, state
-from tui.caches import last_miss, stays
-from tui.draw import Row
-from tui.render.cache_discussions import (
+from tui.render.caches import last_miss, stays
+from tui.render.draw import Row
+from tui.render.roles import PLAIN
+from tui.screens.cache.discussions import (
     CACHED,
     CHANGING,
     OFF,
@@ -29,7 +30,7 @@ from tui.render.cache_discussions import (
     item_of,
     moment,
 )
-from tui.render.cache_misses import (
+from tui.screens.cache.misses import (
     CulpritItem,
     draw_culprit,
     draw_miss,
@@ -38,8 +39,8 @@ from tui.render.cache_misses import (
     span_of,
     tally,
 )
-from tui.render.cache_providers import asked_of, cost, draw_providers, percent, period, saved, time_left
-from tui.render.cache_settings import (
+from tui.screens.cache.providers import asked_of, cost, draw_providers, percent, period, saved, time_left
+from tui.screens.cache.settings import (
     SettingLines,
     draw_setting,
     next_minutes,
@@ -47,7 +48,6 @@ from tui.render.cache_settings import (
     said,
     setting_items,
 )
-from tui.roles import PLAIN
 
 WIDTHS = [36, 54, 56, 76, 116, 196]
 

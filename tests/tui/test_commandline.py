@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AutopoiesisError
-from tui import commandline
+from tui.screens.workbench import commandline
 
 
 def test_it_is_the_same_command_line(tmp_path: Path) -> None:

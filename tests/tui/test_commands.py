@@ -1,95 +1,442 @@
-"""One definition per action: keys, footer, help and palette agree because they come from it."""
+"""One definition per command: keys, footer, help and palette agree because they come from it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import pytest
 
+from tests.cases import each_case
+from tests.tui.cache_driven import caching
 from tests.tui.conftest import Run
-from tui.commands import catalog, common
-from tui.commands.catalog import CATALOG
-from tui.commands.command import Command, Situation
-from tui.commands.lookup import all_keys, footer, resolve
-from tui.render.help import help_lines
-from tui.roles import PLAIN
+from tests.tui.context_driven import looking
+from tests.tui.ledger_driven import auditing
+from tests.tui.search_driven import searching
+from tui.kit.command import Catalog, Need, Situation, command
+from tui.kit.commands import Commanded
+from tui.kit.help import help_lines
+from tui.render.roles import PLAIN
+from tui.screens.cache.screen import CacheScreen, CacheSituation
+from tui.screens.context.screen import ContextScreen, ContextSituation
+from tui.screens.harvest.screen import HarvestScreen, HarvestSituation
+from tui.screens.knowledge.screen import KnowledgeScreen, KnowledgeSituation
+from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
+from tui.screens.review.screen import ReviewScreen, ReviewSituation
+from tui.screens.search.screen import SearchScreen, SearchSituation
+from tui.screens.tune.screen import TuneScreen, TuneSituation
+from tui.screens.workbench.screen import BenchSituation, Workbench
 
-FEED = Situation(panel="feed", rows=3, key="a#0")
-ACTIVATION = Situation(panel="activation", rows=3, key="a#0", topic="deploy", file="topics/deploy.md")
+BENCH, TUNE, SEARCH, CONTEXT = (
+    Workbench.catalog,
+    TuneScreen.catalog,
+    SearchScreen.catalog,
+    ContextScreen.catalog,
+)
+CACHE, LEDGER, HARVEST = CacheScreen.catalog, LedgerScreen.catalog, HarvestScreen.catalog
+REVIEW, KNOWLEDGE = ReviewScreen.catalog, KnowledgeScreen.catalog
+
+FEED = BenchSituation(panel="feed", rows=3, key="a#0")
+ACTIVATION = BenchSituation(panel="activation", rows=3, key="a#0", topic="deploy", file="topics/deploy.md")
+SCORES = TuneSituation(panel="scores", rows=1, topic="deploy", file="topics/deploy.md", decision=True)
+RESULTS = SearchSituation(panel="results", rows=3, result=True, file="knowledge/decisions.md")
+SECTIONS = ContextSituation(panel="sections", rows=20, file="knowledge/digest.md", prompt=True)
+CACHED = CacheSituation(
+    panel="discussions", rows=6, discussion="ses_a1b2c3d4", cached=True, caching=True, file="raw/talk.md"
+)
+SETTING = CacheSituation(panel="settings", rows=6, file="memory-config.yaml")
+ENTRY = LedgerSituation(
+    panel="entries", rows=6, record="a" * 64, kept_in="in trash", file="conversations/a.md"
+)
+PICK = HarvestSituation(panel="pick", rows=6, chosen=3, selectable=True)
+ITEM = ReviewSituation(
+    panel="queue", rows=3, held=True, waits=True, listed_waiting=3, file="conversations/a.md"
+)
+PIECE = KnowledgeSituation(panel="pieces", rows=3, file="knowledge/facts.md", digest=True)
+SCREENS: dict[str, tuple[Catalog, Situation]] = {
+    "workbench": (BENCH, FEED),
+    "tune": (TUNE, SCORES),
+    "search": (SEARCH, RESULTS),
+    "context": (CONTEXT, SECTIONS),
+    "cache": (CACHE, CACHED),
+    "ledger": (LEDGER, ENTRY),
+    "harvest": (HARVEST, PICK),
+    "review": (REVIEW, ITEM),
+    "knowledge": (KNOWLEDGE, PIECE),
+}
+EATEN = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
+"""Keys that some terminals keep for themselves."""
+SHARED = [each.name for each in BENCH if each.scope == "everywhere"]
 
 
-async def test_every_command_is_done_by_something(run: Run) -> None:
-    async with run() as driven:
-        assert driven.bench.actions.known == set(CATALOG)
+def meant(catalog: Catalog, key: str, situation: Situation) -> str:
+    """The name of the command that a key means; empty where it means none."""
+    found = catalog.resolve(key, situation)
+    assert catalog.means(key, situation) == (found is not None)
+    return found.name if found is not None else ""
 
 
-def test_y_and_n_mean_what_the_situation_says() -> None:
-    assert resolve("y", FEED) is None
-    assert resolve("n", FEED) is catalog.NextMatch
-    assert resolve("y", ACTIVATION) is catalog.LabelUseful
-    assert resolve("n", ACTIVATION) is catalog.LabelNoise
-    asked = replace(FEED, question=True)
-    assert resolve("y", asked) is common.AnswerYes
-    assert resolve("n", asked) is common.AnswerNo
-    assert resolve("n", replace(asked, filtered=True)) is catalog.NextMatch
-    asked = replace(ACTIVATION, question=True)
-    assert resolve("y", asked) is catalog.LabelUseful
-    assert resolve("ctrl+y", asked) is common.AnswerYes
+def words(catalog: Catalog, situation: Situation) -> set[str]:
+    """The words of the footer."""
+    return {each for _keys, each in catalog.footer(situation)}
 
 
-def test_while_typing_letters_are_letters() -> None:
-    typing = Situation(panel="try")
-    letters = [key for key in all_keys() if len(key) == 1]
-    assert all(resolve(key, typing) is None for key in letters)
-    assert resolve("escape", typing) is common.Back
+# What holds for every screen
 
 
-@pytest.mark.parametrize(
-    ("command", "situation", "reason"),
+def test_every_command_says_what_it_does() -> None:
+    for name, (catalog, _situation) in SCREENS.items():
+        for each in catalog:
+            assert each.help.endswith("."), (name, each.name)
+            assert not each.help.split()[0].endswith("s"), (name, each.name, "say what to do: Go, not Goes")
+            assert each.title[0].isupper() and each.keys, (name, each.name)
+            assert set(each.keys) - EATEN or each.name in ("previous_panel", "palette"), (name, each.name)
+
+
+def test_no_command_is_out_of_reach() -> None:
+    for name, (catalog, situation) in SCREENS.items():
+        panels = (*catalog.panels, *catalog.lines)
+        more: list[dict[str, Any]] = [{"moved": True}, {}] if name == "tune" else [{}]
+        reached = {
+            meant(catalog, key, replace(situation, panel=panel, question=question, **fields))
+            for key, panel, question, fields in product(catalog.keys, panels, (False, True), more)
+        }
+        assert {each.name for each in catalog} <= reached, name
+
+
+def test_every_screen_has_what_all_screens_have() -> None:
+    assert len(SHARED) > 15
+    for name, (catalog, _situation) in SCREENS.items():
+        names = [each.name for each in catalog]
+        assert len(names) == len(set(names)), name
+        assert {*SHARED, "back", "quit", "rescan", "unzoom"} <= set(names), name
+        assert all(each.when is None for each in catalog.commands[3:]), name  # what comes and goes is first
+
+
+def test_help_lists_every_command_of_the_panel_once() -> None:
+    for name, (catalog, situation) in SCREENS.items():
+        for panel in (*catalog.panels, *catalog.lines):
+            here = replace(situation, panel=panel)
+            listed = [
+                each for scope in ("panel", "screen", "everywhere") for each in catalog.scoped(scope, here)
+            ]
+            assert len(listed) == len(set(listed)), (name, panel)
+            assert set(listed) == {each for each in catalog if each.applies(here)}, (name, panel)
+
+
+def test_a_line_takes_letters_and_the_panels_take_keys() -> None:
+    for name, (catalog, situation) in SCREENS.items():
+        for panel in catalog.panels:
+            here = replace(situation, panel=panel)
+            assert meant(catalog, "j", here) == "down" and meant(catalog, "plus", here) == "zoom", name
+            assert meant(catalog, "escape", here) == "back", name
+        for line in catalog.lines:
+            here = replace(situation, panel=line)
+            typed = [key for key in catalog.keys if len(key) == 1]
+            arrows = [
+                key
+                for key in ("up", "down", "left", "right", "home", "slash", "ctrl+u")
+                if key in catalog.keys
+            ]
+            assert not any(meant(catalog, key, here) for key in (*typed, *arrows)), (name, line)
+            assert meant(catalog, "escape", here) == "back" and meant(catalog, "tab", here) == "next_panel"
+
+
+def test_a_key_means_one_thing_in_each_panel() -> None:
+    for name, (catalog, situation) in SCREENS.items():
+        for panel, key in product(catalog.panels, catalog.keys):
+            here = replace(situation, panel=panel)
+            several = [each.name for each in catalog if key in each.keys and each.applies(here)]
+            assert len(several) <= 1, (name, panel, key, several)
+
+
+def test_the_workbench_alone_has_nothing_to_go_back_to() -> None:
+    for name, (catalog, situation) in SCREENS.items():
+        assert bool(catalog["back"].refusal(situation)) == (name == "workbench")
+
+
+def test_a_command_of_a_panel_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="leftt"):
+
+        class Wrong(Commanded, panels=("left",)):
+            @command("x", title="Nothing", panels=["leftt"], needs=[Need(lambda here: here.rows, "")])
+            def nothing(self) -> None:
+                """Do nothing."""
+
+
+# What a key means
+
+
+@each_case(
+    "catalog, key, situation, name",
     [
-        (catalog.LabelUseful, replace(ACTIVATION, read_only=True), "read-only"),
-        (catalog.LabelUseful, replace(ACTIVATION, topic=""), "no topic"),
-        (catalog.LabelNoise, replace(ACTIVATION, trying=True), "tried message"),
-        (common.Edit, FEED, "no file"),
-        (catalog.NextMatch, FEED, "no filter"),
-        (common.Zoom, replace(FEED, zoomed=True), "enlarged already"),
-        (common.Unzoom, FEED, "no panel is enlarged"),
-        (catalog.Open, replace(FEED, rows=0), "nothing here"),
-        (common.Problems, FEED, "nothing is wrong"),
-        (common.Back, FEED, "top level"),
+        (BENCH, "y", FEED, ""),
+        (BENCH, "n", FEED, "next_match"),
+        (BENCH, "y", ACTIVATION, "label_useful"),
+        (BENCH, "n", ACTIVATION, "label_noise"),
+        (BENCH, "y", replace(FEED, question=True), "answer_yes"),
+        (BENCH, "n", replace(FEED, question=True), "answer_no"),
+        (BENCH, "n", replace(FEED, question=True, filtered=True), "next_match"),
+        (BENCH, "y", replace(ACTIVATION, question=True), "label_useful"),
+        (BENCH, "ctrl+y", replace(ACTIVATION, question=True), "answer_yes"),
+        (BENCH, "s", FEED, "open_search"),
+        (BENCH, "C", FEED, "open_caches"),
+        (BENCH, "L", FEED, "open_ledger"),
+        (TUNE, "escape", replace(SCORES, moved=True), "discard"),
+        (TUNE, "escape", replace(SCORES, moved=True, panel="filter"), "back"),
+        (TUNE, "enter", replace(SCORES, panel="filter"), ""),
+        (SEARCH, "enter", replace(RESULTS, panel="query"), "to_results"),
+        (SEARCH, "enter", replace(RESULTS, panel="preset"), ""),
+        (SEARCH, "y", RESULTS, "copy_place"),
+        (SEARCH, "y", replace(RESULTS, question=True), "copy_place"),
+        (SEARCH, "n", replace(RESULTS, question=True), "next_result"),
+        (SEARCH, "ctrl+y", replace(RESULTS, question=True), "answer_yes"),
+        (SEARCH, "ctrl+n", replace(RESULTS, question=True), "answer_no"),
+        (CONTEXT, "enter", replace(SECTIONS, panel="name"), ""),
+        (CACHE, "y", replace(CACHED, question=True), "copy_id"),
+        (CACHE, "ctrl+y", replace(CACHED, question=True), "answer_yes"),
+        (CACHE, "i", CACHED, "invalidate"),
+        (CACHE, "d", CACHED, "disable"),
+        (CACHE, "a", CACHED, "enable"),
+        *(
+            (CACHE, key, replace(CACHED, panel=panel), "")
+            for key in "ida"
+            for panel in ("providers", "settings")
+        ),
+        (CACHE, "space", SETTING, "step"),
+        (CACHE, "enter", SETTING, "step"),
+        (CACHE, "space", CACHED, ""),
     ],
 )
-def test_what_cannot_be_done_says_why(command: type[Command], situation: Situation, reason: str) -> None:
-    assert reason in command.refusal(situation)
-    help_text = " ".join(" ".join(row.text.split()) for row in help_lines(situation, 200, PLAIN))
-    assert command.refusal(situation) in help_text
+def test_what_a_key_means(catalog: Catalog, key: str, situation: Situation, name: str) -> None:
+    assert meant(catalog, key, situation) == name
 
 
-def test_the_footer_shows_what_matters_now() -> None:
-    assert footer(FEED)[0] == ("1–5", "panel")
-    assert ("y n", "useful / noise") in footer(ACTIVATION)
-    assert ("y n", "useful / noise") not in footer(replace(ACTIVATION, read_only=True))
-    assert footer(replace(FEED, question=True))[0] == ("y n", "answer the gate")
-    assert footer(replace(FEED, zoomed=True))[0] == ("esc", "back")
-    assert footer(Situation(panel="try"))[0] == ("esc", "back")
+@each_case(
+    "catalog, name, situation, reason",
+    [
+        (BENCH, "label_useful", replace(ACTIVATION, read_only=True), "read-only"),
+        (BENCH, "label_useful", replace(ACTIVATION, topic=""), "no topic"),
+        (BENCH, "label_noise", replace(ACTIVATION, trying=True), "tried message"),
+        (BENCH, "edit", FEED, "no file"),
+        (BENCH, "next_match", FEED, "no filter"),
+        (BENCH, "zoom", replace(FEED, zoomed=True), "enlarged already"),
+        (BENCH, "unzoom", FEED, "no panel is enlarged"),
+        (BENCH, "open", replace(FEED, rows=0), "nothing here"),
+        (BENCH, "problems", FEED, "nothing is wrong"),
+        (BENCH, "back", FEED, "top level"),
+        (TUNE, "cut_left", replace(SCORES, loading=True), "being read"),
+        (TUNE, "cut_right", replace(SCORES, topic=""), "no topic"),
+        (TUNE, "apply", SCORES, "no cut is moved"),
+        (TUNE, "apply", replace(SCORES, moved=True, read_only=True), "read-only"),
+        (TUNE, "apply", replace(SCORES, moved=True, file=""), "no file"),
+        (TUNE, "fit", replace(SCORES, fitting=True), "under way"),
+        (TUNE, "label_useful", replace(SCORES, read_only=True), "read-only"),
+        (TUNE, "label_noise", replace(SCORES, decision=False), "no decision"),
+        (TUNE, "open_decision", replace(SCORES, decision=False), "no decision"),
+        (TUNE, "undo", replace(SCORES, read_only=True), "read-only"),
+        (SEARCH, "read", replace(RESULTS, result=False), "no result is selected"),
+        (SEARCH, "copy_place", replace(RESULTS, result=False), "no result is selected"),
+        (SEARCH, "toggle_why", replace(RESULTS, result=False), "no result is selected"),
+        (SEARCH, "edit", replace(RESULTS, file=""), "not there any more"),
+        (SEARCH, "ask_preset", replace(RESULTS, read_only=True), "read-only"),
+        (CONTEXT, "whole", replace(SECTIONS, prompt=False), "no prompt"),
+        (CONTEXT, "toggle_comparison", replace(SECTIONS, prompt=False), "no prompt"),
+        (CONTEXT, "open", replace(SECTIONS, rows=0), "nothing here"),
+        (CONTEXT, "edit", replace(SECTIONS, file=""), "no file"),
+        (CONTEXT, "copy", replace(SECTIONS, rows=0), "nothing here"),
+        (CONTEXT, "copy_prompt", replace(SECTIONS, prompt=False), "no prompt"),
+        (CONTEXT, "write", replace(SECTIONS, read_only=True), "read-only"),
+        (CACHE, "invalidate", replace(CACHED, discussion=""), "no discussion is selected"),
+        (CACHE, "invalidate", replace(CACHED, cached=False), "has no cache to give up"),
+        (CACHE, "invalidate", replace(CACHED, read_only=True), "read-only"),
+        (CACHE, "disable", replace(CACHED, caching=False), "switched off"),
+        (CACHE, "disable", replace(CACHED, read_only=True), "read-only"),
+        (CACHE, "enable", CACHED, "caching is on"),
+        (CACHE, "enable", replace(CACHED, caching=False, read_only=True), "read-only"),
+        (CACHE, "edit", replace(CACHED, file=""), "no file"),
+        (CACHE, "copy_id", replace(CACHED, discussion=""), "no discussion is selected"),
+        (CACHE, "details", replace(CACHED, rows=0), "nothing here"),
+        (CACHE, "step", replace(SETTING, read_only=True), "read-only"),
+        (LEDGER, "restore", replace(ENTRY, kept_in="there"), "is where it was"),
+        (LEDGER, "restore", replace(ENTRY, kept_in="lost"), "neither in the trash"),
+        (LEDGER, "restore", replace(ENTRY, kept_in="changed"), "neither in the trash"),
+        (LEDGER, "restore", replace(ENTRY, read_only=True), "read-only"),
+        (LEDGER, "restore", replace(ENTRY, record=""), "no entry"),
+        (LEDGER, "rebuild", ENTRY, "the ledger is whole"),
+        (LEDGER, "rebuild", replace(ENTRY, broken=True, read_only=True), "read-only"),
+        (LEDGER, "verify", replace(ENTRY, broken=True), "R rebuilds it"),
+        (LEDGER, "harvest", replace(ENTRY, broken=True), "R rebuilds it"),
+        (LEDGER, "retry", ENTRY, "no harvest has failed"),
+        (LEDGER, "edit_there", replace(ENTRY, file=""), "not in a file"),
+        (HARVEST, "toggle", replace(PICK, selectable=False), "left alone"),
+        (HARVEST, "to_confirm", replace(PICK, chosen=0), "nothing is chosen"),
+        (HARVEST, "start", replace(PICK, panel="progress", read_only=True), "read-only"),
+        (HARVEST, "start", replace(PICK, panel="progress", harvesting=True), "x stops it"),
+        (HARVEST, "stop", replace(PICK, panel="progress"), "no harvest is under way"),
+        (HARVEST, "ask_number", replace(PICK, panel="outcome"), "no number"),
+        (HARVEST, "retry", replace(PICK, panel="outcome"), "nothing failed"),
+        (REVIEW, "accept", replace(ITEM, held=False), "no item"),
+        (REVIEW, "accept", replace(ITEM, waits=False), "settled"),
+        (REVIEW, "accept_all", replace(ITEM, listed_waiting=0), "no listed item waits"),
+        (REVIEW, "edit", replace(ITEM, file=""), "not here any more"),
+        (KNOWLEDGE, "bind", PIECE, "no notes of an unclear file"),
+    ],
+)
+def test_what_cannot_be_done_says_why(catalog: Catalog, name: str, situation: Situation, reason: str) -> None:
+    refusal = catalog[name].refusal(situation)
+    assert reason in refusal, name
+    there = situation if catalog[name].applies(situation) else None
+    if there is not None:
+        rows = help_lines(catalog, there, (), 200, PLAIN)
+        assert refusal in " ".join(" ".join(row.text.split()) for row in rows)
 
 
-def test_help_explains_the_signs() -> None:
-    text = "\n".join(row.text for row in help_lines(FEED, 80, PLAIN))
-    assert "◷" in text and "a schedule fired" in text
+# The footer
+
+
+def test_the_footer_of_the_workbench() -> None:
+    assert BENCH.footer(FEED)[0] == ("1–5", "panel")
+    assert ("y n", "useful / noise") in BENCH.footer(ACTIVATION)
+    assert ("y n", "useful / noise") not in BENCH.footer(replace(ACTIVATION, read_only=True))
+    assert BENCH.footer(replace(FEED, question=True))[0] == ("y n", "answer the gate")
+    assert BENCH.footer(replace(FEED, zoomed=True))[0] == ("esc", "back")
+    assert BENCH.footer(replace(FEED, panel="try"))[0] == ("esc", "back")
+
+
+def test_the_footer_of_tune() -> None:
+    assert TUNE.footer(SCORES)[0] == ("← →", "move the cut")
+    assert ("enter", "apply") not in TUNE.footer(SCORES)
+    moved = TUNE.footer(replace(SCORES, moved=True))
+    assert ("enter", "apply") in moved[:4] and ("esc", "discard") in moved[:4]
+    assert ("esc", "back") not in moved
+    assert not {"apply", "useful / noise", "undo"} & words(TUNE, replace(SCORES, moved=True, read_only=True))
+    assert TUNE.footer(replace(SCORES, panel="filter")) == [("esc", "back")]
+
+
+def test_the_footer_of_search() -> None:
+    assert SEARCH.footer(RESULTS)[0] == ("enter", "read")
+    assert {"query", "why", "kind", "edit", "copy place", "to preset", "help"} <= words(SEARCH, RESULTS)
+    nothing = words(SEARCH, replace(RESULTS, rows=0, result=False, file=""))
+    assert not {"read", "why", "edit", "copy place", "to preset"} & nothing and "query" in nothing
+    assert ("a", "to preset") not in SEARCH.footer(replace(RESULTS, read_only=True))
+    assert SEARCH.footer(replace(RESULTS, panel="query")) == [("enter", "results"), ("esc", "back")]
+    assert SEARCH.footer(replace(RESULTS, panel="preset")) == [("esc", "back")]
+
+
+def test_the_footer_of_the_prompt() -> None:
+    assert [each for _keys, each in CONTEXT.footer(SECTIONS)[:3]] == ["whole", "left out", "diff"]
+    without = words(CONTEXT, replace(SECTIONS, prompt=False, rows=0, file=""))
+    assert not {"whole", "left out", "diff", "copy", "write", "edit"} & without
+    assert CONTEXT.footer(replace(SECTIONS, panel="name")) == [("esc", "back")]
+
+
+def test_the_footer_of_the_caches() -> None:
+    assert CACHE.footer(CACHED)[:3] == [("enter", "details"), ("i", "invalidate"), ("d", "disable")]
+    off = replace(CACHED, cached=False, caching=False)
+    assert ("a", "enable") in CACHE.footer(off) and not {"invalidate", "disable"} & words(CACHE, off)
+    assert CACHE.footer(SETTING)[0] == ("space", "change")
+    reading = words(CACHE, replace(CACHED, read_only=True))
+    assert not {"invalidate", "disable", "enable"} & reading and {"details", "period"} <= reading
+
+
+def test_the_footer_of_the_ledger_and_of_harvest() -> None:
+    assert LEDGER.footer(ENTRY)[:3] == [("enter", "read"), ("H", "harvest"), ("r", "restore")]
+    assert ("f", "retry failed") in LEDGER.footer(replace(ENTRY, failures=1))
+    broken = LEDGER.footer(replace(ENTRY, broken=True, rows=0, record=""))
+    assert broken[0] == ("R", "rebuild") and ("H", "harvest") not in broken
+    assert HARVEST.footer(PICK)[:3] == [("enter", "go on"), ("space", "choose"), ("a", "all")]
+    running = HARVEST.footer(replace(PICK, panel="progress", harvesting=True))
+    assert running[:2] == [("x", "stop"), ("b", "leave it running")]
+    assert HARVEST.footer(replace(PICK, panel="outcome", brake=4))[0] == ("m", "type the number")
+
+
+# On the screens
+
+
+async def test_help_explains_the_signs_of_the_panel(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("question_mark", "G")
+        assert "◷" in driven.text and "a schedule fired" in driven.text
+        await driven.press("escape", "2", "question_mark", "G")
+        assert "across the gauge" in driven.text
 
 
 async def test_the_palette_finds_a_command_and_does_it(run: Run) -> None:
     async with run() as driven:
         await driven.press("ctrl+p")
-        await driven.type("ledger")
+        await driven.type("go to the ledger")
         await driven.press("enter")
         assert driven.panel() == "ledger"
 
 
 async def test_the_palette_will_not_do_what_belongs_elsewhere(run: Run) -> None:
     async with run() as driven:
-        driven.bench.do(catalog.LabelUseful)
+        driven.bench.do(BENCH["label_useful"])
         await driven.settle()
         assert not driven.engine.asked("label")
         assert "belongs to another panel: activation" in driven.text
+
+
+async def test_what_belongs_to_another_panel_is_not_done_but_said(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("2")
+        driven.screen.do(CONTEXT["open"])
+        await driven.settle()
+        assert driven.zoomed() is None and driven.in_use() == "text"
+        assert "belongs to another panel: left-out, sections" in driven.said
+
+
+async def test_a_command_chosen_by_name_leaves_the_line_it_does_not_apply_to(run: Run) -> None:
+    async with looking(run) as driven:
+        await driven.press("slash")
+        assert driven.in_use() == "name" and driven.screen.prompt.display
+        driven.screen.do(CONTEXT["whole"])
+        await driven.settle()
+        assert driven.state.whole and driven.in_use() == "sections" and not driven.screen.prompt.display
+
+
+async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None:
+    async with searching(run) as driven:
+        await driven.press("escape")
+        assert not driven.is_open()
+        await driven.press("ctrl+p")
+        await driven.type("search everything")
+        await driven.press("enter")
+        await driven.until(driven.is_open)
+        await driven.type("pool")
+        await driven.press("enter", "ctrl+p")
+        await driven.type("add the result to")
+        assert "Add the result to a preset" in driven.text
+        await driven.press("enter")
+        await driven.until(lambda: driven.in_use() == "preset")
+
+
+async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> None:
+    async with auditing(run) as driven:
+        await driven.press("escape")
+        assert not driven.is_open()
+        await driven.press("ctrl+p")
+        await driven.type("look at the ledger")
+        await driven.press("enter")
+        await driven.until(driven.is_open)
+        await driven.settle()
+        await driven.press("ctrl+p")
+        await driven.type("verify all entries")
+        await driven.press("enter")
+        await driven.until(lambda: bool(driven.engine.asked("verify")))
+
+
+async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -> None:
+    async with caching(run) as driven:
+        await driven.press("escape")
+        assert not driven.is_open()
+        await driven.press("ctrl+p")
+        await driven.type("look at the caches")
+        await driven.press("enter")
+        await driven.until(driven.is_open)
+        await driven.press("ctrl+p")
+        await driven.type("sums of another")
+        await driven.press("enter")
+        await driven.until(lambda: driven.state.days == 1)

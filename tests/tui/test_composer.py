@@ -7,9 +7,9 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from tests.tui.conftest import Driven, Run
-from tui.screens.reply import ReplyScreen
-from tui.terminal_input import Pastes
-from tui.widgets.composer import Composer, pasted_text
+from tui.kit.composer import Composer, pasted_text
+from tui.kit.terminal_input import Pastes
+from tui.screens.workbench.reply import ReplyScreen
 
 
 async def paste(driven: Driven, text: str) -> None:

@@ -13,9 +13,9 @@ from tests.tui.conftest import Run
 from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
-from tui.render.context_list import HeadItem, RuleItem, SectionItem
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import PageScreen
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.page import PageScreen
+from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
 
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
 
@@ -83,7 +83,7 @@ async def test_numbers_go_to_the_panels(run: Run, size: tuple[int, int]) -> None
         for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
             await driven.press(key)
             assert driven.in_use() == PANELS[key]
-            panel = driven.screen.panel_named(PANELS[key])  # type: ignore[arg-type]
+            panel = driven.screen.panel_named(PANELS[key])
             assert panel.has_focus and panel.display and panel.size.height > 2, key
 
 
@@ -426,9 +426,7 @@ async def test_e_opens_the_file_at_its_line_and_compiles_anew(
 ) -> None:
     async with looking(run, (80, 24)) as driven:
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         asked = len(driven.engine.asked("compile_of"))
         await select(driven, "memory:MEMORY.md")
         await driven.press("e", "2", "j", "j", "j", "e")

@@ -17,7 +17,7 @@ from tests.tui.context_data import candidate, candidates, compiled_of, huge, pro
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
 from tests.tui.test_hostile_text import TOGETHER, assert_harmless, each_alone
-from tui.widgets.bars import Footer
+from tui.kit.bars import Footer
 
 TOO_MUCH = BudgetError(
     "the message takes 9,000 tokens", where="context_compiler.token_budget", cure="shorten the message"

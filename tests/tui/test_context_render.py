@@ -11,9 +11,11 @@ from rich.cells import cell_len
 
 from engine.context.compiled import Compiled
 from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before, with_many_results
-from tui.render.context_difference import compare, difference_items, difference_summary
-from tui.render.context_head import left_out_detail, section_head
-from tui.render.context_list import (
+from tui.render.roles import PLAIN
+from tui.render.safe import visible
+from tui.screens.context.difference import compare, difference_items, difference_summary
+from tui.screens.context.head import left_out_detail, section_head
+from tui.screens.context.lists import (
     Columns,
     HeadItem,
     RuleItem,
@@ -24,10 +26,8 @@ from tui.render.context_list import (
     rule_text,
     section_items,
 )
-from tui.render.context_prompt import NOWHERE, place
-from tui.render.context_text import TextPage, draw_part, gutter_of, parts_of
-from tui.roles import PLAIN
-from tui.safe import visible
+from tui.screens.context.prompt import NOWHERE, place
+from tui.screens.context.text import TextPage, draw_part, gutter_of, parts_of
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(4, 40))

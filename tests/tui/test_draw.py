@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.draw import CUT, FILL, TRACK, Row, bar, clip, clip_start, found, marked, shares, wrap
+from tui.render.draw import CUT, FILL, TRACK, Row, bar, clip, clip_start, found, marked, shares, wrap
 
 PLAIN = Style()
 BOLD = Style(bold=True)

@@ -11,8 +11,8 @@ from engine.errors import AutopoiesisError
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
-from tui.render.feed import GLYPHS, MEANINGS, feed_row, matches
-from tui.roles import PLAIN
+from tui.render.roles import PLAIN
+from tui.screens.workbench.feed import GLYPHS, MEANINGS, feed_row, matches
 
 MANY = 100_000
 

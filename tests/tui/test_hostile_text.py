@@ -17,7 +17,7 @@ from engine.events import GateAsked, Trouble
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
-from tui.bridge import ALL_PARTS
+from tui.kit.bridge import ALL_PARTS
 
 HOSTILE = [
     "\x1b]52;c;ZXZpbA==\x07",
@@ -123,7 +123,7 @@ async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: s
             assert_harmless(driven)
             await driven.press("escape")
         driven.bench.prompt.enter_mode("command", value=text, about=text)
-        driven.bench.typing.run_line(f"echo {text}")
+        driven.bench.run_command(f"echo {text}")
         await driven.settle()
         assert_harmless(driven)
         await driven.press("escape", "ctrl+p")

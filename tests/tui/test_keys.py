@@ -11,8 +11,8 @@ from textual.events import AppFocus
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tui.preferences import Preferences
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
+from tui.kit.preferences import Preferences
 
 PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}
 
@@ -43,7 +43,7 @@ async def test_tab_leaves_folded_panels_out(run: Run) -> None:
 async def test_a_folded_panel_opens_over_the_area_and_esc_closes_it(run: Run, key: str) -> None:
     async with run((80, 24)) as driven:
         await driven.press(key)
-        panel = driven.bench.panel_named(PANELS[key])  # type: ignore[arg-type]
+        panel = driven.bench.panel_named(PANELS[key])
         assert panel.has_focus and panel.size.height > 12
         assert driven.bench.feed not in driven.visible()
         await driven.press("escape")

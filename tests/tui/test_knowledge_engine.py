@@ -16,9 +16,9 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_driven import Knowing
 from tests.tui.test_review_engine import StillEngine, subjects
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
-from tui.render.knowledge_pieces import DigestPiece
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
+from tui.screens.knowledge.pieces import DigestPiece
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 

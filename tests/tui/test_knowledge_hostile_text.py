@@ -15,7 +15,7 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import knowing
 from tests.tui.test_hostile_text import HOSTILE, TOGETHER, assert_harmless
-from tui.render.knowledge_groups import TITLES
+from tui.screens.knowledge.groups import TITLES
 
 
 def poison(engine: FakeEngine, text: str) -> None:

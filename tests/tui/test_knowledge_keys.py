@@ -13,8 +13,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import knowing
 from tests.tui.test_cache_live import written
-from tui.commands.knowledge import KNOWLEDGE
-from tui.screens.confirm import ConfirmScreen
+from tui.kit.confirm import ConfirmScreen
 
 
 async def test_capital_k_opens_it_with_every_group_counted_and_esc_goes_back(run: Run) -> None:
@@ -25,11 +24,6 @@ async def test_capital_k_opens_it_with_every_group_counted_and_esc_goes_back(run
         }  # fmt: skip
         await driven.press("escape")
         assert not driven.is_open()
-
-
-async def test_every_command_is_done_by_something(run: Run) -> None:
-    async with knowing(run) as driven:
-        assert driven.screen.actions.known == set(KNOWLEDGE)
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))
@@ -171,9 +165,7 @@ async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
 ) -> None:
     async with knowing(run) as driven:
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         await driven.press("e", "2", "j", "e", "y")
         assert opened == [("knowledge/facts.md", 0), ("knowledge/facts.md", 4)]
         assert driven.app.clipboard.endswith("\n  - It takes twenty minutes.")

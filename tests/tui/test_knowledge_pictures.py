@@ -11,7 +11,7 @@ from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine, status_view
 from tests.tui.knowledge_driven import knowing
-from tui.render.knowledge_groups import TITLES
+from tui.screens.knowledge.groups import TITLES
 
 Picture = Callable[[Driven, str], None]
 SMALL = ["80x24", "120x40"]
@@ -90,4 +90,4 @@ async def test_smallest(run: Run, picture: Picture) -> None:
 async def test_help(run: Run) -> None:
     async with knowing(run, SIZES["80x24"]) as driven:
         await driven.press("2", "question_mark")
-        assert "in pieces" in driven.text
+        assert "on this screen" in driven.text

@@ -16,8 +16,8 @@ from engine.events import (
     WatchState,
 )
 from tests.tui.fake_engine import NOW, review_compiled
-from tui.bridge import EventBridge, condense
-from tui.lanes import Lane
+from tui.kit.bridge import EventBridge, condense
+from tui.kit.lanes import Lane
 
 
 class Worker:

@@ -16,8 +16,8 @@ from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_driven import Audited, Harvesting
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 CALL = "conversations/2026-06-11-vestrand-gateway-call.md"

@@ -62,7 +62,7 @@ async def test_a_line_is_opened_in_the_editor_where_it_stands(
 ) -> None:
     opened: list[tuple[str, int]] = []
     async with auditing(run) as driven:
-        actions = driven.screen.actions
+        actions = driven.screen
         monkeypatch.setattr(actions, "edit_file", lambda path, line=0: opened.append((path, line)))
         await driven.press("e", "enter")
         assert driven.in_use() == "record"

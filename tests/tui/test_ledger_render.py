@@ -22,15 +22,15 @@ from tests.tui.ledger_data import (
     harvested,
     results,
 )
-from tui.render.harvest_figures import Price, draw_classes, draw_trail, elapsed
-from tui.render.harvest_outcome import draw_outcome
-from tui.render.harvest_rows import Choice, draw_choice, draw_stage, stage_item
-from tui.render.ledger_entries import RecordItem, Tally, draw_record, newest_first
-from tui.render.ledger_record import RecordView, draw_record_page
-from tui.roles import PLAIN
-from tui.screens.harvest_run import HarvestRun, Progress, brake_of, in_passing
-from tui.screens.harvest_state import HarvestState
-from tui.screens.harvest_work import SurveyRead
+from tui.render.roles import PLAIN
+from tui.screens.harvest.figures import Price, draw_classes, draw_trail, elapsed
+from tui.screens.harvest.outcome import draw_outcome
+from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
+from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
+from tui.screens.harvest.state import HarvestState
+from tui.screens.harvest.work import SurveyRead
+from tui.screens.ledger.entries import RecordItem, Tally, draw_record, newest_first
+from tui.screens.ledger.record import RecordView, draw_record_page
 
 WIDTHS = st.integers(24, 200)
 

@@ -32,8 +32,8 @@ from engine.live.feed import FeedEntry
 from engine.transcripts.turn import Text, Turn
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_compiled, review_trace, status_view
-from tui.clock import Clock
-from tui.screens.questions import Questions
+from tui.kit.clock import Clock
+from tui.kit.questions import Questions
 
 ASKED = GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules for code", 30.0)
 
@@ -226,7 +226,12 @@ async def test_a_question_settled_elsewhere_goes_away(run: Run) -> None:
 async def test_a_question_counts_down_and_ends(run: Run) -> None:
     async with run() as driven:
         now = [NOW]
-        driven.bench.questions = Questions(driven.bench, Clock(lambda: now[0], lambda: 0.0, 0.0))
+        driven.bench.questions = Questions(
+            driven.bench,
+            Clock(lambda: now[0], lambda: 0.0, 0.0),
+            driven.bench.conductor.answer,
+            driven.bench.lay_out,
+        )
         driven.engine.publish(ASKED)
         await driven.settle()
         now[0] = NOW + timedelta(seconds=18)

@@ -11,11 +11,12 @@ from engine.context.views import DigestView, LedgerRow, LedgerView
 from engine.events import FileChanged
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import DIGEST, NOW, ledger_rows, review_compiled
-from tui.draw import Row
-from tui.render.bars import memory_lines
 from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
 from tui.render.digest import digest_counts, digest_lines, digest_state
-from tui.render.ledger import (
+from tui.render.draw import Row
+from tui.render.roles import PLAIN
+from tui.screens.workbench.folded import memory_lines
+from tui.screens.workbench.ledger import (
     failure,
     items_text,
     ledger_detail,
@@ -24,7 +25,6 @@ from tui.render.ledger import (
     ledger_summary,
     matches,
 )
-from tui.roles import PLAIN
 
 ON = DigestView(True, 3174, 4096, DIGEST)
 

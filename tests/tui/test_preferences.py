@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.editor import editor_command, file_of
-from tui.preferences import Preferences, folder
+from tui.kit.editor import editor_command, file_of
+from tui.kit.preferences import Preferences, folder
 
 
 def test_a_choice_is_kept_beside_what_else_is_in_the_file(tmp_path: Path) -> None:

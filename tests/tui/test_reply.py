@@ -12,7 +12,7 @@ from engine.errors import SendFailed
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import REPLY
 from tests.tui.fake_engine import REVIEW, status_view
-from tui.screens.reply import ReplyScreen
+from tui.screens.workbench.reply import ReplyScreen
 
 Picture = Callable[[Driven, str], None]
 

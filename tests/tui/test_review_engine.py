@@ -16,8 +16,8 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.review_data import waiting
 from tests.tui.review_driven import Reviewer
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SAID = "tool: The tide table of Nordersiel is published every first of October."

@@ -12,10 +12,9 @@ from engine.events import FileChanged, GateAsked
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.review_data import held_items, waiting
-from tests.tui.review_driven import Reviewer, reviewing
+from tests.tui.review_driven import reviewing
 from tests.tui.test_cache_live import written
-from tui.commands.review import REVIEW
-from tui.screens.confirm import ConfirmScreen
+from tui.kit.confirm import ConfirmScreen
 
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in held_items() if not each.verdict)
 
@@ -261,9 +260,7 @@ async def test_copying_takes_the_text_and_e_opens_the_line(
         await driven.press("j", "j", "y")
         assert driven.app.clipboard == QUOTA
         opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: opened.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
         await driven.press("e")
         assert opened == [("conversations/2026-06-12-morning-inbox.md", 8)]
 
@@ -296,8 +293,3 @@ async def test_nothing_is_drawn_when_nothing_changed(run: Run) -> None:
         driven.engine.publish(FileChanged(NOW, "logs/review-2026-06.jsonl", "changed"))
         await driven.settle()
         assert len(driven.engine.asked("review all")) == 2 and sent == []
-
-
-async def test_every_command_is_done_by_something(run: Run) -> None:
-    async with reviewing(run) as driven:
-        assert isinstance(driven, Reviewer) and driven.screen.actions.known == set(REVIEW)

@@ -90,7 +90,7 @@ async def test_smallest(run: Run, picture: Picture) -> None:
 async def test_help(run: Run) -> None:
     async with reviewing(run, SIZES["80x24"]) as driven:
         await driven.press("question_mark")
-        assert "in queue" in driven.text
+        assert "on this screen" in driven.text
 
 
 async def test_what_could_do_harm_asks(run: Run, picture: Picture) -> None:

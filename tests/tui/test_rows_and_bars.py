@@ -15,12 +15,12 @@ from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW
 from tests.tui.test_live import ASKED
-from tui.clipboard import past_tmux
-from tui.commandline import run_line
-from tui.render.bars import key_at
+from tui.kit.bars import Footer
+from tui.kit.clipboard import past_tmux
+from tui.kit.draw_bars import key_at
 from tui.render.evidence import PROBABILITY, for_and_against, signal_table
-from tui.roles import PLAIN, Roles
-from tui.widgets.bars import Footer
+from tui.render.roles import PLAIN, Roles
+from tui.screens.workbench.commandline import run_line
 
 
 async def test_the_filter_finds_a_row_by_a_note_that_came_later(run: Run) -> None:

@@ -14,8 +14,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from tui.control_filter import ControlFilter
-from tui.safe import MAX_MARKS, first_line, json_text, visible, visible_lines
+from tui.kit.control_filter import ControlFilter
+from tui.render.safe import MAX_MARKS, first_line, json_text, visible, visible_lines
 
 BLACK = Color(0, 0, 0)
 

@@ -14,8 +14,8 @@ from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.search_driven import Searched
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 QUERY = "replication slot retained WAL"

@@ -13,7 +13,7 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.search_data import DECISIONS, JOURNAL, RESULTS, SESSION, many
 from tests.tui.search_driven import Searched, searching
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
 
 QUERY = "connection pool timeout"
 
@@ -191,7 +191,7 @@ async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
         for key, name in {"1": "results", "2": "preview", "3": "why"}.items():
             await driven.press(key, "plus")
             assert driven.zoomed() == name
-            assert driven.screen.panel_named(name).size.width > 110  # type: ignore[arg-type]
+            assert driven.screen.panel_named(name).size.width > 110
             await driven.press("underscore")
             assert driven.zoomed() is None and driven.in_use() == name
         await driven.press("plus", "1")
@@ -269,9 +269,7 @@ async def test_y_copies_path_and_line_and_capital_y_the_text(run: Run) -> None:
 async def test_e_opens_the_file_at_the_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int]] = []
     async with searching(run, query=QUERY) as driven:
-        monkeypatch.setattr(
-            driven.screen.actions, "edit_file", lambda path, line=0: asked.append((path, line))
-        )
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: asked.append((path, line)))
         await driven.press("j", "e")
         assert asked == [(DECISIONS, 4)]
         assert len(driven.finding.asked("search")) == 2  # what was edited is searched again
@@ -387,7 +385,7 @@ async def test_question_mark_opens_help_for_the_panel(run: Run) -> None:
     async with searching(run, query=QUERY) as driven:
         await driven.press("3", "question_mark")
         assert isinstance(driven.app.screen, PageScreen)
-        assert "in why" in driven.text
+        assert "on this screen" in driven.text
         await driven.press("escape")
         assert driven.in_use() == "why"
 

@@ -16,9 +16,9 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
 from tests.tui.search_driven import searching
-from tui.screens.search_flow import POLL_S
-from tui.screens.search_state import SearchState
-from tui.screens.search_work import Answer, Wish
+from tui.screens.search.flow import POLL_S
+from tui.screens.search.state import SearchState
+from tui.screens.search.work import Answer, Wish
 
 QUERY = "connection pool timeout"
 
@@ -29,7 +29,7 @@ async def test_a_late_answer_to_an_older_query_is_dropped(run: Run) -> None:
         await driven.send(*"pool")
         await driven.until(lambda: bool(driven.finding.asked("search")))
         await driven.send(*" moorings", "backspace")
-        await driven.until(lambda: not driven.screen.flow.waiting)
+        await driven.until(lambda: driven.screen._typing is None)
         assert "found" not in driven.text
         still.set()
         await driven.settle()

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from engine.search.reports import IndexStatus
 from engine.search.results import SearchResult, Share
 from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SESSION, FakeSearch
-from tui.draw import FILL, Row
-from tui.editor import editor_command
+from tui.kit.editor import editor_command
+from tui.render.draw import FILL, Row
+from tui.render.roles import PLAIN
 from tui.render.search_hits import hit_of, hit_rows, lines_of, place_of, title_of
-from tui.render.search_overview import (
+from tui.render.search_why import BACK, LABEL, draw_why, hundredths, plain_ranks, plain_shares, signed
+from tui.render.search_words import Words
+from tui.screens.search.overview import (
     KINDS,
     Inventory,
     draw_how,
@@ -24,11 +27,7 @@ from tui.render.search_overview import (
     draw_trouble,
     notice,
 )
-from tui.render.search_passage import draw_passage, read_passage
-from tui.render.search_signs import BACK
-from tui.render.search_why import LABEL, draw_why, hundredths, plain_ranks, plain_shares, signed
-from tui.render.search_words import Words
-from tui.roles import PLAIN
+from tui.screens.search.passage import draw_passage, read_passage
 
 WORDS = Words("connection pool timeout")
 

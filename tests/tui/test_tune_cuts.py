@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.policy import Cuts
-from tui.screens.tune_cuts import FAST, STEP, first_held, moved, stepped
+from tui.screens.tune.cuts import FAST, STEP, first_held, moved, stepped
 
 CUT = st.one_of(st.none(), st.floats(0, 1))
 

@@ -18,9 +18,9 @@ from engine.engine import Engine
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.tune_driven import Tuned
 from tui.app import WorkbenchApp
-from tui.clock import Clock
-from tui.preferences import Preferences
-from tui.screens.tune import TuneScreen
+from tui.kit.clock import Clock
+from tui.kit.preferences import Preferences
+from tui.screens.tune.screen import TuneScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TOPIC = "dashboard-frontend"

@@ -15,9 +15,9 @@ from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import Tuned, tuning
-from tui.render.tune_topics import a_day, per_day
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.page import PageScreen
+from tui.kit.confirm import ConfirmScreen
+from tui.kit.page import PageScreen
+from tui.screens.tune.topics import a_day, per_day
 
 TODAY = Cuts(0.25, 0.6)
 
@@ -577,7 +577,7 @@ async def test_a_small_terminal_says_where_help_is(run: Run) -> None:
 async def test_help_lists_what_the_keys_do_here(run: Run) -> None:
     async with tuning(run, (120, 60)) as driven:
         await driven.press("question_mark")
-        assert "in scores" in driven.text and "Move the chosen cut down by .01" in driven.text
+        assert "on this screen" in driven.text and "Move the chosen cut down by .01" in driven.text
         assert "Not now: no cut is moved." in driven.text
 
 

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 
 from engine.activation.policy import Cuts
 from themes.loader import BUNDLED, load_theme
-from tui.draw import Row
-from tui.render.tune_plot import GUTTER, RISING, Plot, bins_for, column, draw_plot
-from tui.roles import PLAIN, Roles
+from tui.render.draw import Row
+from tui.render.roles import PLAIN, Roles
+from tui.screens.tune.plot import GUTTER, RISING, Plot, bins_for, column, draw_plot
 
 ROLES = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
 TODAY = Cuts(0.3, 0.6)

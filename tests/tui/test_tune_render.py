@@ -10,11 +10,11 @@ from engine.activation.policy import Cuts
 from engine.activation.tuning.fit import HeldOut, Proposal
 from engine.activation.tuning.replay import Figures, figures, flips, overview, total
 from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
-from tui.render.tune_changes import Changes, draw_changes
-from tui.render.tune_decisions import DecisionItem, decision_detail, decision_row
-from tui.render.tune_listing import flipped, nearest
-from tui.render.tune_topics import TopicList, a_day, draw_topics, ordered, per_day
-from tui.roles import PLAIN
+from tui.render.roles import PLAIN
+from tui.screens.tune.changes import Changes, draw_changes
+from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row
+from tui.screens.tune.listing import flipped, nearest
+from tui.screens.tune.topics import TopicList, a_day, draw_topics, ordered, per_day
 
 TODAY = Cuts(0.25, 0.6)
 
@@ -148,7 +148,7 @@ def test_the_comparison_fits_and_says_by_how_much(width: int) -> None:
 
 def test_less_asking_is_better_and_less_recall_is_worse() -> None:
     from themes.loader import BUNDLED, load_theme
-    from tui.roles import Roles
+    from tui.render.roles import Roles
 
     roles = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
     after = some(recall=0.7, gate_calls_per_day=4.0)

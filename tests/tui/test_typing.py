@@ -8,7 +8,7 @@ from textual import events
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
-from tui.screens.page import PageScreen
+from tui.kit.page import PageScreen
 
 
 async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:
@@ -35,10 +35,10 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["try_message"] = still
-        driven.bench.typing.draft("one")
+        driven.bench.draft("one")
         await driven.until(lambda: driven.engine.asked("try_message"))
         for text in ("two", "three"):
-            driven.bench.typing.draft(text)
+            driven.bench.draft(text)
         still.set()
         await driven.settle()
         assert [call[1] for call in driven.engine.asked("try_message")] == ["one", "three"]
@@ -140,7 +140,7 @@ async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
     async with run() as driven:
         still = threading.Event()
         driven.engine.gates["run_command"] = still
-        driven.bench.typing.run_line("autopoiesis doctor")
+        driven.bench.run_command("autopoiesis doctor")
         await driven.pilot.pause()
         await driven.pilot.pause()
         assert "running …" in driven.text and ":doctor" in driven.text
@@ -155,7 +155,7 @@ async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
 async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:
     async with run() as driven:
         driven.engine.failing["run_command"] = AutopoiesisError("no such command", where="nonsense")
-        driven.bench.typing.run_line("nonsense")
+        driven.bench.run_command("nonsense")
         await driven.settle()
         assert "nonsense: no such command" in driven.text
 
@@ -163,7 +163,7 @@ async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:
 async def test_a_very_long_output_says_what_is_left_out(run: Run) -> None:
     async with run() as driven:
         driven.engine.output = "line\n" * 20_100
-        driven.bench.typing.run_line("decisions list")
+        driven.bench.run_command("decisions list")
         await driven.settle()
         await driven.press("G")
         assert "100 more lines" in driven.text
@@ -171,7 +171,7 @@ async def test_a_very_long_output_says_what_is_left_out(run: Run) -> None:
 
 async def test_quit_is_a_command_too(run: Run) -> None:
     async with run() as driven:
-        driven.bench.typing.run_line("q")
+        driven.bench.run_command("q")
         await driven.pilot.pause()
         assert driven.app._exit
 

@@ -10,8 +10,8 @@ from engine.activation.policy import Cuts
 from tests.tui.conftest import Run
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.tune_data import FakeTuning
-from tui.screens.tune import TuneScreen
-from tui.screens.tune_state import TuneState
+from tui.screens.tune.screen import TuneScreen
+from tui.screens.tune.state import TuneState
 
 
 class Tuned(ScreenDriven[TuneScreen]):

@@ -16,7 +16,7 @@ import click
 
 from engine.activation.trace import Trace
 from engine.errors import AutopoiesisError, WorkspaceError
-from tui import safe
+from tui.render import safe
 
 if TYPE_CHECKING:
     from engine.engine import Engine

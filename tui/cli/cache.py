@@ -18,7 +18,7 @@ from tui.cli.base import (
     json_option,
     table,
 )
-from tui.figures import left, plural
+from tui.render.figures import left, plural
 
 if TYPE_CHECKING:
     from engine.discussions.overview import DiscussionCache

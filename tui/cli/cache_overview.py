@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.caches import SETTINGS, cached_now, last_miss, stays
 from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, plain, table
 from tui.cli.cache import discussion_tree
 from tui.cli.costs import signed
-from tui.figures import count, dollars, left, plural
+from tui.render.caches import SETTINGS, cached_now, last_miss, stays
+from tui.render.figures import count, dollars, left, plural
 
 if TYPE_CHECKING:
     from engine.costs.model import Totals

@@ -18,7 +18,7 @@ from tui.cli.base import (
     kept,
     table,
 )
-from tui.figures import value_text
+from tui.render.figures import value_text
 
 if TYPE_CHECKING:
     from engine.settings.editing import SettingChange, SettingInfo

@@ -19,7 +19,7 @@ from tui.cli.base import (
     plain,
     table,
 )
-from tui.figures import count, dollars, plural
+from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:
     from engine.costs.estimates import Estimates

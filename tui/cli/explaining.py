@@ -12,12 +12,12 @@ import click
 from rich.color import ColorSystem
 
 from engine.activation.trace import TopicTrace, Trace
-from tui.draw import Row
+from tui.render.draw import Row
 from tui.render.explain import LABEL, evidence, labelled_block, verdict_lines
 from tui.render.message import Marks, message_block
+from tui.render.roles import PLAIN, Roles
+from tui.render.shown import Shown
 from tui.render.table import SIGNS, tabulate
-from tui.roles import PLAIN, Roles
-from tui.shown import Shown
 
 NARROWEST, WIDEST = 60, 120
 """Columns that the explanations take at least and at most."""

@@ -21,8 +21,8 @@ from tui.cli.base import (
     plain,
     table,
 )
-from tui.figures import dollars, plural, sizes
-from tui.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
+from tui.render.figures import dollars, plural, sizes
+from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
     from engine.engine import Engine

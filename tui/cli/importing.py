@@ -22,7 +22,7 @@ from tui.cli.base import (
     table,
 )
 from tui.cli.search import progress
-from tui.figures import sizes
+from tui.render.figures import sizes
 
 if TYPE_CHECKING:
     from engine.conversations.imports import Held, ImportRun, Source

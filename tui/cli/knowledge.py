@@ -21,7 +21,7 @@ from tui.cli.base import (
     plain,
     table,
 )
-from tui.figures import kilobytes, plural
+from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
     from engine.knowledge.archive import ArchiveReport

@@ -20,7 +20,7 @@ from tui.cli.base import (
     plain,
     table,
 )
-from tui.figures import dollars, plural, sizes
+from tui.render.figures import dollars, plural, sizes
 
 if TYPE_CHECKING:
     from engine.engine import Engine

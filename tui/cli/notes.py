@@ -16,7 +16,7 @@ from tui.cli.base import (
     kept,
     table,
 )
-from tui.figures import plural
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine

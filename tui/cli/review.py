@@ -17,7 +17,7 @@ from tui.cli.base import (
     json_option,
     kept,
 )
-from tui.figures import plural
+from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine

@@ -15,7 +15,7 @@ from tui.cli.base import (
     plain,
     table,
 )
-from tui.figures import plural
+from tui.render.figures import plural
 
 _IN_FILES = "in files: take them out; what stood in a commit stays in the history (--history)"
 _IN_HISTORY = """\

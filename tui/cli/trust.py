@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import directory_option, emit, emit_json, example, invocation, json_option, table
-from tui.figures import value_text
+from tui.render.figures import value_text
 
 if TYPE_CHECKING:
     from engine.settings.trust import Standing

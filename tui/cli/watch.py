@@ -11,7 +11,7 @@ from engine.events import EngineEvent, TurnTraced
 from engine.live.feed import entry_of
 from engine.store.zone import local_time
 from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
-from tui.safe import json_text
+from tui.render.safe import json_text
 
 
 @click.command(epilog=example("autopoiesis watch --json | jq -c .event"))

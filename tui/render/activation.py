@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.activation.trace import Trace
-from tui.draw import Row, clip, wrap
-from tui.figures import count, dollars, milliseconds
+from tui.render.draw import Row, clip, wrap
 from tui.render.explain import Form, explain
+from tui.render.figures import count, dollars, milliseconds
 from tui.render.message import message_rows
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.render.shown import Shown
 from tui.render.table import Table, body, heading, plan_columns
-from tui.roles import Roles
-from tui.safe import first_line
-from tui.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
 from engine.context.explain import next_line, window_share
-from tui.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
-from tui.figures import count, plural
-from tui.roles import Roles
-from tui.safe import first_line
+from tui.render.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
+from tui.render.figures import count, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
 
 RESERVE = "░"
 FILLS = (FILL, FILL, FILL, FILL, FILL)

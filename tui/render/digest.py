@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from engine.context.views import DIGEST_PATH, DigestView
-from tui.draw import Row, wrap
-from tui.figures import count, kilobytes, plural
-from tui.roles import Roles
-from tui.safe import visible_lines
+from tui.render.draw import Row, wrap
+from tui.render.figures import count, kilobytes, plural
+from tui.render.roles import Roles
+from tui.render.safe import visible_lines
 
 MOST = 32_000
 """Characters of the digest that are drawn; a digest is an eighth of that."""

@@ -11,10 +11,10 @@ from rich.style import Style
 
 from engine.activation.numbers import limit, signed, written
 from engine.activation.trace import TopicTrace, Trace
-from tui.draw import CUT, FILL, Row, bar
-from tui.figures import score
-from tui.roles import Roles
-from tui.safe import first_line
+from tui.render.draw import CUT, FILL, Row, bar
+from tui.render.figures import score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
 
 PROBABILITY = "probability"
 """Name of the signal that decides where tier 2 is calibrated."""

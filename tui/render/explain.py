@@ -8,13 +8,13 @@ from typing import Literal
 from engine.activation.numbers import limit
 from engine.activation.trace import GateOutcome, TopicTrace, TriggerHit
 from engine.context.compiled import Compiled
-from tui.draw import Piece, Row, bar, clip_start, wrap
-from tui.figures import count, dollars, milliseconds, score
+from tui.render.draw import Piece, Row, bar, clip_start, wrap
 from tui.render.evidence import flow, for_and_against, score_scale, signal_table, unit
+from tui.render.figures import count, dollars, milliseconds, score
 from tui.render.message import message_block, word_texts
-from tui.roles import Roles
-from tui.safe import first_line, visible
-from tui.shown import Shown
+from tui.render.roles import Roles
+from tui.render.safe import first_line, visible
+from tui.render.shown import Shown
 
 Form = Literal["full", "close", "brief", "briefest"]
 

@@ -15,11 +15,11 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.activation.trace import TopicTrace
-from tui.draw import Piece, Row, wrap
-from tui.figures import clock
+from tui.render.draw import Piece, Row, wrap
+from tui.render.figures import clock
+from tui.render.roles import Roles
+from tui.render.shown import Shown
 from tui.render.table import Table
-from tui.roles import Roles
-from tui.shown import Shown
 
 HIT_SIGN, STRONG_SIGN, WEAK_SIGN = "━", "┉", "┈"
 STRONG = 0.5

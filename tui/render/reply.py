@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.draw import Row, wrap
-from tui.figures import dollars, plural
-from tui.roles import Roles
-from tui.safe import visible_lines
+from tui.render.draw import Row, wrap
+from tui.render.figures import dollars, plural
+from tui.render.roles import Roles
+from tui.render.safe import visible_lines
 
 if TYPE_CHECKING:
     from engine.discussions.turn import Sent, Step

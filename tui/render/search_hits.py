@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.draw import Piece, Row, clip, clip_start, marked
-from tui.figures import score
+from tui.render.draw import Piece, Row, clip, clip_start, marked
+from tui.render.figures import score
+from tui.render.roles import Roles
+from tui.render.safe import first_line, visible
 from tui.render.search_words import Spans, Words
-from tui.roles import Roles
-from tui.safe import first_line, visible
 
 if TYPE_CHECKING:
     from engine.search.results import SearchResult

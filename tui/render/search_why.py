@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.draw import FILL, TRACK, Row, shares, wrap
-from tui.figures import score
+from tui.render.draw import FILL, TRACK, Row, shares, wrap
+from tui.render.figures import score
+from tui.render.roles import Roles
+from tui.render.safe import visible
 from tui.render.search_hits import Hit
-from tui.render.search_signs import BACK
-from tui.roles import Roles
-from tui.safe import visible
 
 if TYPE_CHECKING:
     from engine.search.results import SearchResult, Share
+
+BACK = "░"
+"""What a part of the score that counts against the result is drawn with."""
 
 LABEL = 11
 """Cells of the names of the parts."""

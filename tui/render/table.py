@@ -9,11 +9,11 @@ from rich.style import Style
 
 from engine.activation.case import NOT_ASKED
 from engine.activation.trace import TopicTrace, Trace, Verdict
-from tui.draw import Row, bar, clip, found, marked
-from tui.figures import count, milliseconds, score
+from tui.render.draw import Row, bar, clip, found, marked
 from tui.render.evidence import unit
-from tui.roles import Roles
-from tui.safe import first_line
+from tui.render.figures import count, milliseconds, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
 
 SIGNS: dict[Verdict, str] = {
     "active": "●",

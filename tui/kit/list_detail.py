@@ -1,0 +1,73 @@
+"""A list, and what is selected in it in full; where there is room for one of them, the one in use."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+
+from tui.kit.full_screen import FullScreen
+
+LOW = 20
+"""Lines below which one panel at a time is in view."""
+
+
+class ListDetail(FullScreen):
+    """Places the panels of such a screen and moves between them."""
+
+    above: ClassVar[tuple[str, ...]] = ()
+    """What gives way beside the panels where the terminal is too small."""
+
+    def offered(self) -> tuple[str, ...]:
+        """The panels that have a place where there is room for all."""
+        return self.panels
+
+    def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
+        """The classes for the present size, by which the style sheet places the panels."""
+        return {"-alone": len(shown) == 1, "-low": self.alone}
+
+    def below(self) -> ComposeResult:
+        """The line."""
+        yield self.prompt
+
+    @property
+    def alone(self) -> bool:
+        """Whether only one panel has room."""
+        return self.app.size.height < LOW
+
+    def in_view(self) -> tuple[str, ...]:
+        """The panels that can be seen, in order."""
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        names = self.offered()
+        if not self.alone:
+            return names
+        used = self.panel_before if self.in_line else self.panel_in_use
+        return (used if used in names else names[0],)
+
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        shown = self.in_view()
+        self.lay_out_frame(self.shape(shown), *self.above)
+        for name in self.panels:
+            self.panel_named(name).display = name in shown
+
+    def focus_panel(self, name: str) -> None:
+        """Gives a panel the keys; where only one has room, the place as well."""
+        super().focus_panel(name)
+        if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
+            self.lay_out()
+
+    def panel_changed(self) -> None:
+        """Where only one panel has room, the one with the keys has it."""
+        if self.alone:
+            self.lay_out()
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels, in view or not: where only one has room, tab brings the next."""
+        return self.offered() if self.zoomed is None else self.in_view()
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
+        self.update_footer()

@@ -1,0 +1,215 @@
+"""What all panels share: a frame with a number and a title, the keys' movements, and the Line API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import ClassVar
+
+from rich.style import Style as RichStyle
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+
+from tui.render.draw import Row
+from tui.render.roles import Roles
+from tui.render.safe import visible
+
+
+class Motion(Enum):
+    """A movement inside a panel."""
+
+    UP = "up"
+    DOWN = "down"
+    FIRST = "first"
+    LAST = "last"
+    HALF_UP = "half up"
+    HALF_DOWN = "half down"
+
+
+KEYS_OF: dict[Motion, tuple[str, ...]] = {
+    Motion.DOWN: ("j", "down"),
+    Motion.UP: ("k", "up"),
+    Motion.HALF_DOWN: ("ctrl+d", "pagedown"),
+    Motion.HALF_UP: ("ctrl+u", "pageup"),
+    Motion.FIRST: ("g", "home"),
+    Motion.LAST: ("G", "end"),
+}
+"""The keys of each movement, as textual spells them."""
+
+
+class Panel(ScrollView, can_focus=True, inherit_bindings=False):
+    """A framed area that draws itself line by line.
+
+    Keys are not bound here: the screen knows what each means and calls ``move``.
+    """
+
+    name_of: ClassVar[str]
+    number: ClassVar[str] = ""
+    words: ClassVar[str] = ""
+    signs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """The signs it draws, and what each means: the end of its help."""
+    _under: RichStyle | None = None
+    _frame: tuple[str, str, bool] = ("", "", False)
+    _framed: tuple[str, str, bool, int] | None = None
+
+    @property
+    def roles(self) -> Roles:
+        """The styles of the theme in use."""
+        return Roles.of(self.app.theme_variables, coloured=self.coloured)
+
+    @property
+    def coloured(self) -> bool:
+        """Whether colours may be used."""
+        return not self.app.no_color
+
+    def on_mount(self) -> None:
+        """Draws the title."""
+        self.first_frame()
+
+    def first_frame(self) -> None:
+        """Writes the frame before there is anything to show."""
+        self.set_frame()
+
+    def set_frame(self, beside: str = "", below: str = "", *, trouble: bool = False) -> None:
+        """Writes the frame: number and title, what stands beside them and at the lower edge; plain text."""
+        rest = self.rest()
+        self._frame = (beside, below, trouble)
+        if self._framed == (beside, below, trouble, rest):
+            return
+        self._framed = (beside, below, trouble, rest)
+        number = f"{self.number} " if self.number else ""
+        title = visible(f"{self.words}  {beside}" if self.words and beside else self.words or beside)
+        words = len(self.words) if self.words else len(title)
+        self.border_title = Content.assemble(
+            (number, Style.parse("$accent")),
+            title[:words],
+            (title[words:], Style.parse("$muted not bold")),
+        )
+        more = f"↓ {rest:,}" if rest else ""
+        tone = "$trouble" if trouble else "$muted"
+        pieces = [(visible(below), tone), ("   " if more and below else "", ""), (more, "$accent")]
+        label = Content.assemble(*pieces)
+        self.border_subtitle = label if label.plain else None
+
+    def rest(self) -> int:
+        """How many lines are below what is in view, where the frame should say so."""
+        return 0
+
+    def refresh_different(self, before: Sequence[Row], after: Sequence[Row], top: int = 0) -> None:
+        """Draws only the lines that are not what they were; over a slow line that is what counts."""
+        width, height = self.size
+        for y in range(height):
+            old = before[y + top].pieces if y + top < len(before) else None
+            new = after[y + top].pieces if y + top < len(after) else None
+            if old != new:
+                self.refresh(Region(0, y, width, 1))
+
+    def move(self, motion: Motion) -> None:
+        """Scrolls; panels with a selection move that instead."""
+        half = max(1, self.size.height // 2)
+        target = {
+            Motion.UP: self.scroll_offset.y - 1,
+            Motion.DOWN: self.scroll_offset.y + 1,
+            Motion.FIRST: 0,
+            Motion.LAST: self.virtual_size.height,
+            Motion.HALF_UP: self.scroll_offset.y - half,
+            Motion.HALF_DOWN: self.scroll_offset.y + half,
+        }[motion]
+        self.scroll_to(y=target, animate=False, force=True)
+
+    def selected_text(self) -> str:
+        """What a copy of the selection puts on the clipboard."""
+        return ""
+
+    @property
+    def row_count(self) -> int:
+        """Rows that can be chosen, 1 for a panel without rows; 0 when there is nothing to see."""
+        return 1
+
+    @property
+    def under(self) -> RichStyle:
+        """The style beneath every line."""
+        if self._under is None:
+            self._under = self.rich_style
+        return self._under
+
+    def notify_style_update(self) -> None:
+        """A theme or the focus changed."""
+        super().notify_style_update()
+        self._under = None
+
+
+class LinesPanel(Panel):
+    """A panel whose lines are drawn all at once and scrolled: for content of a few hundred lines."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[Row] | None = None
+        self._drawn_for: tuple[int, int] = (0, 0)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """The whole content for a width; ``height`` is what can be seen of it."""
+        return []
+
+    def changed(self) -> None:
+        """The content changed: draws the lines that are different."""
+        before, self._lines = self._lines, None
+        if self.is_mounted and self.size.width:
+            if before is None or self._drawn_for != (self.size.width, self.size.height):
+                self.refresh()
+            else:
+                self.refresh_different(before, self.lines(), self.scroll_offset.y)
+            self._fit()
+
+    def lines(self) -> list[Row]:
+        """The lines as drawn for the present size."""
+        size = (self.size.width, self.size.height)
+        if self._lines is None or self._drawn_for != size:
+            self._lines = self.draw(*size)
+            self._drawn_for = size
+        return self._lines
+
+    def rest(self) -> int:
+        """The lines that scrolling down would show."""
+        if not self.size.height:
+            return 0
+        return max(0, self.virtual_size.height - self.scroll_offset.y - self.size.height)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Says how much is left below."""
+        super().watch_scroll_y(old_value, new_value)
+        self._reframe()
+
+    def _reframe(self) -> None:
+        beside, below, trouble = self._frame
+        self.set_frame(beside, below, trouble=trouble)
+
+    def _fit(self) -> None:
+        if self.is_mounted and self.size.width:
+            self.virtual_size = Size(self.size.width, len(self.lines()))
+            self._reframe()
+
+    def on_resize(self) -> None:
+        """A new size needs new lines."""
+        self._lines = None
+        self._fit()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """A theme or the focus changed."""
+        super().notify_style_update()
+        self._lines = None
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view."""
+        lines = self.lines()
+        at = y + self.scroll_offset.y
+        width = self.size.width
+        return lines[at].strip(width, self.under) if 0 <= at < len(lines) else Strip.blank(width, self.under)
+
+    def selected_text(self) -> str:
+        """The whole content."""
+        return "\n".join(row.text.rstrip() for row in self.lines())

@@ -1,0 +1,189 @@
+"""Where a person types: a message of several lines to try, or a line: words to filter by, a command."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key
+from textual.message import Message
+from textual.widgets import Input, Static, TextArea
+
+from tui.kit.composer import Composer, LineInput
+from tui.render.safe import visible
+
+Mode = Literal["try", "filter", "command", "write", "search", "preset", "reword", "number"]
+
+HISTORY = 200
+_TITLES: dict[Mode, str] = {
+    "try": "try a message",
+    "filter": "filter",
+    "command": "command line",
+    "write": "write",
+    "search": "search",
+    "preset": "add to preset",
+    "number": "type the number",
+    "reword": "accept as you word it:",
+}
+_SIGNS: dict[Mode, str] = {
+    "try": "▸",
+    "filter": "/",
+    "command": ":",
+    "write": "▸",
+    "search": "/",
+    "preset": "+",
+    "number": "#",
+    "reword": "▸",
+}
+_HINTS: dict[Mode, str] = {
+    "try": "i, then type a message to see what would fire",
+    "filter": "words to look for",
+    "command": "trace TEXT · topics check · doctor · search QUERY",
+    "write": "a file below scratch/",
+    "search": "words, names, numbers or whole sentences",
+    "preset": "its name; a new name makes a new preset",
+    "number": "how many conversations go to the trash",
+    "reword": "one line, as it is to stand in the file",
+}
+_BELOW: dict[Mode, str] = {
+    "try": "enter keeps it · ctrl+j new line · ctrl+s sends it · esc follows the feed again",
+    "filter": "enter keeps it · esc shows all",
+    "command": "enter runs it · esc leaves",
+    "write": "enter writes it · esc leaves",
+    "search": "enter goes to the results · esc leaves",
+    "preset": "enter adds it · esc leaves",
+    "number": "enter moves them · esc keeps them",
+    "reword": "enter accepts it so · esc leaves it waiting",
+}
+
+
+class PromptLine(Horizontal):
+    """The line, in one of its modes. What was typed in a mode is there again when it comes back."""
+
+    class Edited(Message):
+        """The text changed."""
+
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    class Entered(Message):
+        """Enter was pressed."""
+
+        def __init__(self, mode: Mode, value: str) -> None:
+            super().__init__()
+            self.mode = mode
+            self.value = value
+
+    name_of: ClassVar[str] = "try"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.mode: Mode = "try"
+        self._history: dict[Mode, list[str]] = {mode: [] for mode in _TITLES}
+        self._at = 0
+        self._unsent = ""
+
+    def compose(self) -> ComposeResult:
+        """A sign, and an input for several lines and one for one; a mode uses one of them."""
+        yield Static(_SIGNS["try"], id="prompt-sign", markup=False)
+        yield Composer(
+            placeholder=_HINTS["try"], id="prompt-composer", compact=True, highlight_cursor_line=False
+        )
+        yield LineInput(id="prompt-input", compact=True, select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """Shows the mode it starts in."""
+        self.enter_mode("try")
+
+    @property
+    def input(self) -> Composer | LineInput:
+        """The input of the mode."""
+        return self.query_one(Composer) if self.mode == "try" else self.line
+
+    @property
+    def line(self) -> LineInput:
+        """The input of one line."""
+        return self.query_one(LineInput)
+
+    def enter_mode(self, mode: Mode, *, value: str = "", about: str = "") -> None:
+        """Becomes a line of another kind.
+
+        Args:
+            mode: What is typed from now on.
+            value: What stands in it to begin with.
+            about: What it is about, e.g. the panel that is filtered.
+        """
+        self.mode = mode
+        self._at = len(self._history[mode])
+        self.border_title = Content(f"{_TITLES[mode]} {visible(about)}".rstrip())
+        self.query_one("#prompt-sign", Static).update(_SIGNS[mode])
+        self.input.placeholder = _HINTS[mode]
+        with self.prevent(Input.Changed, TextArea.Changed):
+            self.input.put(value)
+        for each in (self.query_one(Composer), self.line):
+            each.display = each is self.input
+        self._hint()
+
+    def _hint(self) -> None:
+        self.border_subtitle = Content(_BELOW[self.mode]) if self.input.has_focus else None
+
+    def on_descendant_focus(self) -> None:
+        """Says what enter and esc do."""
+        self._hint()
+
+    def on_descendant_blur(self) -> None:
+        """Is quiet again."""
+        self._hint()
+
+    def on_key(self, event: Key) -> None:
+        """Up and down in a line go through what was entered before."""
+        if event.key in ("up", "down") and self.input is self.line:
+            event.stop()
+            self._recall(-1 if event.key == "up" else 1)
+
+    @on(Composer.Beyond)
+    def _beyond(self, beyond: Composer.Beyond) -> None:
+        """So do they at the ends of a message."""
+        beyond.stop()
+        self._recall(beyond.step)
+
+    def _recall(self, step: int) -> None:
+        history = self._history[self.mode]
+        at = max(0, min(len(history), self._at + step))
+        if at == self._at:
+            return
+        if self._at == len(history):
+            self._unsent = self.input.value
+        self._at = at
+        self.input.put(history[at] if at < len(history) else self._unsent)
+
+    @on(Input.Changed)
+    def _edited(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Edited(self.mode, event.value))
+
+    @on(TextArea.Changed)
+    def _written(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.post_message(self.Edited(self.mode, event.text_area.text))
+
+    @on(Input.Submitted)
+    @on(Composer.Entered)
+    def _entered(self, event: Message) -> None:
+        event.stop()
+        value = self.input.value
+        self.remember(value)
+        self.post_message(self.Entered(self.mode, value))
+
+    def remember(self, value: str) -> None:
+        """Keeps what was entered for the keys that go through it."""
+        history = self._history[self.mode]
+        if value.strip() and (not history or history[-1] != value):
+            history.append(value)
+            del history[:-HISTORY]
+        self._at = len(history)

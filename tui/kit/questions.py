@@ -1,0 +1,80 @@
+"""The gate's questions: one in view, counted down, answered with y or n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.screen import Screen
+from textual.timer import Timer
+
+from engine.events import GateAsked
+from tui.kit.bars import QuestionBar, bars
+from tui.kit.clock import Clock
+
+
+class Questions:
+    """The open questions of one workbench, oldest first.
+
+    Args:
+        screen: The workbench; they are shown on it and on the screens over it.
+        clock: How long they have been waiting.
+        answer: Takes a question's id and the person's answer.
+        changed: Called when another question is in view, or none.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        clock: Clock,
+        answer: Callable[[str, bool], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._screen = screen
+        self._clock = clock
+        self._answer = answer
+        self._changed = changed
+        self._countdown: Timer | None = None
+        self._shown_at = 0.0
+        self.open: list[GateAsked] = []
+
+    def heard(self, asked: Sequence[GateAsked], closed: frozenset[str]) -> None:
+        """Takes in what the engine said: new questions, and those that are settled."""
+        still = [each for each in self.open if each.question_id not in closed]
+        if asked or len(still) != len(self.open):
+            self._set([*still, *asked])
+
+    def answer(self, yes: bool) -> None:
+        """Answers the question in view, unless it came up so lately that the key meant something else."""
+        if self.open and self._clock.monotonic() - self._shown_at >= self._clock.grace_s:
+            asked, *others = self.open
+            self._answer(asked.question_id, yes)
+            self._set(others)
+
+    def _set(self, questions: list[GateAsked]) -> None:
+        if questions and (not self.open or questions[0] != self.open[0]):
+            self._shown_at = self._clock.monotonic()
+        self.open = questions
+        if self._countdown is None and questions:
+            self._countdown = self._screen.set_interval(1.0, self._tick)
+        elif self._countdown is not None and not questions:
+            self._countdown.stop()
+            self._countdown = None
+        self.show()
+        self._changed()
+
+    def _left(self, asked: GateAsked) -> float:
+        return asked.deadline_s - (self._clock.now() - asked.at).total_seconds()
+
+    def show(self) -> None:
+        """Shows the oldest question wherever there is a bar for it."""
+        asked = self.open[0] if self.open else None
+        left = self._left(asked) if asked is not None else 0.0
+        for bar in bars(self._screen, QuestionBar):
+            bar.show(asked, left, max(0, len(self.open) - 1))
+
+    def _tick(self) -> None:
+        still = [each for each in self.open if self._left(each) > 0]
+        if len(still) != len(self.open):
+            self._set(still)
+        else:
+            self.show()

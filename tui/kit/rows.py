@@ -1,0 +1,217 @@
+"""A list of any length with a selection: only the rows in view are ever drawn, and drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import eq
+from typing import ClassVar, Generic, TypeVar
+
+from rich.style import Style
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from tui.kit.panel import Motion, Panel
+from tui.render.draw import Row
+from tui.render.table import MARK
+
+Item = TypeVar("Item")
+
+CACHED_ROWS = 2048
+
+
+class RowList(Panel, Generic[Item]):
+    """A panel of rows over the Line API; 100,000 of them cost what a screenful costs.
+
+    Subclasses say how a row looks (``row``), what a filter finds (``finds``) and what stands where there
+    are no rows (``empty``). Items must be hashable: they are the key of the row cache.
+    """
+
+    always_lit: ClassVar[bool] = False
+    """Whether the selection is shown without the focus: where other panels depend on it."""
+
+    class Moved(Message):
+        """The selection moved; ``by_hand`` tells a key from new content."""
+
+        def __init__(self, panel: Panel, by_hand: bool) -> None:
+            super().__init__()
+            self.panel = panel
+            self.by_hand = by_hand
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.items: Sequence[Item] = ()
+        self.query_text = ""
+        self.cursor = -1
+        self.drawn = 0
+        self._found: list[int] | None = None
+        self._cache: LRUCache[tuple[Item, int, str, bool], Strip] = LRUCache(CACHED_ROWS)
+
+    def row(self, item: Item, width: int, chosen: bool) -> Row:
+        """One row, without the selection mark."""
+        raise AssertionError(f"{type(self).__name__} draws no rows")
+
+    def finds(self, item: Item, query: str) -> bool:
+        """Whether the filter keeps an item."""
+        return True
+
+    def empty(self, width: int) -> list[Row]:
+        """What stands where there are no rows."""
+        return []
+
+    def summarise(self) -> None:
+        """Writes counts and states into the frame after content or selection changed."""
+
+    @property
+    def row_count(self) -> int:
+        """Rows after filtering."""
+        return len(self.items) if self._found is None else len(self._found)
+
+    @property
+    def selected(self) -> Item | None:
+        """The selected item, ``None`` in an empty list."""
+        return self._item(self.cursor) if 0 <= self.cursor < self.row_count else None
+
+    def item_at(self, row: int) -> Item:
+        """The item in a row, counted from 0 after filtering."""
+        return self._item(row)
+
+    def show(self, items: Sequence[Item]) -> None:
+        """Replaces the content; what was selected stays selected where it is still there."""
+        if items == self.items and items:
+            return
+        before, in_view = self.selected, self._in_view()
+        start = len(self.items) if self._grown(items) else 0
+        self.items = items
+        if self.query_text:
+            fresh = [at for at in range(start, len(items)) if self.finds(items[at], self.query_text)]
+            self._found = [*(self._found or []), *fresh] if start else fresh
+        self._settle(before, unseen=self._in_view() == in_view)
+
+    def filter(self, query: str) -> None:
+        """Keeps only the rows that hold the words; an empty query shows all."""
+        if query == self.query_text:
+            return
+        before = self.selected
+        self.query_text = query
+        self._found = [at for at, item in enumerate(self.items) if self.finds(item, query)] if query else None
+        self._settle(before)
+
+    def select(self, index: int, *, by_hand: bool = True) -> None:
+        """Moves the selection to a row and brings it into view."""
+        index = max(0, min(index, self.row_count - 1)) if self.row_count else -1
+        before, self.cursor = self.cursor, index
+        self.reveal()
+        if before != index:
+            for row in (before, index):
+                if row >= 0:
+                    self.refresh_line(row)
+            self.summarise()
+            self.post_message(self.Moved(self, by_hand))
+
+    def move(self, motion: Motion) -> None:
+        """Moves the selection."""
+        half = max(1, self.size.height // 2)
+        self.select(
+            {
+                Motion.UP: self.cursor - 1,
+                Motion.DOWN: self.cursor + 1,
+                Motion.FIRST: 0,
+                Motion.LAST: self.row_count - 1,
+                Motion.HALF_UP: self.cursor - half,
+                Motion.HALF_DOWN: self.cursor + half,
+            }[motion]
+        )
+
+    def _grown(self, items: Sequence[Item]) -> bool:
+        """Whether the new content is the old one with more behind it."""
+        return len(self.items) <= len(items) and all(map(eq, self.items, items))
+
+    def _in_view(self) -> tuple[int, list[Item]]:
+        """The selected row, and the items that are drawn."""
+        top = self.scroll_offset.y
+        rows = range(top, min(top + self.size.height, self.row_count))
+        return self.cursor, [self._item(row) for row in rows]
+
+    def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
+        self.virtual_size = Size(self.size.width, self.row_count)
+        self.cursor = self._index_of(before)
+        self.reveal()
+        if not unseen:
+            self.refresh()
+        self.summarise()
+        if self.selected != before:
+            self.post_message(self.Moved(self, False))
+
+    def _index_of(self, item: Item | None) -> int:
+        """Where an item is now; the nearest row to the old place when it is gone."""
+        size = self.row_count
+        if item is None or not size:
+            return size - 1
+        near = min(max(self.cursor, 0), size - 1)
+        if self._item(near) == item:
+            return near
+        return next((at for at in range(size - 1, -1, -1) if self._item(at) == item), near)
+
+    def _item(self, row: int) -> Item:
+        return self.items[row if self._found is None else self._found[row]]
+
+    def reveal(self) -> None:
+        """Brings the selection into view."""
+        height = self.size.height
+        if not height or self.cursor < 0:
+            return
+        top = self.scroll_offset.y
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, force=True)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+
+    def on_resize(self) -> None:
+        """Another width needs other rows; another height must still show the selection."""
+        self._cache.clear()
+        self.virtual_size = Size(self.size.width, self.row_count)
+        self.reveal()
+        self.refresh()
+
+    def forget_drawn(self) -> None:
+        """Rows look different from now on."""
+        self._cache.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """A theme or the focus changed."""
+        super().notify_style_update()
+        self._cache.clear()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click selects, where there is a mouse."""
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y + self.scroll_offset.y < self.row_count:
+            self.select(offset.y + self.scroll_offset.y)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view, from the cache where it was drawn before."""
+        width = self.size.width
+        at = y + self.scroll_offset.y
+        if at >= self.row_count:
+            note = self.empty(width) if not self.row_count else []
+            return note[y].strip(width, self.under) if y < len(note) else Strip.blank(width, self.under)
+        item = self._item(at)
+        chosen = at == self.cursor
+        key = (item, width, self.query_text, chosen)
+        strip = self._cache.get(key)
+        if strip is None:
+            self.drawn += 1
+            strip = self._draw(item, width, chosen)
+            self._cache.set(key, strip)
+        return strip
+
+    def _draw(self, item: Item, width: int, chosen: bool) -> Strip:
+        roles = self.roles
+        line = Row((MARK if chosen else " ", roles.accent if self.has_focus else roles.faint))
+        lit = chosen and (self.has_focus or self.always_lit)
+        line.extend(self.row(item, width - 1, lit))
+        return line.strip(width, self.under + (roles.selection if lit else Style()))

@@ -1,0 +1,1 @@
+"""The caches of discussions."""

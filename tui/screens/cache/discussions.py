@@ -1,0 +1,288 @@
+"""The discussions and their caches: a line each, and everything known of one on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from tui.render.draw import Row, clip, wrap
+from tui.render.figures import clock, count, left, local, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.discussions.overview import CacheOverview, DiscussionCache
+    from engine.discussions.state import DiscussionCacheState
+
+CACHED, UNCACHED, OFF, CHANGING = "●", "○", "◌", "…"
+WIDE = 118
+"""Cells from which the reason has room in the line itself."""
+_TITLE = 14
+"""Cells that a title gets at least."""
+_ROOMY = 32
+"""Cells of a title beyond which reasons get what they need."""
+_SHORT = 22
+"""Cells that they get in any case."""
+_NOTE = 34
+"""Cells that a reason gets at most in place of the times."""
+_LABEL = 13
+_FOLDERS = re.compile(r"[^\s/]+/(?:[^\s/]+/)*(?=[^\s/])")
+_PROVIDER = 16
+"""Cells that a provider's name takes at most."""
+_NAMES = {"anthropic": "Anthropic", "gemini": "Gemini", "openai": "OpenAI", "claude-code": "claude-code"}
+
+
+@dataclass(frozen=True, slots=True)
+class DiscussionItem:
+    """A discussion as the list shows it just now.
+
+    Attributes:
+        entry: What is known.
+        sign: What stands before it.
+        cached: ``yes (Anthropic)``, ``no``, ``off``, or what is being done.
+        expires: The time of day at which its cache goes; empty where there is none.
+        left: How long that is.
+        note: Why its last call read nothing, or that it has expired.
+    """
+
+    entry: DiscussionCache
+    sign: str
+    cached: str
+    expires: str = ""
+    left: str = ""
+    note: str = ""
+
+    @property
+    def state(self) -> DiscussionCacheState:
+        """What is known of its cache."""
+        return self.entry.state
+
+    @property
+    def name(self) -> str:
+        """Its title, else its id."""
+        return name_of(self.entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cells that each column takes, in a list."""
+
+    cached: int = 0
+    expires: int = 0
+    left: int = 0
+    tokens: int = 0
+    read: int = 0
+    note: int = 0
+
+    @classmethod
+    def of(cls, items: Sequence[DiscussionItem]) -> Columns:
+        """The columns that some rows need; the time left keeps its place while it runs down."""
+        return cls(
+            cached=max((cell_len(item.cached) for item in items), default=0),
+            expires=max((cell_len(item.expires) for item in items), default=0),
+            left=max((cell_len(item.left) for item in items), default=0),
+            tokens=max((cell_len(_tokens(item)) for item in items), default=0),
+            read=max((cell_len(_read(item.state)) for item in items), default=0),
+            note=min(max((cell_len(item.note) for item in items if item.sign != CACHED), default=0), _NOTE),
+        )
+
+    def at_least(self, other: Columns) -> Columns:
+        """Columns in which these and others have room."""
+        return Columns(*map(max, astuple(self), astuple(other)))
+
+
+def name_of(entry: DiscussionCache) -> str:
+    """What a discussion is called."""
+    return first_line(entry.title) or first_line(entry.state.discussion_id)
+
+
+def shortened(why: str, room: int) -> str:
+    """A reason in at most ``room`` cells; before it is cut, its files lose their folders."""
+    return clip(why if cell_len(why) <= room else _FOLDERS.sub("", why), room)
+
+
+def provider_of(state: DiscussionCacheState) -> str:
+    """How its provider writes itself."""
+    return _NAMES.get(state.provider, first_line(state.provider))
+
+
+def item_of(entry: DiscussionCache, now: datetime, doing: str = "") -> DiscussionItem:
+    """A discussion at some time; ``doing`` is what is being done with its cache."""
+    state, why = entry.state, first_line(entry.state.why)
+    if doing:
+        return DiscussionItem(entry, CHANGING, doing)
+    if not state.enabled:
+        return DiscussionItem(entry, OFF, "off", note=why)
+    seconds = state.seconds_left(now)
+    if seconds == 0.0:
+        expired = f"expired {moment(state.expires_at, now)}" if state.expires_at is not None else why
+        return DiscussionItem(entry, UNCACHED, "no", note=expired)
+    yes = f"yes ({clip(provider_of(state), _PROVIDER)})" if state.provider else "yes"
+    if seconds is None or state.expires_at is None:
+        return DiscussionItem(entry, CACHED, yes, "", "n/a", why)
+    ends = moment(state.expires_at, now)
+    return DiscussionItem(entry, CACHED, yes, ends, f"in {left(seconds)}", why)
+
+
+def moment(at: datetime, now: datetime) -> str:
+    """``18:52``; with its day where that is another one."""
+    here, there = local(now), local(at)
+    return clock(at) if here.date() == there.date() else f"{there:%m-%d} {clock(at)}"
+
+
+def draw_discussion(item: DiscussionItem, columns: Columns, width: int, roles: Roles, *, chosen: bool) -> Row:
+    """A row: sign, title, cached, until when, tokens, what read it; why it is not, in place of the times."""
+    live, tone, wide = item.sign == CACHED, _tone(item, roles), width >= WIDE
+    times = [
+        (item.expires, columns.expires, roles.muted),
+        (item.left, columns.left, tone if item.expires else roles.muted),
+        (_tokens(item), columns.tokens, roles.normal),
+    ]
+    times = [each for each in times if each[1]]
+    read = columns.read + 2 if columns.read else 0
+    room = width - columns.cached - 4  # for title, times and what read it
+    while times and room - read - _cells(times) < _TITLE:
+        if read:
+            read = 0
+        else:
+            times.pop()
+    middle = _cells(times)
+    if columns.note and not wide:
+        spare = max(room - read - _ROOMY, min(_SHORT, room - read - _TITLE))
+        middle = max(middle, min(columns.note + 2, spare))
+    reason = (room - read - middle) // 2 if wide else 0
+    title = max(4, room - read - middle - (reason + 2 if reason else 0))
+    row = Row((f"{item.sign} ", tone))
+    row.fit(item.name, title, roles.strong if chosen else roles.normal if live else roles.muted)
+    row.gap(2).fit(item.cached, columns.cached, tone)
+    if live or wide:
+        row.gap(middle - _cells(times))
+        for text, size, style in times:
+            row.gap(2).fit(text, size, style, "right")
+    else:
+        row.gap(2).fit(shortened(item.note, middle - 2), middle - 2, roles.muted)
+    if read:
+        row.gap(2).fit(_read(item.state), read - 2, roles.muted, "right")
+    return (row.gap(2).add(shortened(item.note, reason), roles.muted) if reason else row).cut(width)
+
+
+def _cells(parts: Sequence[tuple[str, int, Style]]) -> int:
+    """What columns take, with the blanks before each."""
+    return sum(size + 2 for _text, size, _style in parts)
+
+
+def _tone(item: DiscussionItem, roles: Roles) -> Style:
+    return {CACHED: roles.active, OFF: roles.gate, CHANGING: roles.gate}.get(item.sign, roles.dropped)
+
+
+def _tokens(item: DiscussionItem) -> str:
+    return f"{count(item.state.tokens_cached)} tok" if item.sign == CACHED else ""
+
+
+def _read(state: DiscussionCacheState) -> str:
+    return f"read by {count(state.hits)} of {count(state.calls)}" if state.calls else ""
+
+
+def draw_empty(overview: CacheOverview, width: int, roles: Roles) -> list[Row]:
+    """Draws how caches come about, where there are none."""
+    send = [
+        (
+            "No discussion has been sent to a provider yet: write a message in the workbench's line, ",
+            roles.normal,
+        ),
+        ("ctrl+s", roles.accent),
+        (" sends it.", roles.normal),
+    ]
+    rows = wrap(send, width)
+    if overview.provider == "local":
+        rows += wrap(
+            [
+                ("With the local provider nothing is sent, so there are no caches; ", roles.muted),
+                ("chat.provider", roles.accent),
+                (" in memory-config.yaml names another.", roles.muted),
+            ],
+            width,
+        )
+    else:
+        who = _NAMES.get(overview.provider, first_line(overview.provider))
+        rows += wrap(
+            [
+                (
+                    f"{who} then keeps the stable prefix for a while, and what keeps it stands here.",
+                    roles.muted,
+                )
+            ],
+            width,
+        )
+    return rows
+
+
+def draw_trouble(problem: str, width: int, roles: Roles) -> list[Row]:
+    """Draws why nothing is known."""
+    return [
+        Row(("The caches cannot be looked at.", roles.trouble)),
+        *wrap([(problem, roles.normal)], width),
+        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
+    ]
+
+
+def draw_details(entry: DiscussionCache, now: datetime, width: int, roles: Roles) -> list[Row]:
+    """Draws everything known of a discussion's cache."""
+    state, item = entry.state, item_of(entry, now)
+    cached = Row((f"{item.sign} {item.cached}", _tone(item, roles)))
+    if item.left and state.expires_at is not None:
+        cached.add(f"  {item.left}", roles.muted)
+    rows = [
+        *wrap([(item.name, roles.strong)], width),
+        Row(),
+        _labelled("cached", cached, roles).cut(width),
+        *_line("why", state.why, width, roles),
+        *_line("expires", _time(state.expires_at) or _unsaid(state, now), width, roles),
+        *_line("last used", _time(state.cached_at), width, roles),
+        *_line("given up", _given_up(state), width, roles),
+        Row(),
+        *_line("provider", " · ".join(filter(None, (provider_of(state), state.model))), width, roles),
+        *_line("tokens", count(state.tokens_cached), width, roles),
+        *_line("read by", f"{count(state.hits)} of {plural(state.calls, 'call')}", width, roles),
+        *_line("named cache", state.cached_content, width, roles),
+        *_line("prefix", state.prefix and f"sha256 {state.prefix}", width, roles),
+        Row(),
+        *_line("session", state.discussion_id, width, roles),
+        *_line("transcript", entry.path or "gone", width, roles),
+    ]
+    if state.sources:
+        rows += [Row(), Row((f"The prefix is made of {plural(len(state.sources), 'file')}:", roles.muted))]
+        for source in state.sources:
+            rows += wrap([(first_line(source, 4000), roles.normal)], width, indent=2)
+        rows += wrap([("When one of them changes, the cache counts no more.", roles.faint)], width)
+    return rows
+
+
+def _labelled(label: str, value: Row, roles: Roles) -> Row:
+    return Row().fit(label, _LABEL, roles.muted).extend(value)
+
+
+def _line(label: str, value: str, width: int, roles: Roles) -> list[Row]:
+    if not value:
+        return []
+    first, *rest = wrap([(value, roles.normal)], width, indent=_LABEL, first=_LABEL)
+    return [_labelled(label, first, roles), *rest]
+
+
+def _time(at: datetime | None) -> str:
+    return "" if at is None else f"{local(at):%Y-%m-%d %H:%M:%S}"
+
+
+def _unsaid(state: DiscussionCacheState, now: datetime) -> str:
+    return "the provider does not say" if state.is_cached(now) else ""
+
+
+def _given_up(state: DiscussionCacheState) -> str:
+    by_hand = f"by hand {plural(state.generation, 'time')}" if state.generation else ""
+    return ", ".join(filter(None, (_time(state.invalidated_at), by_hand)))

@@ -1,0 +1,164 @@
+"""The misses: why the last one happened, and what broke prefixes, how often, at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tui.render.caches import LastMiss, last_miss, stays
+from tui.render.draw import Row, clip, clip_start, wrap
+from tui.render.figures import clock, count, day, dollars, local, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.screens.cache.discussions import name_of, shortened
+
+if TYPE_CHECKING:
+    from engine.discussions.overview import CacheOverview
+    from engine.stability.misses import Culprit, Misses
+
+SLIM = 44
+"""Cells below which numbers are shortened."""
+BROAD = 90
+"""Cells from which a culprit's layer has its name."""
+_LABEL = 12
+_PATH = 20
+"""Cells from which the end of a path says more than its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CulpritItem:
+    """What broke prefixes, as a row."""
+
+    culprit: Culprit
+
+
+MissItem = LastMiss | CulpritItem
+
+
+def miss_items(overview: CacheOverview) -> list[MissItem]:
+    """The rows: the last miss, then what broke prefixes, the dearest first."""
+    last = last_miss(overview)
+    culprits = [CulpritItem(each) for each in overview.misses.culprits]
+    return [last, *culprits] if last is not None else [*culprits]
+
+
+def draw_miss(item: MissItem, items: Sequence[MissItem], width: int, roles: Roles, *, chosen: bool) -> Row:
+    """A row; what it needs for columns it looks up in all of them."""
+    if isinstance(item, LastMiss):
+        return _last(item, width, roles, chosen=chosen)
+    culprits = [each.culprit for each in items if isinstance(each, CulpritItem)]
+    each, broad = item.culprit, width >= BROAD
+    slim = width < SLIM
+    times = max(cell_len(_times(other)) for other in culprits)
+    lost = max(cell_len(_lost(other, slim)) for other in culprits)
+    price = max(cell_len(_price(other)) for other in culprits)
+    layer = max(cell_len(_layer(other, broad)) for other in culprits)
+    row = Row().fit(_layer(each, broad), layer, roles.tier2).gap(2)
+    tail = (
+        Row()
+        .fit(_times(each), times, roles.gate, "right")
+        .gap(2)
+        .fit(_lost(each, slim), lost, roles.normal, "right")
+    )
+    if price:
+        tail.gap(2).fit(_price(each), price, roles.muted, "right")
+    if broad:
+        tail.gap(2).add(f"last {day(each.last)} {clock(each.last)}", roles.faint)
+    room = max(4, width - row.cells - tail.cells - 2)
+    style = roles.strong if chosen else roles.normal
+    return row.fit(_place(each, room), room, style).gap(2).extend(tail).cut(width)
+
+
+def _last(item: LastMiss, width: int, roles: Roles, *, chosen: bool) -> Row:
+    row = Row(("! given up " if item.given_up else "! last miss ", roles.gate))
+    if item.at is not None:
+        row.add(f"{clock(item.at)} ", roles.muted)
+    name = f"  {name_of(item.entry)}"
+    row.add(
+        shortened(first_line(item.entry.state.why), width - row.cells),
+        roles.strong if chosen else roles.normal,
+    )
+    return row.add(clip(name, width - row.cells), roles.muted) if width - row.cells > 12 else row
+
+
+def _layer(each: Culprit, broad: bool) -> str:
+    if not each.layer:
+        return "unknown" if broad else "?"
+    return f"layer {each.layer} {first_line(each.name)}" if broad else f"L{each.layer}"
+
+
+def _place(each: Culprit, room: int) -> str:
+    """Its path, as much of its end as there is room for; its name alone where that is little."""
+    source = first_line(each.source) or "unknown"
+    if room < _PATH and cell_len(source) > room:
+        source = source.rpartition("/")[2] or source
+    return clip_start(source, room)
+
+
+def _times(each: Culprit) -> str:
+    return f"{count(each.times)}×"
+
+
+def _lost(each: Culprit, slim: bool) -> str:
+    if not slim:
+        return f"{count(each.lost)} tok"
+    if each.lost < 10_000:
+        return count(each.lost)
+    return f"{each.lost / 1000:.1f}k" if each.lost < 1_000_000 else f"{each.lost / 1e6:.1f}M"
+
+
+def _price(each: Culprit) -> str:
+    return "" if each.dollars is None else dollars(each.dollars)
+
+
+def tally(found: Misses) -> tuple[str, ...]:
+    """``3 avoidable of 18``, tokens and dollars: parts for the frame, the first ones first."""
+    if not found.followed:
+        return ()
+    parts = [f"{count(found.broken)} avoidable of {count(found.followed)}"]
+    if found.broken:
+        parts.append(f"{count(found.lost)} tok lost")
+        if found.dollars is not None:
+            parts.append(dollars(found.dollars))
+    return tuple(parts)
+
+
+def span_of(found: Misses) -> tuple[str, ...]:
+    """What the tally is of: parts for the frame's lower edge."""
+    if not found.turns:
+        return ()
+    return (f"caches of {stays(found.ttl_s)}", "this month and the last")
+
+
+def draw_none(found: Misses, width: int, roles: Roles) -> list[Row]:
+    """Draws that nothing broke, or that nothing could yet."""
+    if found.followed:
+        kept = "Every prompt that came in time kept its prefix."
+        return wrap([(kept, roles.active)], width)
+    told = "A miss is avoidable where a prompt comes in time for a cache, and an edit has broken its prefix."
+    return wrap([(told, roles.muted)], width)
+
+
+def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list[Row]:
+    """Draws everything known of what broke prefixes."""
+    price = _price(each) or "no price is known for the model of chats"
+    lines = [
+        ("layer", f"{each.layer} {first_line(each.name)}" if each.layer else "unknown"),
+        ("times", f"{count(each.times)} of {plural(found.broken, 'broken prefix', 'broken prefixes')}"),
+        ("tokens lost", count(each.lost)),
+        ("dollars", price),
+        ("last", f"{local(each.last):%Y-%m-%d %H:%M:%S}"),
+    ]
+    rows = [*wrap([(first_line(each.source, 4000) or "unknown", roles.strong)], width), Row()]
+    for label, value in lines:
+        first, *rest = wrap([(value, roles.normal)], width, indent=_LABEL, first=_LABEL)
+        rows += [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    advice = (
+        "A provider serves a prefix only up to its first difference: after an edit here, everything behind it"
+        " is sent anew in every discussion. Edits made while no cache is alive cost nothing, and several at"
+        " once break the prefix one time."
+    )
+    return [*rows, Row(), *wrap([(advice, roles.muted)], width)]

@@ -1,0 +1,194 @@
+"""The providers' caches: what each was sent, what its caches served, and when the last of them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from tui.render.caches import cached_now
+from tui.render.draw import Align, Row, bar
+from tui.render.figures import count, dollars, left
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.costs.model import Totals
+    from engine.discussions.overview import CacheOverview, ProviderCaches
+
+UNKNOWN = "n/a"
+"""How long a cache stays where only its provider knows."""
+NONE = "–"
+GAUGE = 10
+_GAP = 2
+_BROAD = 100
+_NAME = 18
+"""Cells that a provider's name takes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table.
+
+    Attributes:
+        head: What it is called.
+        cells: A text for each provider, with its style.
+        worth: The least give way first where there is no room.
+        align: Where the text stands.
+        shares: What the gauges show, 0 to 1, where it is a column of gauges.
+    """
+
+    head: str
+    cells: tuple[tuple[str, Style], ...]
+    worth: int
+    align: Align = "right"
+    shares: tuple[float | None, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Cells that it needs."""
+        if self.shares:
+            return GAUGE
+        return max([cell_len(self.head), *(cell_len(text) for text, _style in self.cells)])
+
+
+def time_left(seconds: float | None) -> str:
+    """``4:32``; a dash where there is nothing to end, ``n/a`` where nobody says."""
+    return UNKNOWN if seconds is None else left(seconds) if seconds > 0 else NONE
+
+
+def draw_providers(
+    overview: CacheOverview, now: datetime, width: int, height: int, roles: Roles
+) -> list[Row]:
+    """A row for each provider, below a heading where there is a line for it."""
+    if not overview.providers:
+        return []
+    columns = fitting(_columns(overview, now, width, roles), width - 2)
+    rows = [_heading(columns, roles)] if height > len(overview.providers) else []
+    for at, each in enumerate(overview.providers):
+        used = each.provider == overview.provider
+        row = Row(("▸ " if used else "  ", roles.accent))
+        for number, column in enumerate(columns):
+            row.gap(_GAP if number else 0)
+            if column.shares:
+                share = column.shares[at]
+                row.extend(bar(share or 0.0, GAUGE, roles.tier1, roles.line))
+            else:
+                row.fit(column.cells[at][0], column.width, column.cells[at][1], column.align)
+        rows.append(row)
+    return rows
+
+
+def fitting(columns: Sequence[Column], width: int) -> list[Column]:
+    """The columns that have room side by side."""
+    kept = list(columns)
+    while len(kept) > 1 and sum(each.width + _GAP for each in kept) - _GAP > width:
+        kept.remove(min(kept, key=lambda each: each.worth))
+    return kept
+
+
+def _heading(columns: Sequence[Column], roles: Roles) -> Row:
+    row = Row().gap(2)
+    for number, column in enumerate(columns):
+        row.gap(_GAP if number else 0).fit(column.head, column.width, roles.faint, column.align)
+    return row
+
+
+def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> list[Column]:
+    found = overview.providers
+    totals = [each.totals for each in found]
+    states = [each.state for each in overview.discussions]
+    numbers = [cached_now(states, each.provider, now) for each in found]
+    asked = [roles.normal if each.calls else roles.faint for each in totals]
+
+    def column(head: str, worth: int, texts: Sequence[str], tone: Sequence[Style] = ()) -> Column:
+        return Column(head, tuple(zip(texts, tone or asked, strict=True)), worth)
+
+    def tokens(number: int, each: Totals) -> str:
+        return count(number) if each.calls else NONE
+
+    names = tuple(
+        (first_line(each.provider)[:_NAME] or "unknown", roles.strong if each.totals.calls else roles.muted)
+        for each in found
+    )
+    return [
+        Column("provider", names, 20, "left"),
+        column("calls", 6, [tokens(each.calls, each) for each in totals]),
+        column("in", 18, [tokens(each.input_tokens, each) for each in totals]),
+        column("cache", 17, [tokens(each.cached_tokens, each) for each in totals]),
+        column("hit", 19, [percent(each.hit_rate) for each in found], [_tone(each, roles) for each in found]),
+        Column("", _blanks(len(found), roles), 8, "left", tuple(each.hit_rate or 0.0 for each in found)),
+        column("written", 4, [tokens(each.cache_write_tokens, each) for each in totals]),
+        column("out", 3, [tokens(each.output_tokens, each) for each in totals]),
+        column("cost", 7, [cost(each) for each in totals]),
+        column("saved", 5, [saved(each) for each in totals]),
+        column(
+            "cached",
+            2,
+            [count(number) for number in numbers],
+            [roles.normal if n else roles.faint for n in numbers],
+        ),
+        _ends(overview, now, width, roles),
+    ]
+
+
+def _blanks(number: int, roles: Roles) -> tuple[tuple[str, Style], ...]:
+    """Nothing is written where gauges stand."""
+    return (("", roles.normal),) * number
+
+
+def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> Column:
+    """When the last cache of each goes, or that none is asked for."""
+    states = [each.state for each in overview.discussions]
+    cells: list[tuple[str, Style]] = []
+    for each in overview.providers:
+        seconds = each.seconds_left(now) if cached_now(states, each.provider, now) else 0.0
+        if seconds == 0.0 and getattr(overview.settings, each.provider, True) is False:
+            cells.append(("off", roles.gate))
+        elif seconds is None:
+            cells.append(("up to the provider" if width >= _BROAD else UNKNOWN, roles.muted))
+        else:
+            cells.append((time_left(seconds), roles.active if seconds else roles.faint))
+    return Column("ttl", tuple(cells), 19)
+
+
+def percent(share: float | None) -> str:
+    """``66 %``; a dash where there is nothing to share."""
+    return NONE if share is None else f"{share:.0%}".replace("%", " %")
+
+
+def _tone(each: ProviderCaches, roles: Roles) -> Style:
+    if not each.hit_rate:
+        return roles.muted if each.totals.calls else roles.faint
+    return roles.active
+
+
+def cost(totals: Totals) -> str:
+    """What calls have cost; ``~``: some tokens were counted here, ``+?``: the price of some is not known."""
+    if not totals.calls and not totals.cost_usd:
+        return NONE
+    if totals.calls and totals.unpriced == totals.calls:
+        return "?"
+    return f"{'~' if totals.estimated else ''}{dollars(totals.cost_usd)}{' +?' if totals.unpriced else ''}"
+
+
+def saved(totals: Totals) -> str:
+    """What caches saved, or cost more than they saved."""
+    if not totals.calls:
+        return NONE
+    return f"−{dollars(-totals.saved_usd)}" if totals.saved_usd < 0 else dollars(totals.saved_usd)
+
+
+def period(days: int, since: date) -> str:
+    """``today``, ``the last 7 days, since 06-06``; days are those of UTC."""
+    return "today (UTC)" if days == 1 else f"the last {days} days, since {since:%m-%d}"
+
+
+def asked_of(overview: CacheOverview) -> str:
+    """Whom chats ask."""
+    model = first_line(overview.model)
+    return f"chats ask {first_line(overview.provider)}{f', {model}' if model else ''}"

@@ -1,0 +1,117 @@
+"""What the cache screen knows: the caches as they were looked at last, the period, and what is under way.
+
+Nothing here touches a widget or waits for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from tui.screens.cache.discussions import DiscussionItem, item_of
+from tui.screens.cache.misses import MissItem, miss_items
+from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
+from tui.screens.cache.work import Ending, EndingWish, OverviewRead, SettingWish
+
+if TYPE_CHECKING:
+    from engine.discussions.overview import CacheOverview
+
+PERIODS = (1, 7, 30)
+"""Days that the sums can be of, in the order of the key."""
+DOING: dict[Ending, str] = {
+    "invalidate": "giving it up …",
+    "disable": "switching off …",
+    "enable": "switching on …",
+}
+Phase = Literal["loading", "trouble", "empty", "found"]
+
+
+class CacheState:
+    """The state of one cache screen."""
+
+    def __init__(self) -> None:
+        self.overview: CacheOverview | None = None
+        self.where: SettingLines | None = None
+        self.problem = ""
+        self.days = PERIODS[-1]
+        self.shown_days = self.days
+        self._doing: dict[str, Ending] = {}
+        self._changing: dict[str, object] = {}
+        self._written: set[str] = set()
+
+    @property
+    def phase(self) -> Phase:
+        """What the discussions' panel shows."""
+        if self.overview is None:
+            return "trouble" if self.problem else "loading"
+        return "found" if self.overview.discussions else "empty"
+
+    def next_period(self) -> int:
+        """Goes to the next period."""
+        self.days = PERIODS[(PERIODS.index(self.days) + 1) % len(PERIODS)]
+        return self.days
+
+    def take(self, read: OverviewRead) -> bool:
+        """Takes over what was looked up; ``False`` where it could not be and something older is shown."""
+        if read.overview is None:
+            self.problem = read.problem
+            return self.overview is None
+        self.problem = ""
+        self.overview, self.where, self.shown_days = read.overview, read.where, read.days
+        for name in self._written:  # what is looked up from then on knows of it
+            self._changing.pop(name, None)
+        self._written.clear()
+        return True
+
+    def items(self, now: datetime) -> list[DiscussionItem]:
+        """The discussions as they are at some time."""
+        if self.overview is None:
+            return []
+        return [
+            item_of(each, now, DOING[doing] if doing is not None else "")
+            for each in self.overview.discussions
+            for doing in (self._doing.get(each.state.discussion_id),)
+        ]
+
+    def misses(self) -> Sequence[MissItem]:
+        """The last miss and what broke prefixes."""
+        return miss_items(self.overview) if self.overview is not None else []
+
+    def settings(self) -> list[SettingItem]:
+        """The settings."""
+        if self.overview is None:
+            return []
+        return setting_items(self.overview.settings, self._changing, self._written)
+
+    def running(self, now: datetime) -> bool:
+        """Whether any time is running down."""
+        if self.overview is None:
+            return False
+        states = (each.state for each in self.overview.discussions)
+        return any(state.expires_at is not None and state.is_cached(now) for state in states)
+
+    def begin(self, wish: EndingWish) -> bool:
+        """Something is done with a discussion's cache; ``False`` while something already is."""
+        if wish.discussion_id in self._doing:
+            return False
+        self._doing[wish.discussion_id] = wish.do
+        return True
+
+    def ended(self, wish: EndingWish) -> None:
+        """It is done, or could not be."""
+        self._doing.pop(wish.discussion_id, None)
+
+    def change(self, wish: SettingWish) -> None:
+        """A setting is being written."""
+        self._changing[wish.name] = wish.value
+        self._written.discard(wish.name)
+
+    def changed(self, wish: SettingWish, *, done: bool) -> None:
+        """It is written, or could not be; what was wished since stands."""
+        if self._changing.get(wish.name) != wish.value:
+            return
+        if done:
+            self._written.add(wish.name)
+        else:
+            self._changing.pop(wish.name)

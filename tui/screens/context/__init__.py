@@ -1,0 +1,1 @@
+"""The prompt of a message, section by section."""

@@ -1,0 +1,67 @@
+"""What stands above a section's text: where it belongs, what it takes, and why it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from engine.context.compiled import LAYERS, LeftOut, Section
+from tui.render.budget import place
+from tui.render.draw import Piece, Row, wrap
+from tui.render.figures import count, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+_LABEL = 8
+
+
+def section_head(section: Section, budget: int, width: int, roles: Roles, *, lines: int = 4) -> list[Row]:
+    """At most ``lines`` rows, and a line below them."""
+    percent = round(100 * section.tokens / budget) if budget else 0
+    first = Row((f"{count(section.tokens)} tok", roles.strong), (f" {percent} %", roles.muted))
+    parts = [(f"P{section.priority} {section.slot}", roles.slot(section.priority))]
+    if section.score is not None:
+        parts.append((f"score {score(section.score)}", roles.tier2))
+    parts.append((f"layer {section.layer} {LAYERS.get(section.layer, '')}", roles.muted))
+    add_parts(first, parts, width, roles)
+    body = wrap([(first_line(section.why), roles.normal)], width, indent=4, first=4)
+    rows = [first, Row(("why ", roles.faint)).extend(body[0]), *body[1:]]
+    return [*rows[:lines], Row(("─" * width, roles.line))]
+
+
+def add_parts(row: Row, parts: Sequence[Piece], width: int, roles: Roles) -> None:
+    """Adds those parts for which a line of ``width`` cells has room, with dots between."""
+    for text, style in parts:
+        if row.cells + 3 + cell_len(text) <= width:
+            row.add(" · ", roles.faint).add(text, style)
+
+
+def title_of(section: Section) -> str:
+    """Where a section comes from; its label where it comes from no file."""
+    return place(section.source, section.lines) or first_line(section.label)
+
+
+def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
+    """Everything about a piece that was left out."""
+    rows = [Row((first_line(entry.label), roles.strong)), Row()]
+    facts = [
+        ("reason", first_line(entry.reason)),
+        ("source", place(entry.source, entry.lines)),
+        ("tokens", count(entry.tokens)),
+        ("budget", f"P{entry.priority} {entry.slot}"),
+        ("score", "" if entry.score is None else f"{entry.score:.4f}"),
+        ("cure", _CURES[entry.limit]),
+    ]
+    for name, words in facts:
+        if words:
+            body = wrap([(words, roles.normal)], width, indent=_LABEL, first=_LABEL)
+            rows.extend((Row().fit(name, _LABEL, roles.faint).extend(body[0]), *body[1:]))
+    return rows
+
+
+_CURES = {
+    "room": "a larger context_compiler.token_budget would let it in",
+    "cap": "a larger cap would let it in; the reason names the setting",
+    "": "",
+}

@@ -1,0 +1,249 @@
+"""The context screen: the prompt as it will be sent, why each part is in it, and what is not (design 8)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.types import CSSPathType
+
+from tui.kit.full_screen import FullScreen
+from tui.render.draw import clip
+from tui.render.figures import count, kilobytes
+from tui.render.safe import first_line
+from tui.screens.context.difference import change_head
+from tui.screens.context.head import section_head, title_of
+from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel
+from tui.screens.context.lists import SectionItem
+from tui.screens.context.state import ContextState, Listed
+from tui.screens.context.summary import Summary
+from tui.screens.context.summary_bar import SummaryBar
+from tui.screens.context.text import TextPage
+from tui.screens.context.text_panels import SlotsPanel, TextPanel
+from tui.screens.context.work import (
+    ContextWork,
+    NumberWish,
+)
+
+if TYPE_CHECKING:
+    from tui.kit.bench import Bench
+
+FULL = (100, 32)
+"""Columns and lines from which the budget has a place of its own."""
+NARROW = 72
+"""Columns below which only one panel is in view."""
+LOW = 20
+"""Lines below which the summary is one line."""
+SHORT = 24
+"""Lines below which it is two."""
+WIDE = 160
+
+
+class ContextLayout(FullScreen):
+    """The screen on the prompt of the workbench's message.
+
+    Args:
+        bench: The workbench it was opened from.
+    """
+
+    AUTO_FOCUS = "#sections"
+    CSS_PATH: ClassVar[CSSPathType | None] = "context.tcss"
+    area = "context"
+    work: ContextWork
+    line = "name"
+    burst_s = 0.3
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench, "sections")
+        self.state = ContextState()
+        self.work = ContextWork(bench.engine, self.post_message)
+        self.out_open = False
+
+    def body(self) -> ComposeResult:
+        """A summary; sections and budget on the left, text and what was left out on the right."""
+        self.summary = SummaryBar(id="summary")
+        self.sections = SectionsPanel(id="sections")
+        self.slots = SlotsPanel(id="slots")
+        self.text = TextPanel(id="text")
+        self.left_out = LeftOutPanel(id="left-out")
+        yield self.summary
+        with Horizontal(id="context"):
+            with Vertical(id="context-left"):
+                yield self.sections
+                yield self.slots
+            with Vertical(id="context-right"):
+                yield self.text
+                yield self.left_out
+
+    def below(self) -> ComposeResult:
+        """The line."""
+        yield self.prompt
+
+    # What is on the screen
+
+    @property
+    def listed(self) -> Listed:
+        """The list that a filter is about."""
+        used = self.panel_before if self.in_line else self.panel_in_use
+        return "left-out" if used == "left-out" else "sections"
+
+    @property
+    def compact(self) -> bool:
+        """Whether the budget, and with it what was left out, is folded away."""
+        return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
+
+    def in_view(self) -> tuple[str, ...]:
+        """The panels that have a place just now."""
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        used = self.panel_before if self.in_line else self.panel_in_use
+        if self.app.size.width < NARROW:
+            return (used,)
+        if self.compact:
+            return ("sections", "left-out" if self.out_open else "text")
+        return ("sections", "text", *(("left-out",) if self.out_open else ()), "slots")
+
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        if self.gone:
+            return
+        size = self.app.size
+        self.lay_out_frame(
+            {
+                "-low": size.height < LOW,
+                "-short": LOW <= size.height < SHORT,
+                "-wide": size.width >= WIDE,
+            },
+            "#summary",
+        )
+        shown = self.in_view()
+        for panel in self.panels:
+            self.query_one(f"#{panel}").display = panel in shown
+        left = {"sections", "slots"} & set(shown)
+        right = {"text", "left-out"} & set(shown)
+        self.query_one("#context-left").display = bool(left)
+        self.query_one("#context-right").display = bool(right)
+        self.query_one("#context-left").set_class(not right, "-whole")
+        self.slots.set_class(shown == ("slots",), "-whole")
+        self.left_out.set_class("text" not in shown, "-whole")
+        self.update_footer()
+
+    def show(self, *, stay: bool = True) -> None:
+        """Hands the state to the panels; each draws only what is different.
+
+        Args:
+            stay: Keeps the place in the text.
+        """
+        if self.gone:
+            return
+        self.show_summary()
+        self.show_lists()
+        self.show_text(stay=stay)
+        self.slots.show(self.state.compiled)
+        self.update_footer()
+
+    def show_summary(self) -> None:
+        """The lines above the panels."""
+        state = self.state
+        comparison = state.comparison if state.comparing else None
+        self.summary.show(Summary(state.shown, state.compiled, state.pending, state.without, comparison))
+
+    def show_lists(self) -> None:
+        """The sections or changes, and what was left out."""
+        state = self.state
+        items = state.sections()
+        note, trouble = self._note()
+        index = state.change if state.comparing else state.section
+        self.sections.show_list(items, index, query=state.queries["sections"], note=note, trouble=trouble)
+        rows = state.left_out_rows()
+        query = state.queries["left-out"]
+        nothing = "Nothing holds these words." if query else "Everything got in."
+        self.left_out.show_list(
+            rows, state.left_out, query=query, note=nothing if state.compiled is not None else ""
+        )
+        listed = self.left_out.entry
+        if listed is not None:  # what is selected may be folded away by now
+            state.left_out = listed.index
+        self.frame_lists()
+
+    def _note(self) -> tuple[str, bool]:
+        """What stands in the list where it is empty, and whether that is bad news."""
+        state = self.state
+        if state.problem:
+            return f"{state.problem}. ctrl+r tries again.", True
+        if state.placed is None:
+            return "compiling …", False
+        if state.comparing and (state.comparison is None or not state.comparison.difference.sections):
+            if state.comparison is not None:
+                return "The two prompts have the same sections.", False
+            return state.compare_note or "comparing …", bool(state.compare_note) and state.compare_failed
+        return "No section holds these words." if state.queries["sections"] else "The prompt is empty.", False
+
+    def frame_lists(self) -> None:
+        """Counts, the filter, and why the selected piece was left out."""
+        state, compiled = self.state, self.state.compiled
+        if compiled is None:
+            self.sections.set_frame()
+            self.left_out.set_frame()
+            return
+        found = sum(isinstance(item, SectionItem) for item in self.sections.items)
+        if state.comparing:
+            beside = f"{count(found)} differ"
+        elif state.queries["sections"]:
+            beside = f"{count(found)} of {count(len(compiled.sections))}"
+        else:
+            beside = count(len(compiled.sections))
+        below = f"/{state.queries['sections']}" if state.queries["sections"] else ""
+        self.sections.set_frame(beside, below or ("d ends the comparison" if state.comparing else ""))
+        tokens = sum(entry.tokens for entry in state.entries)
+        listed = sum(isinstance(item, SectionItem) for item in self.left_out.items)
+        query = state.queries["left-out"]
+        number = f"{count(listed)} of {count(len(state.entries))}" if query else count(len(state.entries))
+        piece = state.piece()
+        why = first_line(piece.reason) if piece is not None and listed else ""
+        row = self.left_out.entry
+        if row is not None and row.fold:
+            why = f"{'enter hides them' if state.unfolded else 'enter lists them'} · {row.note}"
+        below = f"/{query}" if query else clip(why, self.left_out.size.width - 4)
+        self.left_out.set_frame(f"{number} · {count(tokens)} tok", below)
+
+    def show_text(self, *, stay: bool = False) -> None:
+        """The text of what is selected.
+
+        Args:
+            stay: Keeps the place in it.
+        """
+        state, section, compiled = self.state, self.state.chosen, self.state.compiled
+        change = state.chosen_change()
+        page, line = state.page()
+        place = None if stay else line
+        if compiled is None or (state.comparing and change is None):
+            self.text.show(TextPage(()))
+        elif change is not None:
+            self.text.show(page, partial(change_head, change), first_line(change.label), line=place)
+        elif section is not None:
+            head = partial(section_head, section, compiled.budget, lines=self._head_lines())
+            size = len(compiled.text.encode("utf-8", "replace")) if state.whole else 0
+            title = f"the whole prompt, {kilobytes(size)} KB" if state.whole else title_of(section)
+            self.text.show(page, head, title, line=place)
+            self._ask_numbers()
+
+    def _head_lines(self) -> int:
+        return 2 if self.app.size.height < LOW else 3 if self.compact else 5
+
+    def _ask_numbers(self) -> None:
+        state = self.state
+        section = state.chosen
+        if (
+            state.placed is not None
+            and section is not None
+            and section.source
+            and state.section not in state.numbers
+        ):
+            self.work.number(NumberWish(state.placed, state.section))
+
+    def panel_changed(self) -> None:
+        """On a narrow screen only the panel in use is in view."""
+        self.lay_out()

@@ -1,0 +1,143 @@
+"""Panels 1 and 3 of the context screen: the sections by layer, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tui.kit.rows import RowList
+from tui.render.draw import Row, wrap
+from tui.screens.context.lists import Columns, ListItem, SectionItem, draw_item
+
+
+class EntryList(RowList[ListItem]):
+    """Rows with headings and rules between them, which the selection passes over."""
+
+    always_lit = True
+    reasons: ClassVar[bool] = False
+    """Whether the reason matters more than the share of the budget."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.note = ""
+        self.is_trouble = False
+        self._columns = Columns()
+        self._words = ""
+
+    @property
+    def entry(self) -> SectionItem | None:
+        """The selected entry."""
+        chosen = self.selected
+        return chosen if isinstance(chosen, SectionItem) else None
+
+    @property
+    def row_count(self) -> int:
+        """Rows, headings included; 0 where no entry can be chosen."""
+        return len(self.items)
+
+    def show_list(
+        self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", trouble: bool = False
+    ) -> None:
+        """Shows another list.
+
+        Args:
+            items: The rows.
+            index: The entry to select, by its own index.
+            query: Words to mark.
+            note: What stands there where there are no rows.
+            trouble: Whether that is bad news.
+        """
+        if items is not self.items:
+            columns = Columns.of(items, reasons=self.reasons)
+            if (columns, query) != (self._columns, self._words):
+                self._columns, self._words = columns, query
+                self._cache.clear()
+                self.refresh()
+            self.show(items)
+        if not items and (note, trouble) != (self.note, self.is_trouble):
+            self.refresh()
+        self.note, self.is_trouble = note, trouble
+        self.select_entry(index)
+
+    def select_entry(self, index: int) -> None:
+        """Selects the entry with an index; the first there is where it is not listed."""
+        rows = ((at, item) for at, item in enumerate(self.items) if isinstance(item, SectionItem))
+        self.select(next((at for at, item in rows if item.index == index), 0), by_hand=False)
+
+    def select(self, index: int, *, by_hand: bool = True) -> None:
+        """Selects the row, or the nearest entry beyond it where it is a heading."""
+        size = self.row_count
+        if not size:
+            return
+        index = max(0, min(index, size - 1))
+        ahead, back = range(index, size), range(index, -1, -1)
+        for way in (ahead, back) if index >= self.cursor else (back, ahead):
+            at = next((at for at in way if isinstance(self.items[at], SectionItem)), None)
+            if at is not None:
+                super().select(at, by_hand=by_hand)
+                return
+
+    def reveal(self) -> None:
+        """Brings the selection into view, with the headings right above it."""
+        super().reveal()
+        top = self.cursor
+        while top > 0 and not isinstance(self.items[top - 1], SectionItem):
+            top -= 1
+        if self.size.height > self.cursor - top and top < self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, force=True)
+
+    def _grown(self, items: Sequence[ListItem]) -> bool:
+        """A row in the middle may be another, so this list never only grows."""
+        return False
+
+    def _index_of(self, item: ListItem | None) -> int:
+        """The screen says what is selected."""
+        return min(max(self.cursor, 0), self.row_count - 1)
+
+    def row(self, item: ListItem, width: int, chosen: bool) -> Row:
+        """A row."""
+        return draw_item(item, width, self.roles, self._columns, query=self._words, chosen=chosen)
+
+    def empty(self, width: int) -> list[Row]:
+        """Why there are none."""
+        roles = self.roles
+        if self.is_trouble:
+            return wrap([("! ", roles.trouble), (self.note, roles.trouble)], width, indent=2)
+        return wrap([(self.note, roles.muted)], width)
+
+    def selected_text(self) -> str:
+        """The selected entry as a line."""
+        entry = self.entry
+        if entry is None:
+            return ""
+        score = "" if entry.score is None else f" {entry.score:.4f}"
+        return f"P{entry.priority} {entry.kind} {entry.place} {entry.tokens}{score} {entry.note}"
+
+
+class SectionsPanel(EntryList):
+    """Panel 1: the sections by layer, or in a comparison those that came, went and changed."""
+
+    name_of = "sections"
+    number = "1"
+    words = "sections"
+    signs = (
+        ("━", "the stable prefix ends here: what stands above is the same for every message"),
+        ("┄", "a cache boundary: a provider may keep everything up to here"),
+        ("▇", "the share of the token budget; at least one cell"),
+        ("P0", "who got budget first, 0 to 4; the number before a layer's name is where it stands, 1 to 12"),
+        ("+", "in a comparison: came; - went, ~ changed, > moved to another place"),
+    )
+
+
+class LeftOutPanel(EntryList):
+    """Panel 3: what did not get in."""
+
+    name_of = "left-out"
+    number = "3"
+    words = "left out"
+    signs = (
+        ("P0", "who would have got budget first, 0 to 4"),
+        (".62", "how well search ranked it"),
+        ("▸", "search results that did not get in; enter lists them, and hides them again"),
+    )
+    reasons = True

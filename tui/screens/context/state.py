@@ -1,0 +1,212 @@
+"""What the context screen knows: whose prompt is shown, which section, and what it is compared with.
+
+Nothing here touches a widget or waits for anything.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Literal
+
+from engine.context.compiled import Compiled, LeftOut, Section
+from engine.context.difference import SectionChange
+from tui.render.safe import visible
+from tui.render.shown import Shown
+from tui.screens.context.difference import Comparison, difference_items
+from tui.screens.context.lists import ListItem, left_out_items, left_out_order, prefix_rule, section_items
+from tui.screens.context.prompt import NOWHERE, Placed
+from tui.screens.context.text import TextPage
+
+Listed = Literal["sections", "left-out"]
+"""The lists that can be filtered."""
+
+NO_MESSAGE = "no message yet: this is the prompt without one"
+NOT_A_MESSAGE = "the selected line of the feed is no message: this is the prompt without one"
+
+
+class ContextState:
+    """The state of one context screen."""
+
+    def __init__(self) -> None:
+        self.shown = Shown()
+        self.placed: Placed | None = None
+        self.wanted: Compiled | None = None
+        self.without = ""
+        self.problem = ""
+        self.pending = True
+        self.section = 0
+        self.change = 0
+        self.left_out = 0
+        self.unfolded = False
+        self.queries: dict[Listed, str] = {"sections": "", "left-out": ""}
+        self.whole = False
+        self.comparing = False
+        self.comparison: Comparison | None = None
+        self.compare_note = ""
+        self.compare_failed = False
+        self.numbers: dict[int, tuple[int, ...]] = {}
+        self.entries: tuple[LeftOut, ...] = ()
+        self._lines: tuple[object, int, tuple[str, ...]] = (None, 0, ())
+        self._diffed: tuple[object, int, TextPage] = (None, 0, TextPage(()))
+        self._markers: tuple[object, frozenset[int]] = (None, frozenset())
+        self._listed: tuple[object, ...] = ()
+        self._items: list[ListItem] = []
+        self._out_of: tuple[Compiled | None, str, bool] = (None, "", False)
+        self._out_items: list[ListItem] = []
+
+    # Which prompt.
+
+    def follow(self, shown: Shown) -> Literal["place", "bare", "nothing"]:
+        """Takes over what the workbench shows; says what has to be asked for."""
+        self.shown = shown
+        self.without = self.problem = ""
+        compiled = shown.compiled
+        if compiled is not None:
+            same = self.placed is not None and self.placed.compiled == compiled
+            self.pending, self.wanted = not same, None if same else compiled
+            return "nothing" if same else "place"
+        self.pending, self.wanted = True, None
+        if shown.pending:
+            self.drop()
+            return "nothing"
+        if shown.problem:
+            self.fail(shown.problem)
+            return "nothing"
+        self.without = NO_MESSAGE if shown.source == "nothing" else NOT_A_MESSAGE
+        return "bare"
+
+    def fail(self, problem: str) -> None:
+        """There is no prompt, and this is why."""
+        self.problem, self.pending = problem, False
+        self.drop()
+
+    def drop(self) -> None:
+        """Lets go of the prompt."""
+        self.placed, self.comparison, self.compare_note = None, None, ""
+        self.numbers, self.entries = {}, ()
+
+    def take(self, placed: Placed) -> bool:
+        """Takes a prompt that is ready; ``False`` where another one is wanted by now."""
+        if placed.compiled is not self.wanted:
+            return False
+        name = _name(self.chosen)
+        self.drop()
+        self.placed, self.wanted, self.pending = placed, None, False
+        compiled = placed.compiled
+        self.entries = left_out_order(compiled.left_out, compiled.next_kb)
+        sections = compiled.sections
+        self.section = next(
+            (at for at, section in enumerate(sections) if _name(section) == name),
+            min(self.section, max(0, len(sections) - 1)),
+        )
+        self.left_out = min(self.left_out, max(0, len(self.entries) - 1))
+        return True
+
+    @property
+    def compiled(self) -> Compiled | None:
+        """The prompt in view."""
+        return self.placed.compiled if self.placed is not None else None
+
+    @property
+    def chosen(self) -> Section | None:
+        """The selected section."""
+        sections = self.compiled.sections if self.compiled is not None else ()
+        return sections[self.section] if self.section < len(sections) else None
+
+    # Lists.
+
+    def sections(self) -> list[ListItem]:
+        """Rows of the sections, or of what differs; the same list until something is different."""
+        key = (self.placed, self.queries["sections"], self.comparing, self.comparison)
+        if not self._listed or any(old is not new for old, new in zip(self._listed, key, strict=True)):
+            self._listed = key
+            query = self.queries["sections"]
+            if self.comparing:
+                self._items = difference_items(self.comparison, query) if self.comparison is not None else []
+            else:
+                self._items = section_items(self.placed, query) if self.placed is not None else []
+        return self._items
+
+    def left_out_rows(self) -> list[ListItem]:
+        """Rows of what was left out; the same list until something is different."""
+        compiled, query = self.compiled, self.queries["left-out"]
+        if self._out_of[0] is not compiled or self._out_of[1:] != (query, self.unfolded):
+            self._out_of = (compiled, query, self.unfolded)
+            wanted = len(compiled.next_kb) if compiled is not None else 0
+            budget = compiled.budget if compiled is not None else 0
+            self._out_items = left_out_items(self.entries, wanted, budget, query, unfolded=self.unfolded)
+        return self._out_items
+
+    def piece(self) -> LeftOut | None:
+        """The selected piece of what was left out."""
+        return self.entries[self.left_out] if self.left_out < len(self.entries) else None
+
+    @property
+    def on_fold(self) -> bool:
+        """Whether the row that stands for several search results is selected."""
+        return bool(self.entries) and self.left_out == len(self.entries)
+
+    # Text.
+
+    def page(self) -> tuple[TextPage, int]:
+        """The text to be shown, and the line of it to begin with."""
+        placed, section = self.placed, self.chosen
+        if self.comparing:
+            return self._difference(), 0
+        if placed is None or section is None:
+            return TextPage(()), 0
+        if self.whole:
+            marker = placed.markers[self.section]
+            page = TextPage(
+                placed.lines,
+                range(1, len(placed.lines) + 1),
+                markers=self._marker_lines(placed),
+                lit=(marker, placed.ends[self.section]) if marker != NOWHERE else (0, 0),
+                rule=(placed.prefix_end, prefix_rule(placed)),
+            )
+            return page, max(0, marker)
+        return TextPage(self._section_lines(placed, section), self.numbers.get(self.section, ())), 0
+
+    def _difference(self) -> TextPage:
+        if self.comparison is None or self.chosen_change() is None:
+            return TextPage(())
+        if self._diffed[:2] != (self.comparison, self.change):
+            signs, lines = self.comparison.lines(self.change)
+            self._diffed = (self.comparison, self.change, TextPage(lines, signs=signs))
+        return self._diffed[2]
+
+    def _section_lines(self, placed: Placed, section: Section) -> tuple[str, ...]:
+        if self._lines[:2] != (placed, self.section):
+            self._lines = (placed, self.section, tuple(map(visible, section.text.split("\n"))))
+        return self._lines[2]
+
+    def _marker_lines(self, placed: Placed) -> frozenset[int]:
+        if self._markers[0] is not placed:
+            self._markers = (placed, frozenset(placed.markers))
+        return self._markers[1]
+
+    def source_line(self, line: int = 0) -> int:
+        """The line of its file at or after a line of the selected section; 1 where it is not known."""
+        numbers = self.numbers.get(self.section, ())
+        number = next((each for each in islice(numbers, line, None) if each), 0)
+        section = self.chosen
+        first = section.lines.partition("-")[0] if section is not None else ""
+        return number or (int(first) if first.isdecimal() else 1)
+
+    # Comparison.
+
+    def compare_with(self, compiled: Compiled, comparison: Comparison | None, note: str) -> None:
+        """Takes a comparison of the prompt in view; one of another prompt is late."""
+        if compiled is self.compiled:
+            self.comparison, self.compare_note, self.change = comparison, note, 0
+
+    def chosen_change(self) -> SectionChange | None:
+        """The selected change, while two prompts are compared."""
+        changes = (
+            self.comparison.difference.sections if self.comparing and self.comparison is not None else ()
+        )
+        return changes[self.change] if self.change < len(changes) else None
+
+
+def _name(section: Section | None) -> tuple[str, str, str]:
+    return (section.label, section.source, section.lines) if section is not None else ("", "", "")

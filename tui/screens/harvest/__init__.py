@@ -1,0 +1,1 @@
+"""A harvest, step by step."""

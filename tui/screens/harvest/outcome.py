@@ -1,0 +1,171 @@
+"""What a harvest came to: items, money, what waits, what failed and why, what was kept and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from tui.render.draw import Row, wrap
+from tui.render.figures import count, dollars, plural, sizes
+from tui.render.roles import Roles
+from tui.screens.harvest.rows import short_path
+from tui.screens.ledger.record import by_category
+
+if TYPE_CHECKING:
+    from engine.knowledge.harvest.report import Result
+    from engine.knowledge.ledger import LedgerEntry
+    from tui.screens.harvest.run import Progress
+
+_LABEL = 12
+_NAMED = 6
+"""Conversations that a reason names; it says how many more there are."""
+_KNOWN_SHOWN = 8
+"""Lines that are shown because a conversation says the same."""
+_OPTIONS = {"(--reclaim-empty)": "(option: also empty)", "(--reclaim-partial)": "(option: also partial)"}
+_CURES = {
+    "failed": "f tries those again; it is kept",
+    "changed": "the next harvest reads it again",
+    "unclear": "it stays where it is",
+    "too-large": "split it, and harvest the parts",
+}
+
+
+def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) -> list[Row]:
+    """Draws what a run came to.
+
+    Args:
+        progress: The run, ended.
+        review_key: The workbench's key of the review screen.
+        width: Cells.
+        roles: Styles.
+    """
+    results = list(progress.results.values())
+    rows: list[Row] = []
+    if progress.brake:
+        rows += _brake(progress.brake, width, roles)
+    elif progress.problem:
+        rows += [*wrap([("! ", roles.trouble), (progress.problem, roles.trouble)], width, indent=2), Row()]
+    report = progress.report
+    if report is not None and report.stopped:
+        why = "stopped" if report.stopped == "stopped" else f"stopped: {report.stopped}"
+        rows += [*wrap([(f"{why}; the rest was not looked at", roles.gate)], width, indent=2), Row()]
+    if not results:
+        return [*rows, *wrap([("no conversation was looked at", roles.muted)], width)]
+    rows += _figures(results, review_key, width, roles)
+    if report is not None:
+        for path in report.recovered:
+            rows += _fact(
+                "recovered", f"{path}: what was interrupted is finished", roles.normal, width, roles
+            )
+        if report.purged:
+            purged = f"{plural(len(report.purged), 'conversation')} left the trash for good"
+            rows += _fact("trash", purged, roles.muted, width, roles)
+    failures = [each for each in results if each.outcome in _CURES]
+    if failures:
+        rows += [Row(), Row((f"not harvested: {count(len(failures))}", roles.strong))]
+    for each in failures:
+        pieces = [
+            ("! ", roles.trouble),
+            (f"{short_path(each.path)}  ", roles.normal),
+            (each.error or each.outcome, roles.trouble),
+            ("" if each.error.endswith("kept") else f"; {_CURES[each.outcome]}", roles.muted),
+        ]
+        rows += wrap(pieces, width, indent=2)
+    return rows + _kept(results, width, roles)
+
+
+def _brake(number: int, width: int, roles: Roles) -> list[Row]:
+    said = f"{plural(number, 'conversation')} would go to the trash. So many go only by their number: "
+    pieces = [("! ", roles.gate), (said, roles.gate), ("m", roles.accent), (f", then {number}", roles.gate)]
+    rows = wrap(pieces, width, indent=2)
+    return [*rows, Row()]
+
+
+def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -> list[Row]:
+    new = [each for each in results if each.is_new]
+    written = [each.entry for each in new if each.entry is not None]
+    outcomes = Counter(each.outcome for each in results)
+    items: Counter[str] = Counter()
+    for result in new:
+        items.update(result.items)
+    done = plural(len(written), "conversation")
+    if outcomes["unharvested"]:
+        done += f", {count(outcomes['unharvested'])} discarded without a harvest"
+    each = by_category(items)
+    held, known = sum(each.held for each in new), sum(entry.known for entry in written)
+    gone = [each for each in results if each.reclaimed]
+    way = f"{review_key} in the workbench settles them" if review_key else "autopoiesis review list"
+    rows = [
+        *_fact("harvested", done, roles.active if written else roles.normal, width, roles),
+        *_fact(
+            "items", f"{count(sum(items.values()))}{f': {each}' if each else ''}", roles.normal, width, roles
+        ),
+    ]
+    if known:
+        rows += _fact("known", f"{count(known)} stood there already", roles.normal, width, roles)
+        there = [known for result in results for known in result.known if known.number]
+        for each_known in there[:_KNOWN_SHOWN]:
+            said = f"{each_known.path}:{each_known.number}  {each_known.line.removeprefix('- ')}"
+            rows += _fact("", said, roles.muted, width, roles)
+        if len(there) > _KNOWN_SHOWN:
+            rows += _fact("", f"and {count(len(there) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
+    if held:
+        rows += _fact("for review", f"{plural(held, 'item')}; {way}", roles.gate, width, roles)
+    refused = [f"{short_path(each.path)}: {line}" for each in new for line in each.refused]
+    for number, line in enumerate(refused[:_KNOWN_SHOWN]):
+        rows += _fact("" if number else "not used", line, roles.muted, width, roles)
+    if len(refused) > _KNOWN_SHOWN:
+        rows += _fact("", f"and {count(len(refused) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
+    rows += _fact("model", _money(written, results), roles.normal, width, roles)
+    size = sizes(sum(each.size for each in gone))
+    return rows + _fact(
+        "reclaimed", f"{size} in {plural(len(gone), 'conversation')}", roles.normal, width, roles
+    )
+
+
+def _money(written: Iterable[LedgerEntry], results: Iterable[Result]) -> str:
+    """Tokens and cost, those of failures as well: they were asked for all the same."""
+    failed = (each.entry for each in results if each.outcome == "failed" and each.entry is not None)
+    entries = [entry for entry in (*written, *failed) if entry.input_tokens or entry.output_tokens]
+    if not entries:
+        return "no model used, $0"
+    sent, received = (
+        sum(getattr(each, name) for each in entries) for name in ("input_tokens", "output_tokens")
+    )
+    costs = [each.cost_usd for each in entries]
+    price = "price unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
+    who = ", ".join(dict.fromkeys(" ".join(filter(None, (each.provider, each.model))) for each in entries))
+    return f"{who}: {count(sent)} + {count(received)} tokens, {price}"
+
+
+def _kept(results: Iterable[Result], width: int, roles: Roles) -> list[Row]:
+    """Why conversations were kept, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for each in results:
+        if each.kept:
+            reasons.setdefault(each.kept, []).append(each.path)
+    rows = [Row(), Row(("not reclaimed", roles.strong))] if reasons else []
+    for why, paths in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        why = _in_words(why)
+        rows += wrap([(f"{count(len(paths))}  ", roles.strong), (why, roles.normal)], width, indent=3)
+        named = ", ".join(map(short_path, paths[:_NAMED]))
+        more = f" and {count(len(paths) - _NAMED)} more" if len(paths) > _NAMED else ""
+        rows += [Row().gap(3).extend(row) for row in wrap([(named + more, roles.muted)], width - 3)]
+    return rows
+
+
+def _in_words(why: str) -> str:
+    """A reason without the command line's options, which have other names here."""
+    if "would go to the trash" in why:
+        return why.partition(";")[0]
+    for flag, option in _OPTIONS.items():
+        why = why.replace(flag, option)
+    return why
+
+
+def _fact(label: str, value: str, tone: Style, width: int, roles: Roles) -> list[Row]:
+    first, *rest = wrap([(value, tone)], width, indent=_LABEL, first=_LABEL)
+    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]

@@ -1,0 +1,213 @@
+"""The lists of a harvest: what there is, what is chosen, the options, and how far each conversation is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tui.kit.panel import LinesPanel
+from tui.kit.rows import RowList
+from tui.render.draw import Row
+from tui.render.figures import count
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.screens.harvest.rows import (
+    Choice,
+    StageItem,
+    SwitchItem,
+    choice_finds,
+    draw_choice,
+    draw_stage,
+    draw_switch,
+)
+
+Note = Callable[[int, Roles], list[Row]]
+Draw = Callable[[int, Roles], list[Row]]
+
+
+class ChoicesPanel(RowList[Choice]):
+    """Conversations, a line each; why the selected one is of its kind stands at the lower edge."""
+
+    words = "conversations"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._note: Note = lambda _width, _roles: []
+        self._about: object = None
+
+    def show_items(self, items: Sequence[Choice], note: Note, about: object) -> None:
+        """Shows another state; where the conversations are the same, only the rows that differ are drawn.
+
+        Args:
+            items: The rows.
+            note: Draws what stands where there are none.
+            about: What ``note`` depends on, so that it is drawn again when that changes.
+        """
+        again, self._note, self._about = about != self._about, note, about
+        if items and [each.candidate for each in items] == [each.candidate for each in self.items]:
+            before, self.items = self.items, items
+            for row in range(self.row_count):
+                at = row if self._found is None else self._found[row]
+                if before[at] != items[at]:
+                    self.refresh_line(row)
+            self.summarise()
+            return
+        first = not self.items
+        self._cache.clear()  # names take as much room as the longest
+        self.show(items)
+        if first and items:
+            self.select(0, by_hand=False)
+        elif again and not items:
+            self.refresh()
+
+    def _grown(self, items: Sequence[Choice]) -> bool:
+        """A row in the middle may be another, so this list never only grows."""
+        return False
+
+    def row(self, item: Choice, width: int, chosen: bool) -> Row:
+        """A conversation."""
+        return draw_choice(item, self.items, width, self.roles, query=self.query_text, chosen=chosen)
+
+    def finds(self, item: Choice, query: str) -> bool:
+        """Whether it holds the filter's words."""
+        return choice_finds(item, query)
+
+    def empty(self, width: int) -> list[Row]:
+        """Why there are none."""
+        return self._note(width, self.roles)
+
+    def summarise(self) -> None:
+        """How many there are; below, the whole reason of the selected one."""
+        item = self.selected
+        beside = count(len(self.items)) if self.items else ""
+        if self.query_text:
+            beside = f"{count(self.row_count)} of {count(len(self.items))} · /{self.query_text}"
+        self.set_frame(beside, first_line(item.candidate.why) if item is not None else "")
+
+    def selected_text(self) -> str:
+        """The selected conversation as a line."""
+        item = self.selected
+        if item is None:
+            return ""
+        each = item.candidate
+        return " ".join(filter(None, (each.kind, each.path, str(each.size), each.why, each.sha256)))
+
+
+class SurveyPanel(ChoicesPanel):
+    """Step 1: what there is."""
+
+    name_of = "survey"
+
+
+class PickPanel(ChoicesPanel):
+    """Step 2: what is chosen."""
+
+    name_of = "pick"
+    number = "1"
+    signs = (
+        ("[x]", "chosen; space changes it"),
+        ("·", "left alone, for the reason that stands there"),
+    )
+
+
+class SwitchesPanel(RowList[SwitchItem]):
+    """Step 2: the options."""
+
+    name_of = "switches"
+    number = "2"
+    words = "options"
+
+    def show_switches(self, items: Sequence[SwitchItem]) -> None:
+        """Shows other values; only the rows that differ are drawn."""
+        before = self.items
+        if not before:
+            self.show(items)
+            self.select(0, by_hand=False)
+            return
+        self.items = items
+        for row, (old, new) in enumerate(zip(before, items, strict=True)):
+            if old != new:
+                self.refresh_line(row)
+
+    def row(self, item: SwitchItem, width: int, chosen: bool) -> Row:
+        """An option."""
+        return draw_switch(item, width, self.roles, chosen=chosen)
+
+    def selected_text(self) -> str:
+        """The selected option as a line."""
+        item = self.selected
+        return f"{item.title}: {'on' if item.on else 'off'}" if item is not None else ""
+
+
+class ProgressPanel(RowList[StageItem]):
+    """Step 3: what would be harvested, then how far each conversation is; it follows the one under way."""
+
+    name_of = "progress"
+    words = "conversations"
+    signs = (
+        ("·", "waits"),
+        ("…", "under way"),
+        ("✓", "harvested"),
+        ("⌫", "discarded without a harvest"),
+        ("!", "failed, changed meanwhile, or stopped; it is kept"),
+        ("→", "in the trash now"),
+    )
+
+    def show_stages(self, items: Sequence[StageItem], current: int, *, run: bool) -> None:
+        """Shows how far it is; only the rows that differ are drawn.
+
+        Args:
+            items: The rows.
+            current: The row that is under way; -1 for none.
+            run: Another run, or none yet: begins at the top.
+        """
+        if [each.path for each in items] == [each.path for each in self.items]:
+            before, self.items = self.items, items
+            for row, (old, new) in enumerate(zip(before, items, strict=True)):
+                if old != new:
+                    self.refresh_line(row)
+            self.summarise()
+        else:
+            self.show(items)
+            self.select(0, by_hand=False)
+        if run and current >= 0 and self.cursor in (current - 1, -1):
+            self.select(current, by_hand=False)  # who has gone elsewhere by hand stays there
+
+    def _grown(self, items: Sequence[StageItem]) -> bool:
+        """A row in the middle may be another, so this list never only grows."""
+        return False
+
+    def row(self, item: StageItem, width: int, chosen: bool) -> Row:
+        """A conversation."""
+        return draw_stage(item, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        """How many there are; below, all that is said of the selected one."""
+        item = self.selected
+        self.set_frame(count(len(self.items)), item.words if item is not None else "")
+
+    def selected_text(self) -> str:
+        """The selected conversation as a line."""
+        item = self.selected
+        return f"{item.path} {item.words}".strip() if item is not None else ""
+
+
+class OutcomePanel(LinesPanel):
+    """Step 4: what it came to."""
+
+    name_of = "outcome"
+    words = "result"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._draw: Draw = lambda _width, _roles: []
+        self._about: object = None
+
+    def show_outcome(self, draw: Draw, about: object) -> None:
+        """Shows what another run came to; ``about`` is what it depends on."""
+        if about != self._about:
+            self._draw, self._about = draw, about
+            self.changed()
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """What it came to."""
+        return self._draw(width, self.roles)

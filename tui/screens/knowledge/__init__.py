@@ -1,0 +1,1 @@
+"""All that is known, group by group."""

@@ -1,0 +1,251 @@
+"""The things that are known, a line each: of category files, notes, entries, sections of the digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from engine.knowledge.category_files import (
+    CATEGORY_FILES,
+    DECISIONS,
+    FACTS,
+    PLAYBOOKS,
+    QUESTIONS,
+    TASKS,
+    CategoryFile,
+)
+from engine.knowledge.category_files import DONE as DONE_SECTION
+from engine.knowledge.superseding import superseded
+from tui.render.draw import Row, clip, clip_start, found, marked
+from tui.render.figures import plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.context.views import DigestView
+    from engine.knowledge.category_files import Entry as Line
+    from engine.knowledge.entries import Entry, EntryScan
+    from engine.knowledge.notes import FileNotes, Rebinding
+    from engine.store.entry_files import EntryKind
+
+Place = Literal["inside", "left out", ""]
+INSIDE, LEFT_OUT, REPLACED, DONE, UNCLEAR, AWAY, BROKEN = "●", "○", "×", "✓", "?", "–", "!"
+"""What stands before a piece."""
+HEADINGS: dict[str, str] = {
+    TASKS.path: "Open tasks",
+    QUESTIONS.path: "Open questions",
+    DECISIONS.path: "Decisions",
+    FACTS.path: "Facts",
+    PLAYBOOKS.path: "Playbooks",
+}
+"""The sections of the digest in their order, by the file that each is made of."""
+WIDE = 70
+"""Cells from which a row has room for the conversation."""
+_SOURCE = 24
+_DAY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LinePiece:
+    """An entry of a category file.
+
+    Attributes:
+        entry: It.
+        place: Whether the digest holds it now; empty where it never would, or where it is off.
+        by: The later decision that replaces it.
+        is_done: It is a task that is done.
+    """
+
+    entry: Line
+    place: Place = ""
+    by: Line | None = None
+    is_done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotesPiece:
+    """The notes of a file, and the question where it is not clear which file that is."""
+
+    notes: FileNotes
+    question: Rebinding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPiece:
+    """A knowledge entry or skill; ``depth`` is how deep it is nested."""
+
+    entry: Entry
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DigestPiece:
+    """A section of the digest: how much of its file it holds.
+
+    Attributes:
+        heading: What it is called there.
+        file: What it is made of.
+        inside: Entries that it holds.
+        of: Entries that there are for it.
+    """
+
+    heading: str
+    file: CategoryFile
+    inside: int
+    of: int
+
+
+Piece = LinePiece | NotesPiece | EntryPiece | DigestPiece
+
+
+def line_pieces(lines: Sequence[Line], digest: DigestView, file: CategoryFile) -> Iterator[LinePiece]:
+    """The entries of a category file, newest first."""
+    replaced = superseded(lines) if file is DECISIONS else {}
+    section = _section(digest, HEADINGS[file.path])
+    for line in reversed(lines):
+        is_done = file is TASKS and (line.section == DONE_SECTION or line.is_ticked)
+        wanted = not is_done and (file is not TASKS or line.section in ("", file.sections[0]))
+        place: Place = ""
+        if digest.on and not digest.problem and wanted:
+            place = "inside" if _block(line) in section else "left out"
+        yield LinePiece(line, place, replaced.get(line), is_done)
+
+
+def note_pieces(notes: Sequence[FileNotes], unclear: Sequence[Rebinding]) -> list[NotesPiece]:
+    """The notes by path, those that are unclear first."""
+    asked = {question.notes: question for question in unclear}
+    found = [NotesPiece(each, asked.get(each.notes)) for each in notes]
+    return sorted(found, key=lambda each: (each.question is None, each.notes.path))
+
+
+def entry_pieces(scan: EntryScan, kind: EntryKind) -> list[EntryPiece]:
+    """The entries of a kind, each with those nested in it below it."""
+    parents = {each.location: each.parent for each in scan.entries}
+
+    def depth(location: str) -> int:
+        above = parents.get(location, "")
+        return 1 + depth(above) if above else 0
+
+    ordered = sorted((each for each in scan.entries if each.kind == kind), key=lambda each: each.folder)
+    return [EntryPiece(each, depth(each.location)) for each in ordered]
+
+
+def digest_pieces(known: Mapping[str, Sequence[Line]], digest: DigestView) -> list[DigestPiece]:
+    """The sections of the digest that have something, or could have."""
+    files = {file.path: file for file in CATEGORY_FILES}
+    found: list[DigestPiece] = []
+    for path, heading in HEADINGS.items():
+        pieces = [each for each in line_pieces(known.get(path, ()), digest, files[path]) if not each.is_done]
+        if pieces:
+            inside = sum(each.place == "inside" for each in pieces)
+            found.append(DigestPiece(heading, files[path], inside, len(pieces)))
+    return found
+
+
+def _section(digest: DigestView, heading: str) -> str:
+    """The text of a section of the digest, with a line end before and behind every line."""
+    _before, at, rest = f"\n{digest.text}\n".partition(f"\n## {heading}\n")
+    return f"\n{rest.partition(chr(10) + '## ')[0]}\n" if at else ""
+
+
+def _block(line: Line) -> str:
+    """An entry as it would stand in the digest."""
+    return "\n" + "".join(f"{each.rstrip()}\n" for each in line.lines)
+
+
+def name_of(piece: Piece) -> str:
+    """What a piece says, or is called, on one line."""
+    match piece:
+        case LinePiece(entry=line):
+            return line.text
+        case NotesPiece(notes=notes):
+            return notes.path
+        case EntryPiece(entry=entry):
+            return f"{entry.name}: {entry.description}" if entry.description else entry.name
+        case DigestPiece(heading=heading):
+            return heading
+
+
+def key_of(piece: Piece) -> tuple[str, str]:
+    """What stays of a piece when its file changes elsewhere."""
+    match piece:
+        case LinePiece(entry=line):
+            return line.path, "\n".join(line.lines)
+        case NotesPiece(notes=notes):
+            return "notes", notes.notes
+        case EntryPiece(entry=entry):
+            return "entry", entry.location
+        case DigestPiece(heading=heading):
+            return "digest", heading
+
+
+def finds(piece: Piece, query: str) -> bool:
+    """Whether a filter keeps a piece."""
+    held = [name_of(piece)]
+    match piece:
+        case LinePiece(entry=line):
+            held += [line.source, line.day, *line.lines]
+        case NotesPiece(notes=notes):
+            held += [entry.text for entry in notes.entries]
+        case EntryPiece(entry=entry):
+            held.append(entry.location)
+    return any(query.casefold() in text.casefold() for text in held)
+
+
+def sign_of(piece: Piece) -> str:
+    """What stands before a piece."""
+    match piece:
+        case LinePiece():
+            if piece.by is not None:
+                return REPLACED
+            if piece.is_done:
+                return DONE
+            return {"inside": INSIDE, "left out": LEFT_OUT, "": " "}[piece.place]
+        case NotesPiece():
+            return UNCLEAR if piece.question is not None else " " if piece.notes.is_here else AWAY
+        case EntryPiece(entry=entry):
+            return BROKEN if entry.problems else " "
+        case DigestPiece():
+            return INSIDE if piece.inside else LEFT_OUT
+
+
+def draw_piece(piece: Piece, width: int, roles: Roles, *, query: str = "", chosen: bool = False) -> Row:
+    """A row: sign, what it says, and on the right where from."""
+    sign = sign_of(piece)
+    row = Row((f"{sign} ", _tone(sign, roles)))
+    quiet = sign in (REPLACED, DONE)
+    plain = roles.faint if sign == REPLACED else roles.muted if quiet else roles.normal
+    plain = roles.strong if chosen else plain
+    match piece:
+        case LinePiece(entry=line):
+            right = _from(line, width, roles)
+        case NotesPiece(notes=notes):
+            right = Row((plural(len(notes.entries), "note"), roles.muted))
+        case EntryPiece():
+            right = Row()
+            row.gap(2 * piece.depth)
+        case DigestPiece():
+            right = Row((f"{piece.inside:,} of {piece.of:,} in it", roles.muted))
+    room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
+    text = first_line(name_of(piece))
+    text = clip_start(text, room) if isinstance(piece, NotesPiece) else clip(text, room)
+    for words, style in marked(text, found(text, query), plain, roles.accent):
+        row.add(words, style)
+    return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
+
+
+def _from(line: Line, width: int, roles: Roles) -> Row:
+    row = Row()
+    if width >= WIDE:
+        row.fit(first_line(line.source), min(_SOURCE, width // 4), roles.faint).gap()
+        return row.fit(first_line(line.day), _DAY, roles.muted, "right")
+    return row.fit(first_line(line.day)[5:], 5, roles.muted, "right")
+
+
+def _tone(sign: str, roles: Roles) -> Style:
+    tones = {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}
+    return tones.get(sign, roles.muted)

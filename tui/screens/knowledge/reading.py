@@ -1,0 +1,205 @@
+"""One thing that is known, in full: what it says, where it comes from, and whether prompts hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from tui.render.digest import digest_lines
+from tui.render.draw import Row, bar, wrap
+from tui.render.figures import count, plural, sizes
+from tui.render.roles import Roles
+from tui.render.safe import first_line, visible_lines
+from tui.screens.knowledge.pieces import DigestPiece, EntryPiece, LinePiece, NotesPiece, Place
+
+if TYPE_CHECKING:
+    from engine.context.views import DigestView
+    from engine.knowledge.category_files import Entry as Line
+    from engine.knowledge.links import Link
+
+MOST = 2000
+"""Lines of an entry that are shown; the editor shows all of a longer one."""
+LINKS = 40
+"""References of a kind that are listed."""
+_LABEL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class EntryText:
+    """The file of an entry below its header; ``problem`` says why it cannot be read."""
+
+    text: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLinks:
+    """What an entry refers to, and what refers to it; ``problem`` says why that is not known."""
+
+    of: tuple[Link, ...] = ()
+    to: tuple[Link, ...] = ()
+    problem: str = ""
+
+
+def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
+    """Draws an entry of a category file."""
+    line = piece.entry
+    rows = wrap([(line.text, roles.faint if piece.by is not None else roles.strong)], width)
+    if len(line.lines) > 1:
+        rows.append(Row())
+        rows += [row for each in line.lines for row in wrap([(each.rstrip(), roles.muted)], width, indent=2)]
+    rows.append(Row())
+    if piece.by is not None:
+        rows += _line("replaced", f"by {piece.by.path}:{piece.by.number}", width, roles.gate, roles)
+        rows += wrap([(piece.by.text, roles.normal)], width)
+        rows.append(Row())
+    rows += _line("from", line.source or "nothing says where from", width, roles.normal, roles)
+    rows += _line("day", line.day or "not said", width, roles.normal, roles)
+    rows += _line("file", _place_of(line), width, roles.accent, roles)
+    if line.section:
+        rows += _line("section", line.section, width, roles.normal, roles)
+    return rows + _line("digest", _standing(piece), width, roles.normal, roles)
+
+
+def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> list[Row]:
+    """Draws the notes of a file; where it is unclear which one that is, the question with its candidates."""
+    notes = piece.notes
+    rows = wrap([(notes.path, roles.strong)], width)
+    question = piece.question
+    here = "is here" if notes.is_here else "is not on this machine at that path"
+    if question is None:
+        rows += wrap([(here, roles.muted)], width)
+    else:
+        rows += wrap([("? ", roles.gate), (question.why, roles.gate)], width, indent=2)
+        if not question.candidates:
+            cure = f"No file looks like it; say where it is: autopoiesis notes {notes.path} --move-to NEW"
+            rows += wrap([(cure, roles.muted)], width)
+        for at, each in enumerate(question.candidates):
+            style = roles.strong if at == candidate else roles.normal
+            pieces = [(each.path, style), (f"  {each.why}", roles.muted)]
+            first, *rest = wrap(pieces, width, indent=2, first=2)
+            rows += [Row(("▸ " if at == candidate else "  ", roles.accent)).extend(first), *rest]
+        if question.candidates:
+            keys = [("b", roles.accent), (" binds the notes to it", roles.muted)]
+            if len(question.candidates) > 1:
+                keys += [("  space", roles.accent), (" marks the next", roles.muted)]
+            rows.append(Row(*keys).cut(width))
+    rows.append(Row())
+    for entry in reversed(notes.entries):
+        rows += wrap([("· ", roles.faint), (entry.text, roles.normal)], width, indent=2)
+        origin = " · ".join(part for part in (entry.source, entry.day, f"line {entry.number}") if part)
+        rows += [Row().gap(2).extend(row) for row in wrap([(origin, roles.faint)], width - 2)]
+    rows.append(Row())
+    return rows + _line("file", notes.notes, width, roles.accent, roles)
+
+
+def draw_entry(
+    piece: EntryPiece, text: EntryText | None, links: EntryLinks | None, width: int, roles: Roles
+) -> list[Row]:
+    """Draws an entry: its header, what is wrong, what it refers to and what refers to it, then its text.
+
+    Args:
+        piece: It.
+        text: Its file; ``None`` while it is being read.
+        links: Its references; ``None`` while they are being looked for.
+        width: Cells.
+        roles: The theme's.
+    """
+    entry = piece.entry
+    rows = wrap([(entry.name, roles.strong)], width)
+    about = entry.description or "it has no description"
+    rows += wrap([(about, roles.normal if entry.description else roles.gate)], width)
+    rows.append(Row())
+    rows += _line("version", entry.version or "none", width, roles.normal, roles)
+    rows += _line("file", entry.location, width, roles.accent, roles)
+    files = f"{plural(entry.files, 'file')}, {sizes(entry.size)}, {plural(entry.lines, 'line')} in this one"
+    rows += _line("size", files, width, roles.normal, roles)
+    if entry.parent:
+        rows += _line("within", entry.parent, width, roles.normal, roles)
+    if entry.children:
+        rows += _line("holds", ", ".join(entry.children), width, roles.normal, roles)
+    for problem in entry.problems:
+        rows += wrap([("! ", roles.trouble), (str(problem), roles.normal)], width, indent=2)
+    rows += _links(links, width, roles)
+    rows.append(Row())
+    if text is None:
+        return [*rows, Row(("reading …", roles.faint))]
+    if text.problem:
+        return rows + wrap([("! ", roles.trouble), (text.problem, roles.normal)], width, indent=2)
+    return rows + _text(text.text, width, roles)
+
+
+def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: Roles) -> list[Row]:
+    """Draws the digest with its size and how it is switched; ``piece`` is the section in view."""
+    rows: list[Row] = []
+    if view.on and not view.problem:
+        share = view.size / view.limit if view.limit else 1.0
+        tone = roles.trouble if share > 1 else roles.active
+        size = f" {count(view.size)} of {count(view.limit)} bytes"
+        rows.append(bar(min(share, 1.0), max(4, width - len(size)), tone, roles.line).add(size, roles.muted))
+        rows.append(
+            Row(
+                ("D", roles.accent),
+                (" deletes it to turn it off  ", roles.muted),
+                ("R", roles.accent),
+                (" makes it anew", roles.muted),
+            ).cut(width)
+        )
+    else:
+        rows.append(Row(("R", roles.accent), (" makes it anew and turns it on", roles.muted)).cut(width))
+    rows.append(Row())
+    body = digest_lines(view, width, roles)
+    start = next(
+        (at for at, row in enumerate(body) if piece is not None and row.text.strip() == piece.heading), 0
+    )
+    return rows + ([*body[start:], Row(), *body[:start]] if start else body)
+
+
+def _standing(piece: LinePiece) -> str:
+    said: dict[Place, str] = {
+        "inside": "it stands there now",
+        "left out": "left out: it does not stand there now",
+        "": "a task that is done does not go there" if piece.is_done else "not there: the digest is off",
+    }
+    return said[piece.place]
+
+
+def _place_of(line: Line) -> str:
+    return f"{line.path}:{line.number}" + (f"-{line.last}" if line.last > line.number else "")
+
+
+def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
+    first, *rest = wrap([(first_line(value), style)], width, indent=_LABEL, first=_LABEL)
+    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+
+
+def _links(links: EntryLinks | None, width: int, roles: Roles) -> list[Row]:
+    if links is None:
+        return _line("refers", "looking for references …", width, roles.faint, roles)
+    if links.problem:
+        return _line("refers", links.problem, width, roles.gate, roles)
+    rows = _listed("refers to", [each.target for each in links.of], width, roles)
+    said_by = [f"{each.source}:{each.line}" for each in links.to]
+    return rows + _listed("named in", said_by, width, roles)
+
+
+def _listed(label: str, paths: Sequence[str], width: int, roles: Roles) -> list[Row]:
+    names = list(dict.fromkeys(paths))
+    if not names:
+        return _line(label, "nothing", width, roles.muted, roles)
+    more = f", and {len(names) - LINKS:,} more" if len(names) > LINKS else ""
+    return _line(label, ", ".join(names[:LINKS]) + more, width, roles.normal, roles)
+
+
+def _text(text: str, width: int, roles: Roles) -> list[Row]:
+    lines = visible_lines(text)
+    rows: list[Row] = []
+    for line in lines[:MOST]:
+        style = roles.strong if line.startswith("#") else roles.normal
+        rows += wrap([(line, style)], width) if line.strip() else [Row()]
+    if len(lines) > MOST:
+        rows.append(Row((f"{len(lines) - MOST:,} more lines are not shown", roles.gate)))
+    return rows

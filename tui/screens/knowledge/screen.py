@@ -1,0 +1,252 @@
+"""The knowledge screen: what can be done there, one method for each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from textual import on
+
+from engine.context.views import DIGEST_PATH
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.editor import file_of
+from tui.kit.prompt import PromptLine
+from tui.render.safe import visible
+from tui.screens.knowledge.groups import TITLES, Group, group_of, path_of
+from tui.screens.knowledge.layout import KnowledgeLayout
+from tui.screens.knowledge.pieces import (
+    DigestPiece,
+    LinePiece,
+    NotesPiece,
+    Piece,
+    name_of,
+)
+from tui.screens.knowledge.work import (
+    BindWish,
+    DigestWish,
+)
+
+NAMED = 200
+"""Characters of a path in a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    candidates: int = 0
+    """How many files those are."""
+    digest: bool = False
+    """There is a digest."""
+    unclear: bool = False
+    """The selected notes may belong to several files."""
+
+
+UNCLEAR: Need[KnowledgeSituation] = Need(
+    lambda here: here.unclear, "no notes of an unclear file are selected"
+)
+
+
+class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), lines=("within",)):
+    """The knowledge screen, with its commands."""
+
+    # Moving about
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels, in view or not: where only one has room, tab brings the next."""
+        return self.panels if self.zoomed is None else self.in_view()
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
+        self.update_footer()
+
+    @command("enter", "o", title="Go deeper", footer="deeper", rank=0, needs=[ROWS])
+    def deeper(self) -> None:
+        """Go deeper: into the group, then to the thing in full over the whole area; once more takes it back.
+        A section of the digest leads to the group that it is made of.
+        """
+        piece = self.pieces.selected
+        if self.panel_in_use == "groups":
+            self.go_to("pieces")
+        elif self.panel_in_use == "reading" and self.zoomed == "reading":
+            self.enlarge(None)
+            self.focus_panel("pieces")
+        elif self.panel_in_use == "pieces" and isinstance(piece, DigestPiece):
+            self.to_group(group_of(piece.file))
+        else:
+            self.enlarge("reading")
+            self.focus_panel("reading")
+
+    def to_group(self, group: Group) -> None:
+        """Selects a group."""
+        self.groups.select(list(TITLES).index(group))
+
+    def back(self) -> None:
+        """Back out one level: leave the line, show all panels, drop the filter, return to the workbench."""
+        if self.in_line:
+            self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            used = self.zoomed
+            self.unzoom()
+            self.focus_panel("pieces" if used == "reading" else used)
+        elif self.state.query:
+            self.narrow("")
+        elif self.alone and self.panel_in_use != "groups":
+            self.focus_panel("pieces" if self.panel_in_use == "reading" else "groups")
+        else:
+            self.dismiss(None)
+
+    @command("slash", title="Filter the list", footer="filter", rank=4)
+    def filter(self) -> None:
+        """Narrow the list to what holds the words typed, while they are typed."""
+        if self.panel_in_use != "pieces":
+            self.go_to("pieces")
+        self.open_line("within", "filter", self.state.query, TITLES[self.state.group])
+
+    def narrow(self, query: str) -> None:
+        """Narrows the list while it is typed."""
+        self.state.query = query
+        self.show_pieces()
+
+    # The selection
+
+    def selected(self) -> Piece | None:
+        """The thing that the keys are about; none while the groups have them."""
+        return self.pieces.selected if self.panel_in_use != "groups" else None
+
+    def file(self) -> str:
+        """The file behind the selection; empty where there is none."""
+        path, _line = path_of(self.state.group, self.selected())
+        return file_of(self.bench.engine.workspace.root, path)
+
+    @command(
+        "e",
+        title="Edit the file at its line", footer="edit", rank=6,
+        needs=[Need(lambda here: here.file, "there is no such file yet")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
+        path, line = path_of(self.state.group, self.selected())
+        self.edit_file(path, line)
+        self.work.look()
+
+    @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
+    def copy_piece(self) -> None:
+        """Copy what the selected thing says (OSC 52, also over SSH)."""
+        piece = self.pieces.selected
+        if isinstance(piece, LinePiece):
+            self.copy_text("\n".join(piece.entry.lines))
+        elif isinstance(piece, NotesPiece):
+            self.copy_text("\n".join((piece.notes.path, *(f"- {each.text}" for each in piece.notes.entries))))
+        elif piece is not None:
+            self.copy_text(name_of(piece))
+        else:
+            self.say("nothing is selected")
+
+    @command("Y", title="Copy all that is shown of it", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy all that is shown of the selected thing."""
+        self.copy_text(self.reading.selected_text())
+
+    # Unclear notes
+
+    @command(
+        "space",
+        title="Mark the next candidate", footer="candidate", rank=3,
+        needs=[UNCLEAR, Need(lambda here: here.candidates > 1, "there is no other candidate")],
+    )  # fmt: skip
+    def next_candidate(self) -> None:
+        """Mark the next file that the unclear notes may belong to."""
+        piece = self.pieces.selected
+        if isinstance(piece, NotesPiece):
+            self.state.mark_next(piece)
+            self.show_reading()
+
+    @command(
+        "b",
+        title="Bind the notes to the marked file", footer="bind", rank=2,
+        needs=[
+            UNCLEAR,
+            Need(lambda here: here.candidates, "no file looks like it; autopoiesis notes PATH --move-to NEW"),
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def bind(self) -> None:
+        """Say that the unclear notes belong to the marked file; asks first."""
+        piece = self.pieces.selected
+        target = self.state.candidate(piece) if isinstance(piece, NotesPiece) else None
+        if not isinstance(piece, NotesPiece) or target is None:
+            return
+        question = (
+            f"The notes of {visible(piece.notes.path, NAMED)}\n"
+            f"belong to {visible(target.path, NAMED)} from now on. This is committed."
+        )
+        wish = BindWish(piece.notes.path, target.absolute, target.path)
+        self.ask("bind the notes", question, "Bind", partial(self.work.change, wish))
+
+    # The digest
+
+    @command(
+        "D", "delete",
+        title="Delete the digest to turn it off", footer="digest off", rank=14,
+        needs=[Need(lambda here: here.digest, "the digest is off already"), WRITABLE],
+    )  # fmt: skip
+    def digest_off(self) -> None:
+        """Delete the digest, which turns it off: no prompt gets it until you make it anew; asks first."""
+        question = (
+            f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
+            "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
+        )
+        off = DigestWish("turn off")
+        self.ask("digest", question, "Delete to turn off", partial(self.work.change, off))
+
+    @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
+    def regenerate(self) -> None:
+        """Make the digest anew from the category files, which also turns it on again."""
+        self.work.change(DigestWish("make anew"))
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        super().rescan()
+        self.work.look()
+
+    # Panels
+
+    @command("1", title="Go to the groups", footer="panel", rank=24)
+    def focus_groups(self) -> None:
+        """Go to the groups: the category files, notes of files, entries and skills, and the digest."""
+        self.go_to("groups")
+
+    @command("2", title="Go to what is in the group", footer="panel", rank=24)
+    def focus_pieces(self) -> None:
+        """Go to what is in the selected group, newest first."""
+        self.go_to("pieces")
+
+    @command("3", title="Go to the selected thing in full", footer="panel", rank=24)
+    def focus_reading(self) -> None:
+        """Go to the selected thing in full; up and down scroll it there."""
+        self.go_to("reading")
+
+    # What the keys depend on, and what comes in
+
+    @property
+    def situation(self) -> KnowledgeSituation:
+        """What the keys depend on."""
+        state, piece = self.state, self.pieces.selected
+        question = piece.question if isinstance(piece, NotesPiece) else None
+        return self.situated(
+            KnowledgeSituation,
+            filtered=bool(state.query),
+            file=self.file(),
+            digest=state.held is not None and state.held.digest.on,
+            unclear=question is not None,
+            candidates=len(question.candidates) if question is not None else 0,
+        )
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "filter":
+            self.narrow(edited.value)

@@ -1,0 +1,187 @@
+"""The entries of the ledger as a list: a line each, and what stands where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from tui.render.draw import Row, clip, found, marked, wrap
+from tui.render.figures import count, day_of, plural
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import LedgerEntry, Status
+    from engine.knowledge.verify import CheckedEntry
+
+SIGNS: dict[Status, tuple[str, str]] = {
+    "harvested": ("✓", "harvested"),
+    "harvest-failed": ("!", "failed"),
+    "deleted-unharvested": ("⌫", "discarded"),
+    "too-large": ("–", "too large"),
+}
+"""A sign and a word for each status; the workbench's panel has the same signs."""
+LOST = "✗"
+WORDED = 56
+"""Cells from which the status has room as a word."""
+_WORD, _WHERE, _ITEMS = 9, 9, 5
+_NAME, _ERROR = 16, 14
+"""Cells that a name gets at least, and an error where it is shown in the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordItem:
+    """An entry as the list shows it.
+
+    Attributes:
+        sha256: Of the conversation's bytes.
+        entry: What the ledger says.
+        lost: A verification found its conversation nowhere any more.
+    """
+
+    sha256: str
+    entry: LedgerEntry = field(hash=False)
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a verification of all entries came to.
+
+    Attributes:
+        entries: How many were held against the files.
+        there, edited, gone: Lines, by what became of them.
+        lost: The entries whose conversation is nowhere any more, by sha256.
+    """
+
+    entries: int
+    there: int
+    edited: int
+    gone: int
+    lost: frozenset[str]
+
+    @classmethod
+    def of(cls, checked: Sequence[CheckedEntry]) -> Tally:
+        """Sums up."""
+        states = [line.state for each in checked for line in each.lines]
+        return cls(
+            len(checked),
+            states.count("there"),
+            states.count("edited"),
+            states.count("gone"),
+            frozenset(each.sha256 for each in checked if not each.sound),
+        )
+
+    def __str__(self) -> str:
+        lines = f"lines: {count(self.there)} there, {count(self.edited)} edited, {count(self.gone)} gone"
+        return f"{plural(self.entries, 'entry', 'entries')} verified, {count(len(self.lost))} lost · {lines}"
+
+
+def newest_first(found: dict[str, LedgerEntry], lost: frozenset[str] = frozenset()) -> list[RecordItem]:
+    """The rows of a ledger."""
+    ordered = sorted(found.items(), key=lambda each: (each[1].at, each[0]), reverse=True)
+    return [RecordItem(name, entry, name in lost) for name, entry in ordered]
+
+
+def where_of(entry: LedgerEntry) -> str:
+    """What became of the conversation, one word; empty where it stays."""
+    return "restored" if entry.restored else "reclaimed" if entry.deleted else ""
+
+
+def record_style(item: RecordItem, roles: Roles) -> Style:
+    """The colour of what became of it."""
+    if item.lost or item.entry.status == "harvest-failed":
+        return roles.trouble
+    return {"harvested": roles.active, "too-large": roles.gate}.get(item.entry.status, roles.dropped)
+
+
+def name_of(item: RecordItem) -> str:
+    """The conversation's file name, else the beginning of its hash."""
+    return first_line(item.entry.name) or item.sha256[:12]
+
+
+def draw_record(
+    item: RecordItem, items: Sequence[RecordItem], width: int, roles: Roles, *, query: str, chosen: bool
+) -> Row:
+    """A row: sign and status, day, items, what became of the conversation, its name, why it failed."""
+    entry, tone = item.entry, record_style(item, roles)
+    sign, word = (LOST, "lost") if item.lost else SIGNS[entry.status]
+    row = Row((f"{sign} ", tone))
+    if width >= WORDED:
+        row.fit(word, _WORD, tone).gap(2)
+    row.fit(day_of(entry.at), 5, roles.muted).gap()
+    row.fit(count(entry.total) if entry.status == "harvested" else "", _ITEMS, roles.normal, "right").gap(2)
+    if width >= WORDED:
+        row.fit(where_of(entry), _WHERE, roles.muted).gap(2)
+    room = max(4, width - row.cells)
+    error = first_line(entry.error)
+    longest = max((cell_len(name_of(each)) for each in items[:200]), default=_NAME)
+    name = min(max(longest, _NAME), room)
+    if any(each.entry.error for each in items[:200]) and room - _NAME - 2 >= _ERROR:
+        name = min(name, max(_NAME, room * 3 // 5))
+    if not error:
+        name = room
+    words = roles.strong if chosen else roles.normal if entry.status == "harvested" else roles.muted
+    text, before = clip(name_of(item), name), row.cells
+    for piece, style in marked(text, found(text, query), words, roles.accent + Style(underline=True)):
+        row.add(piece, style)
+    rest = room - name - 2
+    if error and rest >= _ERROR:
+        row.to(before + name + 2).add(clip(error, rest), roles.muted)
+    return row.cut(width)
+
+
+def finds(item: RecordItem, query: str) -> bool:
+    """Whether an entry holds the filter's words."""
+    query, entry = query.casefold(), item.entry
+    texts = (entry.path, entry.error, item.sha256, entry.status, entry.provider, entry.model)
+    return any(query in text.casefold() for text in texts) or any(
+        query in line.text.casefold() for line in entry.lines
+    )
+
+
+def draw_none(
+    phase: Literal["loading", "trouble", "found"],
+    problem: str,
+    *,
+    broken: bool,
+    narrowed: str,
+    width: int,
+    roles: Roles,
+) -> list[Row]:
+    """Draws why there are no rows.
+
+    Args:
+        phase: What is known.
+        problem: Why the ledger could not be read.
+        broken: It is damaged or gone.
+        narrowed: What the list is narrowed to; empty where it is not.
+        width: Cells.
+        roles: Styles.
+    """
+    if phase == "loading":
+        return [Row(("reading …", roles.faint))]
+    if phase == "trouble":
+        rows = wrap([("! ", roles.trouble), (problem, roles.trouble)], width, indent=2)
+        if broken:
+            said = " rebuilds it from its versions in the history and what can be read of it."
+            rows += [Row(), *wrap([("R", roles.accent), (said, roles.normal)], width)]
+            kept = (
+                "Until then nothing is harvested and nothing reclaimed: an unreadable ledger proves nothing."
+            )
+            return [*rows, *wrap([(kept, roles.muted)], width)]
+        return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
+    if narrowed:
+        return wrap([(f"no entry is {narrowed}; esc shows all", roles.muted)], width)
+    return [
+        Row(("Nothing has been harvested yet.", roles.normal)),
+        Row(),
+        *wrap([("H", roles.accent), (" looks what could be, and what it would cost.", roles.normal)], width),
+        *wrap(
+            [("Each conversation gets an entry here when knowledge is taken from it.", roles.muted)], width
+        ),
+    ]

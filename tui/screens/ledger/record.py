@@ -1,0 +1,191 @@
+"""One entry of the ledger: all that is known, and where each line that it gave stands now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from engine.knowledge.item import NAMES
+from tui.render.draw import Row, wrap
+from tui.render.figures import count, dollars, local, plural, sizes
+from tui.render.roles import Roles
+from tui.screens.ledger.entries import LOST, SIGNS, RecordItem, record_style
+
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import LedgerEntry
+    from engine.knowledge.verify import CheckedEntry, CheckedLine, LineState, SourceState
+
+STATES: dict[LineState, str] = {"there": "✓", "edited": "~", "gone": "✗"}
+_PLACES: dict[SourceState, str] = {
+    "there": "where it was",
+    "changed": "changed since; the bytes that were harvested are nowhere any more",
+    "in trash": "in the trash; r brings it back",
+    "in history": "in the history; r brings it back",
+    "lost": "lost: neither in its file nor in trash or history",
+}
+_LABEL = 14
+FACT = -1
+"""In place of a line's number: the row belongs to none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """The selected entry.
+
+    Attributes:
+        item: What the ledger says.
+        checked: The same against the files; ``None`` while that is looked up.
+        waiting: How many of the items held for review still wait; ``None`` where that is not known.
+        problem: Why it could not be held against the files.
+        review_key: The key that leads to the review screen; empty where there is none.
+    """
+
+    item: RecordItem
+    checked: CheckedEntry | None = None
+    waiting: int | None = None
+    problem: str = ""
+    review_key: str = ""
+
+
+def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[Row, int]]:
+    """Draws an entry: rows, each with the number of the line it belongs to, or ``FACT``."""
+    item, entry = view.item, view.item.entry
+    sign, word = (LOST, "lost") if item.lost else SIGNS[entry.status]
+    head = wrap([(f"{sign} {word}", record_style(item, roles)), ("  ", roles.normal),
+                 (entry.path, roles.strong)], width, indent=2)  # fmt: skip
+    facts = [
+        *_fact("conversation", _place(view), _place_tone(view, roles), width, roles),
+        *_fact("why", entry.error, roles.trouble, width, roles),
+        *_fact("at", moment(entry.at), roles.normal, width, roles),
+        *_fact("sha256", item.sha256, roles.normal, width, roles),
+        *_fact("items", items_text(entry), roles.normal, width, roles),
+        *_fact("for review", _held(view), roles.gate, width, roles),
+        *_fact("looked at", coverage(entry), roles.normal, width, roles),
+        *_fact("asked", asked(entry), roles.normal, width, roles),
+        *_fact("trouble", view.problem, roles.trouble, width, roles),
+    ]
+    rows = [(row, FACT) for row in (*head, *facts)]
+    if entry.lines:
+        rows += [(Row(), FACT), (_heading(view, roles).cut(width), FACT)]
+        for at in range(len(entry.lines)):
+            rows += [(row, at) for row in _line(view, at, width, roles)]
+    return rows
+
+
+def _fact(label: str, value: str, tone: Style, width: int, roles: Roles) -> list[Row]:
+    if not value:
+        return []
+    first, *rest = wrap([(value, tone)], width, indent=_LABEL, first=_LABEL)
+    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+
+
+def _place(view: RecordView) -> str:
+    entry, checked = view.item.entry, view.checked
+    given_up = entry.status == "deleted-unharvested"
+    if checked is None:
+        return "" if view.problem else "looking …"
+    if checked.source == "lost" and given_up:
+        return "gone, by a person's word"
+    restored = "; a person took it back and keeps it" if entry.restored else ""
+    return _PLACES[checked.source] + restored
+
+
+def _place_tone(view: RecordView, roles: Roles) -> Style:
+    checked = view.checked
+    if checked is None:
+        return roles.faint
+    return roles.normal if checked.sound and checked.source != "changed" else roles.trouble
+
+
+def items_text(entry: LedgerEntry) -> str:
+    """``17: 3 facts · 2 decisions; 2 stood there already``; empty where nothing was asked."""
+    if entry.status != "harvested":
+        return ""
+    each = by_category(entry.items)
+    known = f"; {count(entry.known)} stood there already" if entry.known else ""
+    return f"{count(entry.total)}{f': {each}' if each else ''}{known}"
+
+
+def by_category(items: Mapping[str, int]) -> str:
+    """``3 facts · 1 decision``, the most first."""
+    ordered = sorted(items.items(), key=lambda item: (-item[1], item[0]))
+    return " · ".join(
+        plural(number, *NAMES.get(name, (name.replace("_", " "),))) for name, number in ordered if number
+    )
+
+
+def moment(at: str) -> str:
+    """A time as written, in the person's time zone; what is none stays as it is."""
+    try:
+        return f"{local(datetime.fromisoformat(at)):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return at
+
+
+def _held(view: RecordView) -> str:
+    held = len(view.item.entry.held)
+    if not held:
+        return ""
+    if view.waiting is None:
+        return f"{count(held)} held"
+    if not view.waiting:
+        return f"{count(held)} held, all settled"
+    return f"{count(held)} held, {count(view.waiting)} still wait; {review_words(view.review_key)}"
+
+
+def review_words(key: str) -> str:
+    """How to get to what waits."""
+    return f"{key} in the workbench settles them" if key else "autopoiesis review list"
+
+
+def coverage(entry: LedgerEntry) -> str:
+    """``100% of 14.2 KB``, and whether by summary."""
+    if not entry.size:
+        return ""
+    how = ", by summary" if entry.summarised else ""
+    seen = f"{entry.coverage:.0%} of " if entry.status == "harvested" else ""
+    return f"{seen}{sizes(entry.size)}{how}"
+
+
+def asked(entry: LedgerEntry) -> str:
+    """``anthropic a-model, 500 + 100 tokens, $0.01``."""
+    if not entry.provider:
+        return ""
+    if entry.provider == "markers":
+        return "markers: no model, only what it marks itself"
+    tokens = f"{count(entry.input_tokens)} + {count(entry.output_tokens)} tokens"
+    cost = "price unknown" if entry.cost_usd is None else dollars(entry.cost_usd)
+    return ", ".join((" ".join(filter(None, (entry.provider, entry.model))), tokens, cost))
+
+
+def _heading(view: RecordView, roles: Roles) -> Row:
+    row = Row((f"gave {plural(len(view.item.entry.lines), 'line')}", roles.muted))
+    if view.checked is not None:
+        states = [line.state for line in view.checked.lines]
+        row.add(": " + ", ".join(f"{states.count(each)} {each}" for each in STATES if each in states),
+                roles.muted)  # fmt: skip
+    return row
+
+
+def _line(view: RecordView, at: int, width: int, roles: Roles) -> list[Row]:
+    line, checked = view.item.entry.lines[at], line_of(view, at)
+    if checked is None:
+        return wrap([("… ", roles.faint), (line.path, roles.faint), ("  ", roles.faint),
+                     (line.text, roles.normal)], width, indent=2)  # fmt: skip
+    tone = {"there": roles.active, "edited": roles.gate}.get(checked.state, roles.dropped)
+    place = f"{checked.path}:{checked.number}" if checked.number else f"not in {line.path}"
+    return wrap(
+        [(f"{STATES[checked.state]} {checked.state}", tone), ("  ", tone), (place, roles.tier1),
+         ("  ", roles.normal), (line.text, roles.normal if checked.number else roles.muted)],
+        width, indent=2,
+    )  # fmt: skip
+
+
+def line_of(view: RecordView, at: int) -> CheckedLine | None:
+    """What became of a line; ``None`` while that is looked up, and of what is no line."""
+    checked = view.checked
+    return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None

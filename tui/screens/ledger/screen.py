@@ -1,0 +1,258 @@
+"""The ledger screen: what can be done there, one method for each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.kit import clipboard
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.editor import file_of
+from tui.render.safe import visible
+from tui.screens.harvest.screen import HarvestScreen
+from tui.screens.ledger.entries import RecordItem
+from tui.screens.ledger.layout import LedgerLayout
+from tui.screens.ledger.record import line_of
+
+if TYPE_CHECKING:
+    from engine.knowledge.verify import CheckedLine
+
+NAME = 60
+"""Characters of a conversation's path in a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    failures: int = 0
+    """How many harvests failed."""
+    kept_in: str = ""
+    """Where its conversation is, as far as that was looked up."""
+    broken: bool = False
+    """The ledger is damaged or gone."""
+    record: str = ""
+    """The sha256 of the selected ledger entry; empty where none is."""
+
+
+TO_BE_HAD: Need[LedgerSituation] = Need(
+    lambda here: here.kept_in in ("", "in trash", "in history"),
+    "its bytes are neither in the trash nor in the history",
+)
+AN_ENTRY: Need[LedgerSituation] = Need(lambda here: here.record, "no entry is selected")
+A_LEDGER: Need[LedgerSituation] = Need(lambda here: not here.broken, "the ledger is damaged; R rebuilds it")
+A_FILE: Need[LedgerSituation] = Need(
+    lambda here: here.file, "the line or the conversation is not in a file any more"
+)
+
+
+class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-filter",)):
+    """The ledger screen, with its commands."""
+
+    # Moving about
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels, in view or not: where only one has room, tab brings the other."""
+        return ("entries", "record") if self.zoomed is None else self.in_view()
+
+    def back(self) -> None:
+        """Back out one level: leave the line, drop filters, show all panels, return to the workbench."""
+        if self.in_line:
+            self._narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif self.alone and self.panel_in_use == "record":
+            self.focus_panel("entries")
+        elif self.entries.query_text:
+            self._narrow("")
+        elif self.state.only:
+            self.state.only = ""
+            self.show()
+        else:
+            self.dismiss(None)
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        super().enlarge(name)
+        self.update_footer()
+
+    @command("slash", title="Filter the entries", footer="filter", rank=16)
+    def filter(self) -> None:
+        """Narrow the entries to those that hold what is typed: name, path, error, sha256 or a line
+        of theirs.
+        """
+        self.open_line("entries-filter", "filter", self.entries.query_text, "entries")
+
+    def _narrow(self, query: str) -> None:
+        self.entries.filter(query)
+        self.show()
+
+    @command("s", title="Only the next status", footer="status", rank=14)
+    def next_status(self) -> None:
+        """Keep to the next status: harvested, harvest-failed, deleted-unharvested, too-large; then to all."""
+        only = self.state.next_status()
+        self.show()
+        if not self.entries.display:
+            self.say(f"only {only}" if only else "every status")
+
+    # The selection
+
+    def item(self) -> RecordItem | None:
+        """The selected entry."""
+        return self.entries.selected
+
+    def checked_line(self) -> CheckedLine | None:
+        """The selected line, as it stands now; ``None`` where a fact or nothing is selected."""
+        view = self.record.view
+        if view is None or self.panel_in_use != "record":
+            return None
+        return line_of(view, self.record.line)
+
+    def file(self) -> str:
+        """The file behind the selection; empty where there is none, or it is gone."""
+        line, item = self.checked_line(), self.item()
+        root = self.bench.engine.workspace.root
+        if line is not None:
+            return file_of(root, line.path) if line.number else ""
+        return file_of(root, item.entry.path) if item is not None else ""
+
+    @command(
+        "enter", "o",
+        title="Open the line where it stands", panels=["record"], footer="open", rank=0,
+        needs=[A_FILE],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selected line in $VISUAL or $EDITOR, where it stands now."""
+        line = self.checked_line()
+        self.edit_file(self.file(), line.number if line is not None else 0)
+        self.look()
+
+    @command("e", title="Edit the line, or the conversation", footer="edit", rank=12, needs=[A_FILE])
+    def edit_there(self) -> None:
+        """Open in $VISUAL or $EDITOR the selected line where it stands now; elsewhere the conversation."""
+        self.edit()
+
+    @command("y", title="Copy the line, or the sha256", footer="copy", rank=18, needs=[AN_ENTRY])
+    def copy_it(self) -> None:
+        """Copy the selected line's text; among the entries the sha256, for autopoiesis ledger show."""
+        line, item = self.checked_line(), self.item()
+        if line is not None:
+            self.copy_text(line.line.text)
+        elif item is not None:
+            clipboard.copy(self.bench.app, item.sha256)
+            self.say(f"copied {item.sha256}")
+
+    # The ledger
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        super().rescan()
+        self.look()
+
+    @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
+    def verify(self) -> None:
+        """Hold every entry against the files: its lines, its conversation, their hashes. Changes nothing."""
+        if self.work.verify():
+            self.state.verifying = 0
+            self.show()
+        else:
+            self.say("the entries are being verified already")
+
+    @command(
+        "r",
+        title="Restore the conversation", footer="restore", rank=4,
+        needs=[
+            AN_ENTRY, Need(lambda here: here.kept_in != "there", "its conversation is where it was"),
+            TO_BE_HAD,
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def restore(self) -> None:
+        """Bring the entry's conversation back, byte for byte, from the trash or the history; asks first."""
+        item = self.item()
+        if item is None:
+            return
+        checked = self.state.check_of(item.sha256)
+        source = checked.checked.source if checked is not None and checked.checked is not None else ""
+        where = {"in trash": "the trash", "in history": "the history"}.get(source, "the trash or the history")
+        question = (
+            f"{visible(item.entry.path, NAME)}\n"
+            f"It comes back from {where}, byte for byte: its sha256 is {item.sha256[:12]}… again."
+            " From then on it is yours: no harvest touches it."
+        )
+        self.ask("restore the conversation", question, "Restore", lambda: self.work.restore(item.sha256))
+
+    @command(
+        "R",
+        title="Rebuild the ledger", footer="rebuild", rank=1,
+        needs=[Need(lambda here: here.broken, "the ledger is whole"), WRITABLE],
+    )  # fmt: skip
+    def rebuild(self) -> None:
+        """Make the ledger anew from all versions in the history and what can be read of it; asks first."""
+        question = (
+            "knowledge/ledger.json is made anew from all its versions in the history and what can be read of"
+            " the present one. What stands in neither is not known afterwards; those conversations are"
+            " harvested again."
+        )
+        self.ask("rebuild the ledger", question, "Rebuild", self.work.rebuild)
+
+    @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
+    def harvest(self) -> None:
+        """Harvest, step by step: look first, then choose, then confirm; nothing happens before."""
+        self.app.push_screen(HarvestScreen(self.bench))
+
+    @command(
+        "f",
+        title="Harvest again what failed", panels=["entries"], footer="retry failed", rank=6,
+        needs=[A_LEDGER, Need(lambda here: here.failures, "no harvest has failed")],
+    )  # fmt: skip
+    def retry(self) -> None:
+        """Harvest again what failed: those conversations are chosen beforehand."""
+        self.app.push_screen(HarvestScreen(self.bench, self.state.failed))
+
+    # Panels
+
+    @command("1", title="Go to the entries", footer="panel", rank=24)
+    def focus_entries(self) -> None:
+        """Go to the entries, newest first."""
+        self.go_to("entries")
+
+    @command("2", title="Go to the selected entry", footer="panel", rank=24)
+    def focus_record(self) -> None:
+        """Go to the selected entry: all that is known, and where each of its lines stands now."""
+        self.go_to("record")
+
+    @command(
+        "enter", "o",
+        title="Read the entry", panels=["entries"], footer="read", rank=0,
+        needs=[AN_ENTRY],
+    )  # fmt: skip
+    def read(self) -> None:
+        """Read the selected entry; small screens give it the whole area."""
+        self.go_to("record")
+
+    @command("Y", title="Copy the text", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy what the panel shows: of the entries the selected one, else everything known of it
+        (OSC 52).
+        """
+        super().copy()
+
+    # What the keys depend on, and what comes in
+
+    @property
+    def situation(self) -> LedgerSituation:
+        """What the keys depend on."""
+        item = self.entries.selected
+        known = self.state.check_of(item.sha256) if item is not None else None
+        return self.situated(
+            LedgerSituation,
+            filtered=bool(self.entries.query_text or self.state.only),
+            file=self.file(),
+            record=item.sha256 if item is not None else "",
+            kept_in=known.checked.source if known is not None and known.checked is not None else "",
+            broken=self.state.broken,
+            failures=len(self.state.failed),
+        )

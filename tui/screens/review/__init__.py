@@ -1,0 +1,1 @@
+"""What a harvest held back for a person."""

@@ -1,0 +1,148 @@
+"""One item that was held for review, in full: what it says, why it waits, and where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from engine.errors import AutopoiesisError
+from engine.knowledge.category_files import place_of
+from tui.render.draw import Row, clip, wrap
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.screens.review.queue import KINDS, SETTLING, ReviewItem, why_of
+
+if TYPE_CHECKING:
+    from engine.knowledge.review import Waiting
+    from tui.kit.session import WorkbenchFiles
+
+AROUND = 4
+"""Lines of the conversation that are shown before and after the one that says it."""
+LOW_AROUND = 2
+"""The same where few lines can be seen."""
+HIGH = 18
+"""Lines from which there is room for all of them."""
+_LABEL = 9
+_LONG = 4
+"""Lines of the screen that the line itself may take."""
+_VOICES = {
+    "person": "the person",
+    "agent": "the agent",
+    "tool": "a tool's output",
+    "": "nobody known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLines:
+    """What stands around the line that says an item.
+
+    Attributes:
+        first: The number of the first of ``lines``, from 1.
+        lines: Lines of the conversation.
+        problem: Why there are none.
+        same: Whether the line is still the one that was kept.
+    """
+
+    first: int = 0
+    lines: tuple[str, ...] = ()
+    problem: str = ""
+    same: bool = True
+
+
+def source_lines(files: WorkbenchFiles, each: Waiting) -> SourceLines:
+    """Reads the neighbourhood of an item's line in its conversation."""
+    if not each.source:
+        return SourceLines(problem="it is not known which conversation said it")
+    try:
+        data = files.read(each.source)
+    except FileNotFoundError:
+        return SourceLines(problem="the conversation is not here any more")
+    except (AutopoiesisError, OSError) as error:
+        return SourceLines(problem=str(error))
+    return lines_around(data.decode("utf-8", "replace"), each)
+
+
+def lines_around(text: str, each: Waiting) -> SourceLines:
+    """The neighbourhood of an item's line in the text of its conversation."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if each.line < 1:
+        return SourceLines(problem="no line of it says this in so many words")
+    if each.line > len(lines):
+        return SourceLines(problem="it is shorter than it was")
+    start = max(0, each.line - 1 - AROUND)
+    same = each.said.strip("… \t") in lines[each.line - 1]
+    return SourceLines(start + 1, tuple(lines[start : each.line + AROUND]), same=same)
+
+
+def draw_whole(
+    item: ReviewItem, source: SourceLines | None, width: int, height: int, roles: Roles
+) -> list[Row]:
+    """Draws an item with its source.
+
+    Args:
+        item: The item.
+        source: The lines around its own; ``None`` while they are being read.
+        width: Cells.
+        height: Lines that can be seen; where they are few, so are the neighbours and the blanks.
+        roles: The theme's.
+    """
+    each, low = item.waiting, height < HIGH
+    rows = wrap([(each.item.text, roles.strong)], width)
+    if each.text and each.text != each.item.text:
+        rows += [Row(("accepted as", roles.muted)), *wrap([(each.text, roles.normal)], width)]
+    rows += [] if low else [Row()]
+    rows += _line("why", why_of(each) or "not said", width, roles.gate, roles)
+    if each.read:
+        rows += _line("had read", " · ".join(map(first_line, each.read)), width, roles.normal, roles)
+    file, section = place_of(each.item.category)
+    target = each.item.path or (f"{file.path}, {section}" if section else file.path)
+    kind = f"{KINDS[each.item.category]} → {target}"
+    rows += _line("said by", f"{_VOICES[each.item.voice]} · {kind}", width, roles.normal, roles)
+    state = "is being settled" if item.sign == SETTLING else each.verdict or f"waits {item.age}".rstrip()
+    origin = " · ".join(part for part in (each.origin.name, each.origin.day, state) if part)
+    rows += _line("from", origin, width, roles.normal, roles)
+    rows += [] if low else [Row()]
+    return [*rows, *_source(each, source, LOW_AROUND if low else AROUND, width, roles)]
+
+
+def place(each: Waiting) -> str:
+    """``conversations/x.md:12``."""
+    return f"{each.source}:{each.line}" if each.line else each.source
+
+
+def _line(label: str, value: str, width: int, style: Style, roles: Roles) -> list[Row]:
+    first, *rest = wrap([(first_line(value) or "–", style)], width, indent=_LABEL, first=_LABEL)
+    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+
+
+def _source(each: Waiting, source: SourceLines | None, around: int, width: int, roles: Roles) -> list[Row]:
+    if not each.source:
+        return [Row(("it is not known which conversation said it", roles.muted))]
+    rows = wrap([(place(each), roles.accent)], width)
+    if source is None:
+        return [*rows, Row(("reading …", roles.faint))]
+    if source.problem:
+        rows += wrap([(source.problem, roles.muted)], width)
+    elif not source.same:
+        rows += wrap([("the conversation was changed; this stands on that line now", roles.gate)], width)
+    digits = len(str(source.first + len(source.lines)))
+    for number, line in enumerate(source.lines, source.first):
+        if abs(number - each.line) > around:
+            continue
+        rows += _numbered(number, line, digits, width, roles, chosen=number == each.line)
+    if each.said and (source.problem or not source.same):
+        rows += [Row(("the line as it was kept", roles.muted)), *wrap([(each.said, roles.normal)], width)]
+    return rows
+
+
+def _numbered(number: int, line: str, digits: int, width: int, roles: Roles, *, chosen: bool) -> list[Row]:
+    """A line of the conversation; the one that says it is shown whole, as far as that is of use."""
+    lead = Row(("▸" if chosen else " ", roles.accent), (f"{number:>{digits}} ", roles.faint))
+    room = max(8, width - lead.cells)
+    if not chosen:
+        return [lead.add(clip(line, room), roles.muted)]
+    first, *rest = wrap([(line, roles.normal)], room)[:_LONG] or [Row()]
+    return [lead.extend(first), *(Row().gap(digits + 2).extend(row) for row in rest)]

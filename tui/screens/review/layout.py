@@ -1,0 +1,127 @@
+"""The review screen: what a harvest held back, why, and a person's word on each (design 6.4, 8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.types import CSSPathType
+
+from tui.kit.bridge import Burst
+from tui.kit.lanes import Lane
+from tui.kit.list_detail import ListDetail
+from tui.kit.rows import RowList
+from tui.render.draw import Row
+from tui.render.roles import Roles
+from tui.screens.review.item import SourceLines, source_lines
+from tui.screens.review.item_panel import ItemPanel
+from tui.screens.review.queue import draw_none, draw_note, draw_trouble
+from tui.screens.review.queue_panel import QueuePanel
+from tui.screens.review.state import ReviewState
+
+if TYPE_CHECKING:
+    from engine.knowledge.review import Waiting
+    from tui.kit.bench import Bench
+
+NARROW = 100
+"""Columns below which the item stands under the list."""
+READING = "reading what waits …"
+
+
+class ReviewLayout(ListDetail):
+    """The screen on what waits for a person.
+
+    Args:
+        bench: The workbench it was opened from.
+    """
+
+    AUTO_FOCUS = "#queue"
+    CSS_PATH: ClassVar[CSSPathType | None] = "review.tcss"
+    area = "review"
+    line = "wording"
+    burst_s = 0.5  # what a harvest holds back comes in several events
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench, "queue")
+        self.state = ReviewState()
+        engine = bench.engine
+        self._looks: Lane[None, tuple[Waiting, ...]] = self.lane(
+            lambda _none: engine.knowledge.review.queue.all(),
+            lambda _none, items: self._take(items),
+            lambda _none, problem: self._take(None, problem),
+        )
+        self.sources = self.lane(lambda item: source_lines(engine.files, item), self._take_source)
+
+    def body(self) -> ComposeResult:
+        """The list, and the selected item beside it."""
+        self.queue = QueuePanel(id="queue")
+        self.item = ItemPanel(id="item")
+        with Container(id="review"):
+            yield self.queue
+            yield self.item
+
+    def begin(self) -> None:
+        """Reads what waits."""
+        self.look()
+
+    def look(self) -> None:
+        """Reads what was ever held."""
+        self._looks.ask(None)
+
+    def heard(self, burst: Burst) -> None:
+        """Files changed: reads what waits again."""
+        if burst.parts & {"status", "digest"}:
+            self.look()
+
+    # What is on the screen
+
+    def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
+        """The item stands beside the list where there is room."""
+        return {"-narrow": self.app.size.width < NARROW, "-low": self.alone}
+
+    def show(self) -> None:
+        """Hands the state to the panels; each draws only what is different."""
+        state = self.state
+        items = state.items(self.bench.clock.now())
+        self.queue.show_items(items, self._note, (state.phase, state.problem, state.settled, state.query))
+        self.queue.filter(state.query)
+        self.show_item()
+
+    def show_item(self) -> None:
+        """Shows the selected item, and asks for the lines around its own."""
+        item = self.queue.selected
+        source = self.state.source_of(item.waiting) if item is not None else None
+        shown = self.item.item
+        other = item is not None and (shown is None or shown.waiting.id != item.waiting.id)
+        self.item.show(item, source)
+        if item is not None and source is None and other:
+            self.sources.ask(item.waiting)
+        self.update_footer()
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        """What stands where there are no rows."""
+        state = self.state
+        if state.phase == "loading":
+            return draw_note(READING, roles.faint)
+        if state.phase == "trouble":
+            return draw_trouble(state.problem, width, roles)
+        if state.query:
+            return draw_note("no item holds these words; esc shows all", roles.muted)
+        return draw_none(0 if state.with_settled else state.settled, width, roles)
+
+    # What comes in
+
+    def _take(self, items: tuple[Waiting, ...] | None, problem: str = "") -> None:
+        if not self.state.take(items, problem):
+            self.say(problem, trouble=True)
+        self.show()
+
+    def _take_source(self, item: Waiting, lines: SourceLines) -> None:
+        self.state.source = (item.id, lines)
+        self.show_item()
+
+    @on(RowList.Moved)
+    def _row_moved(self) -> None:
+        self.show_item()

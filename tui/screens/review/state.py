@@ -1,0 +1,85 @@
+"""What the review screen knows: the items, which are listed, what is being settled, and the source in view.
+
+Nothing here touches a widget or waits for anything.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from engine.knowledge.proposed import GROUPS, group_of, is_shown
+from tui.screens.review.item import SourceLines
+from tui.screens.review.queue import ReviewItem, item_of
+
+if TYPE_CHECKING:
+    from engine.knowledge.review import Waiting
+
+Phase = Literal["loading", "trouble", "empty", "found"]
+
+
+class ReviewState:
+    """The state of one review screen."""
+
+    def __init__(self) -> None:
+        self.all: tuple[Waiting, ...] | None = None
+        self.problem = ""
+        self.with_settled = False
+        self.query = ""
+        self.rewording: Waiting | None = None
+        self._settling: set[str] = set()
+        self._settled: set[str] = set()
+        self.source: tuple[str, SourceLines] | None = None
+        """The item in view, by its id, and the lines around its own."""
+
+    @property
+    def phase(self) -> Phase:
+        """What the list shows."""
+        if self.all is None:
+            return "trouble" if self.problem else "loading"
+        return "found" if self.listed() else "empty"
+
+    @property
+    def settled(self) -> int:
+        """How many were settled."""
+        return sum(bool(each.verdict) for each in self.all or ())
+
+    def take(self, items: tuple[Waiting, ...] | None, problem: str) -> bool:
+        """Takes over what was read; ``False`` where it could not be and something older is shown."""
+        if items is None:
+            self.problem = problem
+            return self.all is None
+        self.problem, self.all = "", items
+        self._settling -= self._settled  # what is read from then on knows of it
+        self._settled.clear()
+        return True
+
+    def listed(self) -> list[Waiting]:
+        """The items of the list by group, what was said most often first, before any filter."""
+        shown = [
+            each
+            for each in self.all or ()
+            if (self.with_settled or not each.verdict) and is_shown(each.why, each.times)
+        ]
+        return sorted(shown, key=lambda each: (GROUPS.index(group_of(each.why)), -each.times))
+
+    def items(self, now: datetime) -> list[ReviewItem]:
+        """The same as they are at some time."""
+        return [item_of(each, now, settling=each.id in self._settling) for each in self.listed()]
+
+    def begin(self, items: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
+        """Items are to be settled; gives those that can be."""
+        fresh = tuple(each for each in items if not each.verdict and each.id not in self._settling)
+        self._settling.update(each.id for each in fresh)
+        return fresh
+
+    def ended(self, name: str, *, done: bool) -> None:
+        """One is settled, or could not be, and waits on."""
+        if done:
+            self._settled.add(name)
+        else:
+            self._settling.discard(name)
+
+    def source_of(self, item: Waiting) -> SourceLines | None:
+        """The lines around an item's; ``None`` while they are being read."""
+        return self.source[1] if self.source is not None and self.source[0] == item.id else None

@@ -1,0 +1,150 @@
+"""A search result where it stands: its lines in the file, numbered, with the lines around them dimmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from engine.errors import AutopoiesisError
+from engine.search.sources import MAX_BYTES
+from tui.render.draw import Row, marked, wrap
+from tui.render.roles import Roles
+from tui.render.safe import visible
+from tui.render.search_hits import Hit, lines_of, mark_of
+from tui.render.search_words import Spans, Words
+
+if TYPE_CHECKING:
+    from engine.search.results import SearchResult
+    from tui.kit.session import WorkbenchFiles
+
+AROUND = 120
+"""Lines above and below that can be scrolled to."""
+ABOVE = 3
+"""Lines above that are in view at first."""
+_LOG = ".jsonl"
+_UPRIGHT = Style(underline=False)
+_LONGEST = 4000
+
+SOURCES = {"index": "from the index", "ripgrep": "found by ripgrep", "scan": "found by reading the files"}
+"""Who answered, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file.
+
+    Attributes:
+        number: From 1; 0 where the text is no line of its file.
+        text: Safe to show.
+        spans: The query's words in it.
+        inside: Whether it belongs to the result.
+    """
+
+    number: int
+    text: str
+    spans: Spans
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What the preview shows.
+
+    Attributes:
+        hit: The result.
+        lines: The result's lines with those around them.
+        note: What to know about them, e.g. that the file has changed since; empty where nothing.
+    """
+
+    hit: Hit
+    lines: tuple[Line, ...] = ()
+    note: str = ""
+
+
+def read_passage(hit: Hit, words: Words, files: WorkbenchFiles) -> Passage:
+    """Reads a result's surroundings from its file; never fails, because the result holds its own text."""
+    result = hit.result
+    if result.path.lower().endswith(_LOG):
+        return Passage(hit, _own(result, words, 0), f"a session log: lines {lines_of(result)} hold this turn")
+    try:
+        data = files.read(result.path, limit=MAX_BYTES)
+    except FileNotFoundError:
+        return Passage(hit, _own(result, words, result.start_line), "the file is not there any more")
+    except (AutopoiesisError, OSError) as error:
+        note = f"as it was indexed; the file cannot be read: {error}"
+        return Passage(hit, _own(result, words, result.start_line), note)
+    lines = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    first, last = result.start_line, result.end_line
+    if "\n".join(lines[first - 1 : last]).strip() != result.text.strip():
+        return Passage(hit, _own(result, words, first), "the file has changed since; this is what was found")
+    start, end = max(1, first - AROUND), min(len(lines), last + AROUND)
+    return Passage(
+        hit,
+        tuple(
+            _line(number, lines[number - 1], words, inside=first <= number <= last)
+            for number in range(start, end + 1)
+        ),
+    )
+
+
+def _own(result: SearchResult, words: Words, first: int) -> tuple[Line, ...]:
+    return tuple(
+        _line(first + at if first else 0, text, words, inside=True)
+        for at, text in enumerate(result.text.split("\n"))
+    )
+
+
+def _line(number: int, text: str, words: Words, *, inside: bool) -> Line:
+    shown = visible(text[:_LONGEST]) + (f"… {len(text) - _LONGEST:,} more" if len(text) > _LONGEST else "")
+    return Line(number, shown, words.spans(shown), inside)
+
+
+def draw_passage(passage: Passage, width: int, roles: Roles) -> tuple[list[Row], int]:
+    """Draws the lines, wrapped behind their numbers.
+
+    Returns:
+        The rows, and which of them is the first of the result itself.
+    """
+    rows: list[Row] = []
+    first = -1
+    if passage.note:
+        rows += [*wrap([(passage.note, roles.gate)], width), Row()]
+        first = 0
+    gutter = len(str(passage.lines[-1].number)) + 3 if passage.lines and passage.lines[-1].number else 2
+    for line in passage.lines:
+        if line.inside and first < 0:
+            first = len(rows)
+        rows.extend(_rows(line, gutter, width, roles))
+    return rows, max(first, 0)
+
+
+def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
+    """One line of the file; its indent is kept where it wraps."""
+    plain = roles.normal if line.inside else roles.faint
+    mark = mark_of(roles) if line.inside else roles.tier1
+    body = line.text.lstrip(" ")
+    indent = min(len(line.text) - len(body), max(0, width - gutter) // 2)
+    spans = [
+        (start - len(line.text) + len(body), end - len(line.text) + len(body)) for start, end in line.spans
+    ]
+    rows = []
+    place = 0
+    for at, broken in enumerate(wrap([(body, plain)], width - gutter - indent)):
+        # Wrapped first and marked then: a marked word must not come apart from what follows it.
+        place = max(place, body.find(broken.text, place))
+        here = [(start - place, end - place) for start, end in spans]
+        part = Row(*marked(broken.text, [span for span in here if span[1] > 0], plain, mark))
+        place += len(broken.text)
+        number = str(line.number) if not at and line.number else ""
+        row = (
+            Row()
+            .fit(number, gutter - 3, roles.muted if line.inside else roles.faint, "right")
+            .gap(1 if gutter > 2 else 0)
+        )
+        row.add("▎" if line.inside else " ", roles.tier1 + _UPRIGHT).gap(1 + indent)
+        rows.append(row.extend(part))
+    return rows

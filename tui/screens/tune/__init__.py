@@ -1,0 +1,1 @@
+"""Topics, their cuts, and what moving these changes."""

@@ -1,0 +1,241 @@
+"""What moving the cuts changes: today's figures beside those of the cuts as they stand now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from engine.activation.policy import Cuts
+from tui.render.draw import Row, wrap
+from tui.render.figures import count, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.screens.tune.plot import CutName, cut_text
+from tui.screens.tune.topics import a_day, per_day, rate_text
+
+if TYPE_CHECKING:
+    from engine.activation.tuning.fit import Proposal
+    from engine.activation.tuning.replay import Figures
+
+FIGURES = 4
+"""Lines of figures."""
+ROOMY = 62
+"""Cells from which words are written out."""
+_LEAST = 0.005
+_MOST_NOTES = 3
+_MOST_WARNED = 5
+"""Lines of notes where one of them is a caution: it is shown whole, and the figures give way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is compared.
+
+    Attributes:
+        today: The cuts as they are.
+        now: The cuts as they would be.
+        held: Which of them the keys move.
+        before: Figures of today's.
+        after: Figures of the moved ones; ``None`` where nothing is moved.
+        proposal: What fitting said, where it was asked.
+        fitting: It is being asked.
+        problem: Why it could not be asked.
+        caution: What to know before the cuts as they stand are applied; empty where there is nothing.
+        alone: What a score may do without a trigger hit; empty where it may do what the cuts say.
+    """
+
+    today: Cuts
+    now: Cuts
+    held: CutName
+    before: Figures
+    after: Figures | None = None
+    proposal: Proposal | None = None
+    fitting: bool = False
+    problem: str = ""
+    caution: str = ""
+    alone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One figure: its name, its value before and after, and the difference with what it means."""
+
+    name: str
+    before: str
+    after: str = ""
+    change: str = ""
+    better: bool | None = None
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """How wide the columns of one half are, in cells."""
+
+    name: int
+    before: int
+    arrow: str
+    after: int
+
+    def draw(self, line: _Line, roles: Roles) -> Row:
+        """One figure."""
+        room = self.name + self.before
+        name = min(self.name, room - len(line.before))  # a long number takes from the room of a short name
+        row = Row().fit(line.name, name, roles.strong if line.held else roles.muted)
+        row.fit(line.before, room - name, roles.normal, "right")
+        if line.after:
+            same = line.after == line.before and not line.change
+            row.add(self.arrow, roles.faint).add(line.after, roles.muted if same else roles.strong)
+        if line.change:
+            tone = {True: roles.active, False: roles.trouble, None: roles.gate}[line.better]
+            row.to(self.name + self.before + len(self.arrow) + self.after)
+            row.gap().add(line.change, tone)
+        return row
+
+
+_WIDE = (_Block(10, 7, " ▸ ", 7), 38, _Block(10, 4, " ▸ ", 4))
+_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(4, 4, "▸", 4))
+
+
+def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
+    """Four lines of figures in two columns, and below them what fitting says, where it was asked."""
+    roomy = width >= ROOMY
+    left, middle, right = _WIDE if roomy else _NARROW
+    middle += max(0, min(12, width - 66)) if roomy else 0
+    rows = []
+    for one, other in zip(_left(view, roomy), _right(view, roomy), strict=True):
+        row = left.draw(one, roles).cut(middle - 1 if other.name else width)
+        rows.append(row.to(middle).extend(right.draw(other, roles)).cut(width))
+    return [*rows, *notes(view, width, roles)]
+
+
+def _left(view: Changes, roomy: bool) -> tuple[_Line, ...]:
+    """The cuts and what they cost."""
+    before, after = view.before, view.after
+    words = (
+        ("active at", "gate at", "calls/day", "cost/day")
+        if roomy
+        else ("active", "gate", "calls/d", "cost/d")
+    )
+    moved = after is not None
+    return (
+        _cut(words[0], view.today.activate, view.now.activate, moved, view.held == "activate"),
+        _cut(words[1], view.today.gate, view.now.gate, moved, view.held == "gate"),
+        _amount(
+            words[2],
+            before.gate_calls_per_day,
+            after.gate_calls_per_day if after is not None else None,
+            per_day,
+            room=99 if roomy else 8,
+        ),
+        _amount(
+            words[3],
+            before.cost_usd_per_day,
+            after.cost_usd_per_day if after is not None else None,
+            a_day,
+            room=99 if roomy else 8,
+        ),
+    )
+
+
+def _right(view: Changes, roomy: bool) -> tuple[_Line, ...]:
+    """How well they do."""
+    before, after = view.before, view.after
+    words = ("precision", "recall", "F1", "labels") if roomy else ("prec", "rec", "F1", "n")
+    rates = [
+        _rate(word, getattr(before, name), getattr(after, name, None), after is not None)
+        for word, name in zip(words, ("precision", "recall", "f1"), strict=False)
+    ]
+    return (*rates, _Line(words[3], count(before.labelled)))
+
+
+def _cut(name: str, today: float | None, now: float | None, moved: bool, held: bool) -> _Line:
+    if not moved:
+        return _Line(name, cut_text(today), held=held)
+    change = ""
+    if today != now and today is not None and now is not None:
+        change = signed(now - today, _bare)
+    return _Line(name, cut_text(today), cut_text(now), change, held=held)
+
+
+def _rate(name: str, before: float | None, after: float | None, moved: bool) -> _Line:
+    if not moved:
+        return _Line(name, rate_text(before))
+    difference = 0.0 if before is None or after is None else round(after, 2) - round(before, 2)
+    change = signed(difference, _bare) if abs(difference) >= _LEAST else ""
+    return _Line(name, rate_text(before), rate_text(after), change, difference > 0)
+
+
+def _amount(
+    name: str, before: float, after: float | None, text: Callable[[float], str], *, room: int
+) -> _Line:
+    """Gate calls or cost: less is better. The difference gives way where there is no room for it."""
+    if after is None:
+        return _Line(name, text(before))
+    was, will = text(before), text(after)
+    change = signed(after - before, text) if was != will and "~" not in text(abs(after - before)) else ""
+    if change and was.isdecimal() and will.isdecimal():
+        change = signed(int(will) - int(was), lambda value: f"{value:.0f}")
+    if len(will) + 1 + len(change) > room:
+        change = ""
+    return _Line(name, was, will, change, after < before)
+
+
+def _bare(value: float) -> str:
+    return score(value) if value >= _LEAST else ".00"
+
+
+def signed(value: float, text: Callable[[float], str]) -> str:
+    """A difference with its sign: ``+.12``, ``−3``."""
+    return f"{'+' if value > 0 else '−'}{text(abs(value))}"
+
+
+def notes(view: Changes, width: int, roles: Roles) -> list[Row]:
+    """What to beware of, and what fitting says, where it was asked."""
+    warned = _caution(view.caution, width, roles)
+    said = _most(_said(view, width, roles), width, _MOST_WARNED - len(warned) if warned else _MOST_NOTES)
+    return [*warned, *said]
+
+
+def _caution(words: str, width: int, roles: Roles) -> list[Row]:
+    """What to beware of."""
+    style = roles.gate + Style(bold=True)
+    return wrap([("! ", style), (words, style)], width, indent=2)[:_MOST_WARNED] if words else []
+
+
+def _said(view: Changes, width: int, roles: Roles) -> list[Row]:
+    """What fitting says."""
+    if view.fitting:
+        return [Row(("fitting the cuts to the labels …", roles.faint))]
+    if view.problem:
+        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+    proposal = view.proposal
+    if proposal is None:
+        return wrap([(view.alone, roles.muted)], width, indent=2) if view.alone else []
+    if proposal.cuts is None:
+        pieces = [("! no proposal: ", roles.gate), (first_line(proposal.refused), roles.normal)]
+        return wrap(pieces, width, indent=2)
+    gate, activate = cut_text(proposal.cuts.gate), cut_text(proposal.cuts.activate)
+    if proposal.cuts != view.now or proposal.held_out is None:
+        pieces = [("fit ", roles.strong), (f"gate {gate}, active {activate}", roles.normal)]
+        if proposal.cuts != view.now:
+            pieces.append((" · f shows it", roles.muted))
+        return wrap(pieces, width, indent=4)
+    lead, (effect, *others) = "fit ", str(proposal.held_out).split("; ")
+    if len(lead) + len(effect) > width:
+        lead, (effect, *others) = "fit held out ", proposal.held_out.effect.split("; ")
+    rows = wrap([(lead, roles.strong), (effect, roles.normal)], width, indent=4)
+    for other in others:
+        rows.extend(Row().gap(4).extend(row) for row in wrap([(other, roles.muted)], width - 4))
+    return rows
+
+
+def _most(rows: list[Row], width: int, most: int) -> list[Row]:
+    """As many lines as there is room for; the last one says when it is not all."""
+    kept = rows[:most]
+    if kept and len(rows) > most:
+        kept[-1] = kept[-1].cut(width - 2).add(" …", rows[-1].pieces[-1][1])
+    return kept

@@ -1,0 +1,149 @@
+"""The decisions that flip when a cut is moved, or that lie nearest to the cuts; and one of them in full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.style import Style
+
+from tui.render.draw import Row, clip, wrap
+from tui.render.figures import day_of, dollars, milliseconds, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line, visible_lines
+from tui.screens.tune.plot import cut_text
+
+if TYPE_CHECKING:
+    from engine.activation.decision import Decision
+    from engine.activation.tuning.replay import FlipKind, Outcome
+
+BY: dict[str, str] = {"person": "you", "gate": "gate", "use": "use"}
+"""Who labelled it, as a word."""
+SIGNS: dict[FlipKind, str] = {"fixed": "+", "lost": "−", "changed": "~"}
+"""A sign per kind of flip, so that colour is never the only witness."""
+_BRIEF: dict[Outcome, str] = {"dropped": "drop", "asked": "ask", "active": "act"}
+_WIDE = 84
+_ROOMY = 56
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionItem:
+    """One row.
+
+    Attributes:
+        index: The decision's row in the table.
+        id: Its id in the log.
+        at: When the message came, ISO 8601.
+        message: What is logged of it.
+        score: The score that decides.
+        before: What happens to it with today's cuts.
+        after: With the moved ones; the same where nothing is moved.
+        kind: What that means; empty where it does not flip.
+        useful: Its label; ``None`` where nobody has said.
+        by: Who said so.
+        saving: The label is on its way to the log.
+    """
+
+    index: int
+    id: str
+    at: str
+    message: str
+    score: float
+    before: Outcome
+    after: Outcome
+    kind: FlipKind | Literal[""] = ""
+    useful: bool | None = None
+    by: str = ""
+    saving: bool = False
+
+
+def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = False) -> Row:
+    """Draws a row of at most ``width`` cells: what changes, when, the message, the score, the label."""
+    row = Row()
+    wide, roomy = width >= _WIDE, width >= _ROOMY
+    if item.kind:
+        tone = {"fixed": roles.active, "lost": roles.trouble, "changed": roles.gate}[item.kind]
+        row.add(f"{SIGNS[item.kind]} ", tone)
+        if roomy:
+            row.fit(item.kind, 8, tone)
+    else:
+        row.add(f"{score(item.score):>4} ", roles.tier2)
+    row.add(f"{day_of(item.at)} ", roles.muted)
+    tail = _tail(item, wide, roomy, chosen, roles)
+    room = width - row.cells - tail.cells - 1
+    text = first_line(item.message)
+    row.add(clip(text, room), roles.strong if chosen else roles.normal)
+    return row.to(width - tail.cells).extend(tail)
+
+
+def _tail(item: DecisionItem, wide: bool, roomy: bool, chosen: bool, roles: Roles) -> Row:
+    """Outcome, score and label, in columns."""
+    row = Row()
+    if wide:
+        row.fit(item.before, 7, roles.muted)
+        row.add(" ▸ " if item.kind else "   ", roles.faint)
+        row.fit(item.after if item.kind else "", 8, roles.normal)
+    elif roomy:
+        row.fit(f"{_BRIEF[item.before]}▸{_BRIEF[item.after]}" if item.kind else item.before, 9, roles.muted)
+    if wide and item.kind:
+        row.fit(score(item.score), 4, roles.tier2, "right").gap()
+    text, style = label_text(item.useful, roles)
+    row.fit("? y n" if chosen and item.useful is None else text, 7, style)
+    if roomy:
+        row.fit("…" if item.saving else BY.get(item.by, ""), 4, roles.faint)
+    return row
+
+
+def label_text(useful: bool | None, roles: Roles) -> tuple[str, Style]:
+    """A label as a word with its colour."""
+    if useful is None:
+        return "?", roles.gate
+    return ("useful", roles.active) if useful else ("noise", roles.muted)
+
+
+def decision_detail(decision: Decision, item: DecisionItem, width: int, roles: Roles) -> list[Row]:
+    """Everything about one decision."""
+    text, style = label_text(item.useful, roles)
+    rows = [Row((decision.topic, roles.strong), ("  ", roles.normal), (decision.at[:19], roles.muted)), Row()]
+    for line in visible_lines(decision.message):
+        rows.extend(wrap([(line, roles.normal)], width))
+    rows.append(Row())
+    label = "nobody has said" if item.useful is None else f"{text} · said by {BY.get(item.by, item.by)}"
+    outcome = (
+        item.before if not item.kind else f"{item.before} with today's cuts, {item.after} with the moved ones"
+    )
+    lines: list[tuple[str, str, Style]] = [
+        ("label", label, style),
+        ("cuts", outcome, roles.normal),
+        ("score", f"{score(item.score)} · asked from {cut_text(decision.gate_at)}, active from "
+                  f"{cut_text(decision.activate_at)} when it was decided", roles.normal),
+        ("then", f"{decision.verdict} · {decision.rule}", roles.normal),
+    ]  # fmt: skip
+    if decision.hits:
+        hits = ", ".join(f"{hit[1]} “{first_line(str(hit[2]))}”" for hit in decision.hits)
+        lines.append(("tier 1", hits, roles.tier1 + Style(underline=False)))
+    if decision.scores:
+        scores = " · ".join(f"{name} {_number(value)}" for name, value in decision.scores.items())
+        lines.append(("tier 2", scores, roles.tier2))
+    if decision.gate_answer:
+        lines.append(("gate", _gate(decision), roles.gate))
+    if decision.session_id:
+        lines.append(("session", decision.session_id, roles.muted))
+    lines.append(("id", decision.id, roles.muted))
+    for name, words, tone in lines:
+        body = wrap([(words, tone)], width, indent=10, first=10)
+        rows.extend([Row().fit(name, 10, roles.faint).extend(body[0]), *body[1:]])
+    return rows
+
+
+def _number(value: object) -> str:
+    return score(value) if isinstance(value, int | float) and 0 <= value <= 1 else str(value)
+
+
+def _gate(decision: Decision) -> str:
+    parts = [f"{decision.gate_answer} · {decision.gate_provider} {decision.gate_model}".rstrip()]
+    if decision.gate_reason:
+        parts.append(first_line(decision.gate_reason))
+    parts.append("remembered" if decision.cached else milliseconds(decision.latency_ms))
+    parts.append(dollars(decision.cost_usd))
+    return " · ".join(parts)

@@ -1,0 +1,207 @@
+"""The tune screen: how well topics do, their scores, two cuts, and what moving these changes (design 8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.types import CSSPathType
+
+from tui.kit.bridge import Burst
+from tui.kit.full_screen import FullScreen
+from tui.kit.prompt import PromptLine
+from tui.kit.rows import RowList
+from tui.screens.tune.changes import Changes
+from tui.screens.tune.cuts import cuts_text
+from tui.screens.tune.decisions_panel import DecisionsPanel
+from tui.screens.tune.scores_panels import ChangesPanel, Scores, ScoresPanel
+from tui.screens.tune.state import TuneState
+from tui.screens.tune.topics import a_day, per_day, rate_text
+from tui.screens.tune.topics_panel import TopicsPanel
+from tui.screens.tune.work import TableRead, TuneWork
+
+if TYPE_CHECKING:
+    from tui.kit.bench import Bench
+
+PATIENCE = 4.0
+"""How many times as long as reading the log takes the screen waits before it reads it once more."""
+KEYS = ("← → .01", "H L .05", "c other cut", "f fit", "z undo")
+LOW = 20
+"""Lines below which the comparison is a line in the frame."""
+
+
+class TuneLayout(FullScreen):
+    """The screen on one topic and its cuts.
+
+    Args:
+        bench: The workbench it was opened from.
+        topic: The topic to begin with; where it is unknown, the worst one.
+    """
+
+    AUTO_FOCUS = "#scores"
+    CSS_PATH: ClassVar[CSSPathType | None] = "tune.tcss"
+    area = "tune"
+    work: TuneWork
+    line = "filter"
+
+    def __init__(self, bench: Bench, topic: str = "") -> None:
+        super().__init__(bench, "scores")
+        self.state = TuneState(topic)
+        self.work = TuneWork(bench.engine, self.post_message)
+        self._rest_until = 0.0
+
+    def body(self) -> ComposeResult:
+        """Topics on the left, with the line below them; scores, what changes and decisions on the right."""
+        self.topics = TopicsPanel(id="topics")
+        self.scores = ScoresPanel(id="scores")
+        self.changes = ChangesPanel(id="changes")
+        self.decisions = DecisionsPanel(id="decisions")
+        with Horizontal(id="tune"):
+            with Vertical(id="tune-left"):
+                yield self.topics
+                yield self.prompt
+            with Vertical(id="tune-right"):
+                yield self.scores
+                yield self.changes
+                yield self.decisions
+
+    # What is on the screen
+
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        size, zoom = self.app.size, self.zoomed
+        low = size.height < LOW
+        self.lay_out_frame({"-low": low, "-wide": size.width >= 160, "-narrow": size.width < 100})
+        left = self.query_one("#tune-left")
+        left.display = zoom in (None, "topics") or self.prompt.display
+        self.topics.display = zoom in (None, "topics")
+        left.set_class(zoom == "topics", "-whole")
+        self.query_one("#tune-right").display = zoom != "topics"
+        self.scores.display = zoom in (None, "scores")
+        self.changes.display = zoom in (None, "scores") and not low
+        self.decisions.display = zoom in (None, "decisions")
+
+    def show(self) -> None:
+        """Hands the state to the panels; each draws only what is different."""
+        state = self.state
+        standing = self.standing()
+        self.topics.show(state.topics(), standing)
+        changes = state.changes()
+        self.scores.show(self._scores(self.summary(changes)))
+        self.changes.show(changes, self.hint())
+        self.decisions.show_listing(state.topic, state.list_decisions(), self._nothing_listed(), standing)
+        self.update_footer()
+
+    def _scores(self, summary: tuple[str, ...]) -> Scores:
+        state = self.state
+        if not state.known:
+            note = "reading the decision log …" if state.loading else "no topic is selected"
+            return Scores(note="ctrl+r tries again" if state.problem else note)
+        figures = state.overview[state.topic]
+        keys = summary if self.has_class("-low") else KEYS
+        return Scores(state.topic, figures.labelled, figures.decisions, state.plot, keys=keys)
+
+    def _nothing_listed(self) -> str:
+        state = self.state
+        if not state.known or state.table is None:
+            return ""
+        if state.moved:
+            return "No logged decision would have gone otherwise with these cuts."
+        left_out = state.table.left_out_of(state.topic)
+        if left_out:
+            return f"{left_out:,} decisions were logged under another preset and cannot be replayed."
+        if state.overview[state.topic].decisions:
+            return (
+                "No cut moves what was decided about this topic: "
+                "its triggers, a schedule or a person settled it."
+            )
+        return (
+            "Nothing was decided about this topic yet. Decisions are logged as messages come in; "
+            "y and n label them here."
+        )
+
+    # What comes in
+
+    def patience(self) -> float:
+        """A log that takes long to read is not read all the time."""
+        return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
+
+    def heard(self, burst: Burst) -> None:
+        """Reads what is new in the log."""
+        if burst.keys or "status" in burst.parts:
+            self.work.read()
+
+    @on(TableRead)
+    def _table_read(self, read: TableRead) -> None:
+        state = self.state
+        for name in (*read.labelled, *read.refused):
+            state.saving.pop(name, None)
+        if read.table is not None and read.total is not None:
+            state.take(read.table, read.overview, read.total, relabelled=bool(read.labelled))
+            self._rest_until = self.bench.clock.monotonic() + PATIENCE * read.seconds
+        if read.problem and state.table is None:
+            state.problem = read.problem
+        elif read.problem:
+            self.say(read.problem, trouble=True)
+        self.show()
+
+    # What a person does
+
+    @on(TopicsPanel.Chosen)
+    def _topic_chosen(self, chosen: TopicsPanel.Chosen) -> None:
+        self.choose_row(chosen.index)
+
+    def choose_row(self, index: int) -> None:
+        """Goes to the topic in a row of the list."""
+        if 0 <= index < len(self.state.names):
+            self.state.choose(self.state.names[index])
+            self.show()
+
+    @on(RowList.Moved)
+    def _row_moved(self) -> None:
+        self.update_footer()
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        self.state.filter(edited.value)
+        self.show()
+
+    @on(PromptLine.Entered)
+    def _entered(self) -> None:
+        self.leave_line()
+
+    def hint(self) -> str:
+        """What the lower edge of the comparison says."""
+        state = self.state
+        if not state.known:
+            return ""
+        if state.moved:
+            status = self.bench.status
+            if status is not None and status.read_only:
+                return "read-only: cannot be applied · esc discards"
+            return f"enter {'asks first' if state.caution else 'applies and commits'} · esc discards"
+        return "← → moves a cut"
+
+    def standing(self) -> str:
+        """The topic and its cuts, where the panel that shows them is out of sight."""
+        state = self.state
+        if not state.known or self.scores.display:
+            return ""
+        moved = f" ▸ {cuts_text(state.now)}" if state.moved else ""
+        return f"{state.topic} · {cuts_text(state.today)}{moved}"
+
+    def summary(self, changes: Changes | None) -> tuple[str, ...]:
+        """The comparison in one line, where there is no room for its panel."""
+        if changes is None:
+            return ()
+        before, after = changes.before, changes.after or changes.before
+        return tuple(
+            f"{word} {was}" if was == now else f"{word} {was}▸{now}"
+            for word, was, now in (
+                ("F1", rate_text(before.f1), rate_text(after.f1)),
+                ("calls/d", per_day(before.gate_calls_per_day), per_day(after.gate_calls_per_day)),
+                ("cost/d", a_day(before.cost_usd_per_day), a_day(after.cost_usd_per_day)),
+            )
+        )

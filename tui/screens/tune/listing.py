@@ -1,0 +1,128 @@
+"""Which decisions are listed: those that moved cuts treat otherwise, else those nearest to the cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from engine.activation.tuning.labels import LABELLERS
+from tui.screens.tune.decisions import DecisionItem
+
+if TYPE_CHECKING:
+    from engine.activation.policy import Cuts
+    from engine.activation.tuning.replay import FlipKind, Flips, Outcome
+    from engine.activation.tuning.table import DecisionTable
+
+LISTED = 200
+"""Rows that are listed; how many there are is always said."""
+_NEVER = 1.01
+"""Where a cut that is never reached lies, as far as nearness goes."""
+_BEHIND = 10.0
+_OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the list shows.
+
+    Attributes:
+        items: The rows.
+        total: How many there are.
+        flips: The flips they are; ``None`` where nothing is moved.
+    """
+
+    items: tuple[DecisionItem, ...] = ()
+    total: int = 0
+    flips: Flips | None = None
+
+
+Labels = Mapping[str, bool]
+"""Labels on their way to the log, by the decision's id."""
+
+
+def flipped(table: DecisionTable, flips: Flips, saving: Labels) -> Listing:
+    """The decisions that flip."""
+    items = tuple(_item(table, flip.index, flip.before, flip.after, flip.kind, saving) for flip in flips.rows)
+    return Listing(items, flips.fixed + flips.lost + flips.changed, flips)
+
+
+def nearest(table: DecisionTable, topic: str, cuts: Cuts, saving: Labels, *, limit: int = LISTED) -> Listing:
+    """A topic's decisions that cuts decide about: without a label first, then nearest to a cut first."""
+    import numpy as np  # noqa: PLC0415 — only this screen needs it
+
+    total = 0
+    found: list[tuple[float, int, Outcome]] = []
+    for part in table.segments(topic):
+        asked, active = table.limits(topic, cuts, matched=part.matched)
+        scores = table.sorted_scores[part.start : part.end]
+        low = int(np.searchsorted(scores, -np.inf, side="right"))
+        high = int(np.searchsorted(scores, np.inf, side="left"))
+        rows, scores = table.order[part.start + low : part.start + high], scores[low:high]
+        total += rows.size
+        if not rows.size:
+            continue
+        places = [min(place, _NEVER) for place in (asked, active)]
+        far = np.minimum(np.abs(scores - places[0]), np.abs(scores - places[1]))
+        far = far + np.where(table.labels[rows] >= 0, _BEHIND, 0.0)
+        count = min(limit, rows.size)
+        chosen = np.argpartition(far, count - 1)[:count]
+        outcomes = (scores[chosen] >= asked).astype(np.int8) + (scores[chosen] >= active)
+        found.extend(
+            (distance, row, _OUTCOMES[outcome])
+            for distance, row, outcome in zip(
+                far[chosen].tolist(), rows[chosen].tolist(), outcomes.tolist(), strict=True
+            )
+        )
+    found.sort(key=lambda each: (each[0], -each[1]))
+    items = tuple(_item(table, row, outcome, outcome, "", saving) for _far, row, outcome in found[:limit])
+    return Listing(items, total)
+
+
+def labelled_anew(
+    table: DecisionTable, listing: Listing, saving: Labels, flips: Flips | None = None
+) -> Listing:
+    """The same rows in the same order with the labels as they are now.
+
+    Args:
+        table: The log.
+        listing: What was listed.
+        saving: Labels on their way.
+        flips: The flips by the labels as they are now, where these have changed.
+    """
+    kinds = {flip.index: flip.kind for flip in flips.rows} if flips is not None else {}
+    items = tuple(
+        _item(table, item.index, item.before, item.after, kinds.get(item.index, item.kind), saving)
+        for item in listing.items
+    )
+    return Listing(items, listing.total, flips or listing.flips)
+
+
+def _item(
+    table: DecisionTable,
+    index: int,
+    before: Outcome,
+    after: Outcome,
+    kind: FlipKind | Literal[""],
+    saving: Labels,
+) -> DecisionItem:
+    decision = table.decision(index)
+    label = int(table.labels[index])
+    useful = None if label < 0 else label == 1
+    by = LABELLERS[int(table.labellers[index])]
+    on_its_way = saving.get(decision.id)
+    if on_its_way is not None:
+        useful, by = on_its_way, "person"
+    return DecisionItem(
+        index,
+        decision.id,
+        decision.at,
+        decision.message,
+        float(table.scores[index]),
+        before,
+        after,
+        kind,
+        useful,
+        by,
+        on_its_way is not None,
+    )

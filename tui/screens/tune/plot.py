@@ -1,0 +1,283 @@
+"""The scores of a topic's labelled decisions: useful ones upwards, noise downwards, and two cuts across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import sqrt
+from operator import itemgetter
+from statistics import median_low
+from typing import Literal
+
+from rich.style import Style
+
+from engine.activation.policy import Cuts
+from tui.render.draw import NO_STYLE, Piece, Row, clip
+from tui.render.figures import count, score
+from tui.render.roles import Roles
+
+CutName = Literal["gate", "activate"]
+
+RISING = " ▁▂▃▄▅▆▇█"
+"""Eighths of a cell from below; drawn in reverse they are eighths from above."""
+_HANGING = "▔▔▀▀▀▀█"
+GUTTER = 8
+"""Cells left of the plot, for its words and numbers."""
+FEW = 20
+"""Labelled decisions below which a figure says little."""
+_WITH_ZONES = 8
+_LEAST_BINS = 10
+_TALL = 40
+_SKEWED = 6
+
+_Mark = tuple[int, str, Style]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What is drawn.
+
+    Attributes:
+        useful: Decisions labelled useful, by equal bins over 0 to 1.
+        noise: Those labelled noise, by the same bins.
+        today: The cuts as they are.
+        now: The cuts as they would be.
+        held: Which of the two the keys move.
+        note: Words across the upper side, where there is little or nothing to see.
+    """
+
+    useful: tuple[int, ...]
+    noise: tuple[int, ...]
+    today: Cuts
+    now: Cuts
+    held: CutName
+    note: str = ""
+
+
+def bins_for(width: int, labelled: int) -> int:
+    """How many bins suit a panel: the fewer decisions, the wider the bins, each some whole cells.
+
+    Args:
+        width: Cells of the panel.
+        labelled: Decisions that are drawn.
+    """
+    room = _room(width)
+    wanted = max(_LEAST_BINS, 2 * sqrt(labelled))
+    cells = max(1, round(room / wanted))
+    return max(1, room // cells)
+
+
+def _room(width: int) -> int:
+    """Cells for 0 to 1; the one behind them is “never”."""
+    return max(8, width - GUTTER - 1)
+
+
+def draw_plot(plot: Plot, width: int, height: int, roles: Roles) -> list[Row]:
+    """Lays the plot out in ``height`` lines of ``width`` cells.
+
+    Both sides have one scale. Where a few bins tower above the others it is a square root, and says so.
+    """
+    zones = height >= _WITH_ZONES
+    shape = _shape(plot, width, max(2, height - (3 if zones else 2)))
+    marks = _marks(plot, shape.span, roles)
+    lines = [_zones(plot, shape, roles)] if zones else []
+    lines.extend(_half(plot, shape, marks, roles, below=False))
+    lines.append(_axis(plot, shape, marks, roles))
+    lines.extend(_half(plot, shape, marks, roles, below=True))
+    lines.append(_labels(plot, shape.span, roles))
+    return lines[:height]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the plot fills its room.
+
+    Attributes:
+        cells: Cells a bin is wide.
+        span: Cells from 0 to 1.
+        up: Lines above the axis.
+        down: Lines below it.
+        rooted: Bars are as tall as the square root of their number.
+        eighths: Eighths of a line for one decision, or for the root of one.
+    """
+
+    cells: int
+    span: int
+    up: int
+    down: int
+    rooted: bool
+    eighths: float
+
+    def level(self, number: int, lines: int) -> int:
+        """How many eighths tall a bar is; one at least where there is anything."""
+        if not number:
+            return 0
+        return min(8 * lines, max(1, round(_tall(number, self.rooted) * self.eighths)))
+
+
+def _shape(plot: Plot, width: int, room: int) -> _Shape:
+    """Shares the lines out between the sides, in proportion to what stands there, two each at least."""
+    cells = max(1, _room(width) // max(1, len(plot.useful)))
+    filled = [number for number in (*plot.useful, *plot.noise) if number]
+    rooted = bool(filled) and max(filled) > max(_TALL, _SKEWED * median_low(filled))
+    above, below = (_tall(max(side, default=0), rooted) for side in (plot.useful, plot.noise))
+    up = room - room // 2
+    if above or below:
+        least = min(2, room // 2)
+        up = max(least, min(room - least, round(room * above / (above + below))))
+    eighths = min(
+        (8 * lines / peak for lines, peak in ((up, above), (room - up, below)) if peak), default=0.0
+    )
+    return _Shape(cells, cells * len(plot.useful), up, room - up, rooted, eighths)
+
+
+def _tall(number: int, rooted: bool) -> float:
+    return sqrt(number) if rooted else float(number)
+
+
+def _half(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles, *, below: bool) -> list[Row]:
+    """The bars on one side of the axis, from top to bottom."""
+    numbers, lines = (plot.noise, shape.down) if below else (plot.useful, shape.up)
+    glyphs = _glyphs(roles.dropped if below else roles.active, below=below)
+    levels = [shape.level(number, lines) for number in numbers]
+    rows = []
+    for line in range(lines):
+        inner = 8 * (line if below else lines - 1 - line)
+        pieces = [
+            piece
+            for level in levels
+            for piece in [glyphs[0 if level <= inner else min(8, level - inner)]] * shape.cells
+        ]
+        pieces.append(glyphs[0])
+        for at, sign, style in marks:
+            pieces[at] = (sign, style)
+        if plot.note and not below and line == lines // 2:
+            _write_over(pieces, f" {plot.note} ", roles.muted)
+        rows.append(_joined(_gutter(numbers, line, lines, below, roles), pieces))
+    return rows
+
+
+def _glyphs(style: Style, *, below: bool) -> list[Piece]:
+    """A cell filled by 0 to 8 eighths. From above there are only a few signs, so these are reversed ones."""
+    if not below:
+        signs = [(sign, style) for sign in RISING[1:8]]
+    elif style.color is None:  # without colour a reversed cell is brighter than a full one
+        signs = [(sign, style) for sign in _HANGING]
+    else:
+        reverse = style + Style(reverse=True)
+        signs = [(sign, reverse) for sign in RISING[7:0:-1]]
+    return [(" ", NO_STYLE), *signs, (RISING[8], style)]
+
+
+def _write_over(pieces: list[Piece], text: str, style: Style) -> None:
+    """Words in the middle of a line of cells."""
+    text = clip(text, len(pieces))
+    start = (len(pieces) - len(text)) // 2
+    pieces[start : start + len(text)] = [(sign, style) for sign in text]
+
+
+def _joined(row: Row, pieces: Sequence[Piece]) -> Row:
+    """A line with cells behind it: signs of the plot's own, each one cell wide, which need no look at."""
+    for style, run in groupby(pieces, key=itemgetter(1)):
+        row.pieces.append(("".join(sign for sign, _style in run), style))
+    row.cells += len(pieces)
+    return row
+
+
+def _gutter(numbers: Sequence[int], line: int, lines: int, below: bool, roles: Roles) -> Row:
+    """What stands left of a line of bars: the highest number at its end, and what the side is."""
+    outermost = lines - 1 - line if below else line
+    if outermost == (1 if lines > 1 else 0):
+        word, style = ("noise", roles.muted) if below else ("useful", roles.active)
+        return Row().fit(word, GUTTER - 1, style, "right").gap()
+    text = count(max(numbers)) if outermost == 0 and any(numbers) else ""
+    return Row().fit(text, GUTTER - 1, roles.faint, "right").gap()
+
+
+def _marks(plot: Plot, span: int, roles: Roles) -> list[_Mark]:
+    """The lines across: today's where a cut is moved, then both cuts, the one that is held on top."""
+    marks = [
+        (column(cut, span), "┊", roles.muted)
+        for cut, now in ((plot.today.gate, plot.now.gate), (plot.today.activate, plot.now.activate))
+        if cut != now
+    ]
+    pair = [("gate", plot.now.gate, roles.gate), ("activate", plot.now.activate, roles.active)]
+    pair.sort(key=lambda cut: cut[0] == plot.held)
+    for name, cut, style in pair:
+        held = name == plot.held
+        marks.append((column(cut, span), "┃" if held else "│", style + Style(bold=held)))
+    return marks
+
+
+def column(cut: float | None, span: int) -> int:
+    """The cell of a score; never is the one behind the last."""
+    return span if cut is None else max(0, min(span - 1, int(cut * span + 1e-9)))
+
+
+def _axis(plot: Plot, shape: _Shape, marks: Sequence[_Mark], roles: Roles) -> Row:
+    """The line between the sides, heavy where both have decisions: no cut keeps these apart."""
+    apart, mixed = ("─", roles.faint), ("━", roles.p3)
+    both = [bool(useful and noise) for useful, noise in zip(plot.useful, plot.noise, strict=True)]
+    pieces = [piece for each in both for piece in [mixed if each else apart] * shape.cells]
+    pieces.append((" ", NO_STYLE))
+    for at, sign, style in marks:
+        pieces[at] = ({"┃": "╋", "│": "┼"}.get(sign, sign), style)
+    return _joined(Row().fit("both ━" if any(both) else "", GUTTER - 1, roles.p3, "right").gap(), pieces)
+
+
+def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
+    """What happens between the cuts, in words."""
+    span = shape.span
+    activate = column(plot.now.activate, span)
+    gate = min(column(plot.now.gate, span), activate)
+    row = Row().fit("√count" if shape.rooted else "count", GUTTER - 1, roles.faint, "right").gap()
+    parts = (
+        (0, gate, ("dropped", "drop"), roles.muted),
+        (gate, activate, ("the gate is asked", "asked", "ask"), roles.gate),
+        (activate, span + 1, ("activated", "active", "act"), roles.active),
+    )
+    for start, end, words, style in parts:
+        word = next((word for word in words if len(word) + 2 <= end - start), "")
+        if word:
+            row.to(GUTTER + start + (end - start - len(word) + 1) // 2).add(word, style)
+    return row
+
+
+def cut_text(cut: float | None) -> str:
+    """``.62``, or ``never``."""
+    return "never" if cut is None else score(cut) if cut > 0 else "0"
+
+
+def _labels(plot: Plot, span: int, roles: Roles) -> Row:
+    """The cuts by name below their lines, the held one between arrows; 0 and 1 where there is room."""
+    labels = []
+    for name, word, cut, style in (
+        ("gate", "gate", plot.now.gate, roles.gate),
+        ("activate", "active", plot.now.activate, roles.active),
+    ):
+        text = f"{word} {cut_text(cut)}"
+        held = name == plot.held
+        labels.append((column(cut, span), f"◂ {text} ▸" if held else text, style + Style(bold=held)))
+    labels.sort(key=lambda label: label[0])
+    starts = _apart([(at, len(text)) for at, text, _style in labels], span + 1)
+    row = Row().gap(GUTTER)
+    if starts[0] >= 2:
+        row.add("0", roles.faint)
+    for start, (_at, text, style) in zip(starts, labels, strict=True):
+        row.to(GUTTER + start).add(text, style)
+    if row.cells <= GUTTER + span - 2:
+        row.to(GUTTER + span - 1).add("1", roles.faint)
+    return row
+
+
+def _apart(labels: Sequence[tuple[int, int]], width: int) -> list[int]:
+    """Where two labels begin so that each is near its place and they do not touch."""
+    (left_at, left), (right_at, right) = labels
+    first = max(0, min(width - left, left_at - left // 2))
+    second = max(0, min(width - right, right_at - right // 2))
+    overlap = first + left + 2 - second
+    if overlap > 0:
+        first = max(0, min(first - (overlap + 1) // 2, width - right - 2 - left))
+        second = max(first + left + 2, min(second, width - right))
+    return [first, second]

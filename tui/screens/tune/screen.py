@@ -1,0 +1,400 @@
+"""The tune screen: what can be done there, one method for each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from tui.kit.command import Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.editor import file_of
+from tui.kit.full_screen import committed
+from tui.kit.panel import Motion
+from tui.render.roles import PLAIN
+from tui.screens.tune.changes import notes
+from tui.screens.tune.cuts import FAST, STEP, cuts_text
+from tui.screens.tune.decisions import decision_detail, label_text
+from tui.screens.tune.layout import TuneLayout
+from tui.screens.tune.topics import SORTED_BY
+from tui.screens.tune.work import CutsWish, LabelWish, Proposed, Written
+
+if TYPE_CHECKING:
+    from engine.activation.tuning.tuning import Applied
+    from tui.kit.bench import Bench
+
+_ONE_LINE = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    moved: bool = False
+    """A cut stands elsewhere than it does today."""
+    fitting: bool = False
+    """A fit is under way."""
+    loading: bool = False
+    """The decision log is being read."""
+    decision: bool = False
+    """A decision is selected."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
+
+
+THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
+A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
+A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
+    """The tune screen, with its commands."""
+
+    def __init__(self, bench: Bench, topic: str = "") -> None:
+        super().__init__(bench, topic)
+        self.labelled = False
+        self._labelled: list[tuple[str, str, bool | None]] = []
+        self._applied: Applied | None = None
+        self._file_of: tuple[object, str, str] = (None, "", "")
+
+    # Moving about
+
+    def move(self, motion: Motion) -> None:
+        """Moves the selection: among the decisions there, among the topics elsewhere."""
+        if self.panel_in_use == "decisions":
+            self.decisions.move(motion)
+        else:
+            self.choose_row(self.topics.target(motion))
+
+    @command("escape", title="Back", in_line=True, footer="back", rank=20, palette=False)
+    def back(self) -> None:
+        """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
+        state = self.state
+        if self.in_line:
+            self._filter("")
+            self.leave_line()
+        elif state.moved:
+            self.discard()
+        elif state.query:
+            self._filter("")
+        elif self.zoomed is not None:
+            self.unzoom()
+        else:
+            if state.moves:
+                self.bench.say(f"discarded what was moved on {', '.join(sorted(state.moves))}")
+            if self.labelled:
+                self.bench.conductor.learn()
+            self.dismiss(None)
+
+    @command("slash", title="Filter the topics", footer="filter", rank=24)
+    def filter(self) -> None:
+        """Narrow the topics to those whose name holds what is typed, while it is typed."""
+        self.open_line("filter", "filter", self.state.query, "topics")
+
+    def _filter(self, query: str) -> None:
+        self.state.filter(query)
+        self.show()
+
+    # Cuts
+
+    def move_cut(self, steps: int) -> None:
+        """Moves the held cut by hundredths."""
+        if self.state.move(steps):
+            self.show()
+
+    @command(
+        "left", "h",
+        title="Move the cut down by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left(self) -> None:
+        """Move the chosen cut down by .01; nothing is written before you apply it."""
+        self.move_cut(-STEP)
+
+    @command(
+        "right", "l",
+        title="Move the cut up by .01", footer="move the cut", rank=0,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right(self) -> None:
+        """Move the chosen cut up by .01; beyond 1 it is never reached."""
+        self.move_cut(STEP)
+
+    @command(
+        "H", "shift+left", "less_than_sign",
+        title="Move the cut down by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_left_fast(self) -> None:
+        """Move the chosen cut down by .05."""
+        self.move_cut(-FAST)
+
+    @command(
+        "L", "shift+right", "greater_than_sign",
+        title="Move the cut up by .05", footer="by .05", rank=6,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def cut_right_fast(self) -> None:
+        """Move the chosen cut up by .05."""
+        self.move_cut(FAST)
+
+    @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=[THE_LOG, A_TOPIC])
+    def other_cut(self) -> None:
+        """Choose the other cut: from the lower one the gate is asked, from the upper one the topic
+        is active.
+        """
+        self.state.hold_other()
+        self.show()
+
+    @command(
+        "escape",
+        title="Discard the move", footer="discard", rank=4, when=lambda here: here.moved,
+        needs=[THE_LOG, A_TOPIC],
+    )  # fmt: skip
+    def discard(self) -> None:
+        """Put the cuts back to where they stand today; nothing was written."""
+        self.state.discard()
+        self.show()
+
+    @command(
+        "enter",
+        title="Apply the cuts and commit", footer="apply", rank=2,
+        needs=[
+            THE_LOG, A_TOPIC, Need(lambda here: here.moved, "no cut is moved"), WRITABLE,
+            Need(lambda here: here.file, "the topic has no file any more"),
+        ],
+    )  # fmt: skip
+    def apply(self) -> None:
+        """Write the moved cuts into the header of the topic's file, which keeps its comments, and commit it.
+        Asks first where a fit warned of such cuts.
+        """
+        state = self.state
+        wish = CutsWish(state.topic, state.now)
+        if state.caution:
+            question = (
+                f"{state.topic}: {cuts_text(state.today)} ▸ {cuts_text(state.now)}\n"
+                f"{state.caution[:1].upper()}{state.caution[1:]}."
+            )
+            self.ask("apply", question, "Apply it", partial(self.work.write, wish))
+        else:
+            self.work.write(wish)
+
+    @command(
+        "f",
+        title="Fit the cuts to the labels", footer="fit", rank=8,
+        needs=[THE_LOG, A_TOPIC, Need(lambda here: not here.fitting, "a fit is under way")],
+    )  # fmt: skip
+    def fit(self) -> None:
+        """Show the cuts that fit the labels best, measured on decisions held out; once more takes
+        them away.
+        """
+        state = self.state
+        if state.topic in state.proposals:
+            state.show_fit()
+            self._say_fit(state.topic)
+        else:
+            state.fitting = state.topic
+            state.fit_problem.pop(state.topic, None)
+            self.work.fit(state.topic)
+        self.show()
+
+    def proposed(self, proposed: Proposed) -> None:
+        """Fitting is done: puts the cuts there, unless the person has gone on to something else."""
+        state = self.state
+        if state.fitting == proposed.topic:
+            state.fitting = ""
+        if proposed.proposal is None:
+            state.fit_problem[proposed.topic] = proposed.problem
+        else:
+            state.take_fit(proposed.proposal)
+        self.show()
+        self._say_fit(proposed.topic)
+
+    def _say_fit(self, topic: str) -> None:
+        """Says in passing what fitting says, where the panel that shows it is out of sight."""
+        changes = self.state.changes()
+        if changes is None or self.changes.display or topic != self.state.topic:
+            return
+        said = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
+        self.say(said, trouble=bool(changes.problem))
+
+    @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
+    def undo(self) -> None:
+        """Take the last applied change of cuts back, also one of an earlier day; asks first."""
+        last = self._applied
+        if last is None:
+            question = "Take the change of cuts back that was applied last in this workspace?"
+        else:
+            back = f"{cuts_text(last.after)} ▸ {cuts_text(last.before)}"
+            question = f"Take back what was applied last?\n{last.topic}: {back}"
+        self.ask("undo", question, "Take it back", partial(self.work.write, CutsWish("", None)))
+
+    def written(self, written: Written) -> None:
+        """Cuts were written, or refused: says so, with the commit."""
+        state = self.state
+        applied = written.applied
+        if applied is None:
+            self.say(written.problem, trouble=True)
+            return
+        self._applied = None if written.undone else applied
+        if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
+            state.moves.pop(applied.topic, None)
+        commit = committed(applied.commit, applied.why)
+        done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
+        self.say(f"{applied.topic}: {done}, {cuts_text(applied.after)} · {commit}{more}")
+
+    # Decisions
+
+    def label(self, useful: bool) -> None:
+        """Labels the selected decision and goes to the next one."""
+        state = self.state
+        item, table = self.decisions.selected, state.table
+        if item is None or table is None:
+            return
+        before = item.useful if item.by == "person" else None
+        self._labelled.append((item.id, state.topic, before))
+        self.labelled = True
+        state.saving[item.id] = useful
+        self.work.write(LabelWish(table, item.index, item.id, useful))
+        self.decisions.next_row()
+        self.show()
+
+    @command(
+        "y",
+        title="Label the decision: useful", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_useful(self) -> None:
+        """Label the selected decision: the topic was useful for this message; then go to the next one."""
+        self.label(True)
+
+    @command(
+        "n",
+        title="Label the decision: noise", footer="useful / noise", rank=10,
+        needs=[THE_LOG, A_TOPIC, A_DECISION, WRITABLE],
+    )  # fmt: skip
+    def label_noise(self) -> None:
+        """Label the selected decision: the topic was noise for this message; then go to the next one."""
+        self.label(False)
+
+    @command("u", title="Take the last label back", needs=[THE_LOG, A_TOPIC])
+    def unlabel(self) -> None:
+        """Take the last label back and go to its decision; a label you gave it before is there again."""
+        state = self.state
+        table = state.table
+        if not self._labelled or table is None:
+            self.say("nothing was labelled here yet")
+            return
+        name, topic, before = self._labelled.pop()
+        index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
+        if index < 0:
+            self.say("the decision is not in the log any more")
+            return
+        state.choose(topic)
+        state.saving.pop(name, None)
+        self.work.write(LabelWish(table, index, name, before))
+        self.show()
+        self.decisions.select_id(name)
+        said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
+        self.say(f"{topic}: {said}")
+
+    @command("o", "space", title="Open the decision", needs=[THE_LOG, A_TOPIC, A_DECISION])
+    def open_decision(self) -> None:
+        """Open the selected decision: the whole message, every score, what the gate said, and its label."""
+        item, table = self.decisions.selected, self.state.table
+        if item is not None and table is not None:
+            decision = table.decision(item.index)
+            self.page("decision", lambda width, roles: decision_detail(decision, item, width, roles))
+
+    # About the screen
+
+    @command("s", title="Sort the topics otherwise", footer="sort", rank=22)
+    def sort(self) -> None:
+        """Sort the topics by the next thing: worst first, most gate calls, highest cost, most labels, name.
+        What decides the order has its column, however narrow the list is.
+        """
+        state = self.state
+        sorting = state.next_sorting()
+        self.show()
+        if state.query or not self.topics.display:  # else the panel's title says it
+            self.say(f"topics: {SORTED_BY[sorting]}")
+
+    def file(self) -> str:
+        """The chosen topic's file, relative to the workspace; empty where it has none."""
+        state = self.state
+        table = state.table
+        if table is None or not state.known:
+            return ""
+        if self._file_of[:2] != (table, state.topic):
+            root = self.bench.engine.workspace.root
+            self._file_of = (table, state.topic, file_of(root, table.topic(state.topic).path))
+        return self._file_of[2]
+
+    @command(
+        "e",
+        title="Edit the topic or file", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is no file")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        self.edit_file(self.file())
+
+    def rescan(self) -> None:
+        """Look at every file again, and at the log."""
+        super().rescan()
+        self.work.read()
+
+    # Panels
+
+    @command("1", title="Go to the topics", footer="panel", rank=30)
+    def focus_topics(self) -> None:
+        """Go to the topics: how well each does with its cuts of today, worst first."""
+        self.go_to("topics")
+
+    @command("2", title="Go to the scores", footer="panel", rank=30)
+    def focus_scores(self) -> None:
+        """Go to the scores of the topic's labelled decisions; up and down choose another topic there."""
+        self.go_to("scores")
+
+    @command("3", title="Go to the decisions", footer="panel", rank=30)
+    def focus_decisions(self) -> None:
+        """Go to the decisions: those that flip when a cut is moved, else those nearest to the cuts."""
+        self.go_to("decisions")
+
+    @command("Y", title="Copy the selection", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+        super().copy()
+
+    # What the keys depend on, and what comes in
+
+    @property
+    def glance(self) -> TuneSituation:
+        """While a cut is moved, esc discards the move."""
+        before = super().glance
+        return TuneSituation(panel=before.panel, question=before.question, moved=self.state.moved)
+
+    @property
+    def situation(self) -> TuneSituation:
+        """What the keys depend on."""
+        state = self.state
+        return self.situated(
+            TuneSituation,
+            filtered=bool(state.query),
+            moved=state.moved,
+            topic=state.topic if state.known else "",
+            file=self.file(),
+            loading=state.loading,
+            decision=self.decisions.selected is not None,
+            fitting=bool(state.fitting),
+        )
+
+    @on(Proposed)
+    def _proposed(self, proposed: Proposed) -> None:
+        self.proposed(proposed)
+
+    @on(Written)
+    def _written(self, written: Written) -> None:
+        self.written(written)

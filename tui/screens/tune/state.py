@@ -1,0 +1,271 @@
+"""What the tune screen knows: the log as a table, the chosen topic, where its cuts stand, what fitting said.
+
+Nothing here touches a widget or waits for anything: a moved cut is a few binary searches in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.activation.policy import Cuts
+from tui.screens.tune.changes import Changes
+from tui.screens.tune.cuts import first_held, moved
+from tui.screens.tune.listing import LISTED, Listing, flipped, labelled_anew, nearest
+from tui.screens.tune.plot import FEW, CutName, Plot
+from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
+
+if TYPE_CHECKING:
+    from engine.activation.tuning.fit import Proposal
+    from engine.activation.tuning.replay import Figures, Histogram
+    from engine.activation.tuning.table import DecisionTable
+
+NOWHERE = Cuts(None, None)
+
+
+class TuneState:
+    """The state of one tune screen."""
+
+    def __init__(self, topic: str) -> None:
+        self.table: DecisionTable | None = None
+        self.overview: Mapping[str, Figures] = {}
+        self.total: Figures | None = None
+        self.problem = ""
+        self.sorting: Sorting = "worst"
+        self.query = ""
+        self.names: tuple[str, ...] = ()
+        self.topic = topic
+        self.held: CutName = "activate"
+        self.moves: dict[str, Cuts] = {}
+        self.proposals: dict[str, Proposal] = {}
+        self.before_fit: dict[str, Cuts] = {}
+        self._warned: dict[str, Proposal] = {}
+        self.fitting = ""
+        self.fit_problem: dict[str, str] = {}
+        self.saving: dict[str, bool] = {}
+        self.listing = Listing()
+        self._listed: tuple[str, Cuts] | None = None
+        self._relabelled = False
+        self._binned: dict[tuple[str, int], Histogram] = {}
+
+    # The log.
+
+    @property
+    def loading(self) -> bool:
+        """Whether nothing was read yet."""
+        return self.table is None and not self.problem
+
+    @property
+    def known(self) -> bool:
+        """Whether the table knows the chosen topic."""
+        return self.table is not None and self.topic in self.overview
+
+    def take(
+        self,
+        table: DecisionTable,
+        overview: Mapping[str, Figures],
+        total: Figures,
+        *,
+        relabelled: bool = False,
+    ) -> None:
+        """Takes over the log as it was read; topic, selection and moves stay.
+
+        Args:
+            table: The log.
+            overview: The figures of its topics.
+            total: Of all of them.
+            relabelled: Labels in it have changed, so that what was fitted to them is out of date.
+        """
+        new = table is not self.table
+        if not new and not relabelled and self.overview:
+            return
+        self.table, self.overview, self.total, self.problem = table, overview, total, ""
+        self.moves = {
+            name: cuts for name, cuts in self.moves.items() if name in overview and cuts != table.today(name)
+        }
+        self.proposals.clear()
+        self.fit_problem.clear()
+        self._binned.clear()
+        self._relabelled = relabelled
+        if new:
+            self._listed = None
+        self.sort()
+
+    def sort(self) -> None:
+        """Puts the topics in order; the chosen one stays chosen while it is among them."""
+        self.names = ordered(self.overview, self.sorting, self.query)
+        if self.topic not in self.names and self.names:
+            self.choose(self.names[0])
+
+    def next_sorting(self) -> Sorting:
+        """Sorts by the next thing."""
+        self.sorting = SORTINGS[(SORTINGS.index(self.sorting) + 1) % len(SORTINGS)]
+        self.sort()
+        return self.sorting
+
+    def filter(self, query: str) -> None:
+        """Keeps only the topics whose name holds the words."""
+        self.query = query
+        self.sort()
+
+    # The topic and its cuts.
+
+    def choose(self, topic: str) -> None:
+        """Goes to another topic."""
+        if topic != self.topic:
+            self.topic = topic
+            self._listed = None
+        if self.known and self.now != self.today:
+            return
+        self.held = first_held(self.today)
+
+    @property
+    def today(self) -> Cuts:
+        """The cuts of the chosen topic as they are."""
+        return self.table.today(self.topic) if self.table is not None and self.known else NOWHERE
+
+    @property
+    def now(self) -> Cuts:
+        """The cuts as they would be."""
+        return self.moves.get(self.topic, self.today)
+
+    @property
+    def moved(self) -> bool:
+        """Whether a cut stands elsewhere than today."""
+        return self.topic in self.moves
+
+    def set(self, cuts: Cuts) -> None:
+        """Puts the cuts somewhere."""
+        if cuts == self.today:
+            self.moves.pop(self.topic, None)
+        else:
+            self.moves[self.topic] = cuts
+
+    def move(self, steps: int) -> bool:
+        """Moves the held cut by hundredths; ``False`` where it cannot go any further."""
+        cuts = moved(self.now, self.held, steps)
+        if cuts == self.now:
+            return False
+        self.set(cuts)
+        return True
+
+    def hold_other(self) -> None:
+        """Lets the keys move the other cut."""
+        self.held = "activate" if self.held == "gate" else "gate"
+
+    def discard(self) -> None:
+        """Puts the cuts back."""
+        self.moves.pop(self.topic, None)
+
+    @property
+    def at_proposal(self) -> bool:
+        """Whether the cuts stand where fitting would put them."""
+        proposal = self.proposals.get(self.topic)
+        return proposal is not None and proposal.cuts is not None and proposal.cuts == self.now
+
+    @property
+    def caution(self) -> str:
+        """What a fit warned of, while the cuts stand where that is true; it outlives the proposal."""
+        warned = self._warned.get(self.topic)
+        return replace(warned, cuts=self.now).caution if warned is not None and self.moved else ""
+
+    def take_fit(self, proposal: Proposal) -> None:
+        """Takes over what fitting says; puts the cuts there where its topic is the chosen one."""
+        self.proposals[proposal.topic] = proposal
+        if proposal.caution:
+            self._warned[proposal.topic] = proposal
+        if proposal.topic == self.topic and not self.at_proposal:
+            self.show_fit()
+
+    def show_fit(self) -> None:
+        """Puts the cuts where fitting would put them, or back to where they were before that."""
+        proposal = self.proposals[self.topic]
+        if proposal.cuts is None:
+            return
+        if self.at_proposal:
+            self.set(self.before_fit.pop(self.topic, self.today))
+        else:
+            self.before_fit[self.topic] = self.now
+            self.set(proposal.cuts)
+
+    # What is shown of it.
+
+    def topics(self) -> TopicList:
+        """The list on the left."""
+        return TopicList(
+            names=self.names,
+            figures=self.overview,
+            total=self.total,
+            moved=frozenset(self.moves),
+            selected=self.names.index(self.topic) if self.topic in self.names else 0,
+            sorting=self.sorting,
+            query=self.query,
+            left_out=self.table.left_out if self.table is not None else 0,
+            loading=self.loading,
+            problem=self.problem,
+        )
+
+    def plot(self, bins: int) -> Plot:
+        """The scores in a number of bins, and where the cuts stand."""
+        from engine.activation.tuning.replay import histogram  # noqa: PLC0415 — brings numpy
+
+        key = (self.topic, bins)
+        found = self._binned.get(key)
+        if found is None and self.table is not None:
+            found = self._binned[key] = histogram(self.table, self.topic, bins)
+        useful, noise = (found.useful, found.noise) if found is not None else ((0,) * bins, (0,) * bins)
+        return Plot(useful, noise, self.today, self.now, self.held, self._plot_note(sum(useful) + sum(noise)))
+
+    def _plot_note(self, drawn: int) -> str:
+        figures = self.overview[self.topic]
+        if drawn:
+            return ""
+        if figures.labelled:
+            return "no cut moves its decisions"
+        return "no labels yet: y and n give them" if figures.decisions else "no decisions yet"
+
+    def changes(self) -> Changes | None:
+        """The comparison of today's cuts with the moved ones."""
+        from engine.activation.tuning.replay import alone_text, figures  # noqa: PLC0415 — likewise
+
+        if self.table is None or not self.known:
+            return None
+        return Changes(
+            self.today,
+            self.now,
+            self.held,
+            self.overview[self.topic],
+            figures(self.table, self.topic, self.now) if self.moved else None,
+            self.proposals.get(self.topic),
+            self.fitting == self.topic,
+            self.fit_problem.get(self.topic, ""),
+            self.caution,
+            alone_text(self.table, self.topic, self.now),
+        )
+
+    def list_decisions(self) -> Listing:
+        """The decisions that flip, or those nearest to the cuts; in the same order while labels come in."""
+        from engine.activation.tuning.replay import flips  # noqa: PLC0415 — likewise
+
+        if self.table is None or not self.known:
+            self.listing, self._listed = Listing(), None
+            return self.listing
+        state = (self.topic, self.now)
+        if self._listed == state:
+            found = None
+            if self._relabelled and self.moved:
+                # What was labelled since moves up among the flips, so that it is well among twice as many.
+                found = flips(self.table, self.topic, self.today, self.now, limit=2 * LISTED)
+            self.listing = labelled_anew(self.table, self.listing, self.saving, found)
+        elif self.moved:
+            found = flips(self.table, self.topic, self.today, self.now, limit=LISTED)
+            self.listing = flipped(self.table, found, self.saving)
+        else:
+            self.listing = nearest(self.table, self.topic, self.now, self.saving)
+        self._listed, self._relabelled = state, False
+        return self.listing
+
+    def thin(self) -> bool:
+        """Whether the topic has so few labels that figures say little."""
+        return self.known and self.overview[self.topic].labelled < FEW

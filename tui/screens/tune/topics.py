@@ -1,0 +1,244 @@
+"""The topics with how well each does: precision, recall, F1, gate calls and cost, and the same of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from rich.style import Style
+
+from tui.render.activation import Drawn
+from tui.render.draw import Row, found, marked, wrap
+from tui.render.figures import count, dollars, plural, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.render.table import MARK
+from tui.screens.tune.plot import FEW
+
+if TYPE_CHECKING:
+    from engine.activation.tuning.replay import Figures
+
+Sorting = Literal["worst", "calls", "cost", "labels", "name"]
+SORTINGS: tuple[Sorting, ...] = get_args(Sorting)
+Column = Literal["rates", "calls", "cost", "labels"]
+SORTED_BY: dict[Sorting, str] = {
+    "worst": "worst first",
+    "calls": "most gate calls",
+    "cost": "highest cost",
+    "labels": "most labels",
+    "name": "by name",
+}
+POOR = 0.7
+"""Precision, recall or F1 below which a figure is shown as trouble."""
+_COLUMNS: tuple[tuple[Column, int, int], ...] = (
+    ("rates", 10, 12), ("calls", 7, 14), ("cost", 8, 16), ("labels", 8, 30),
+)  # fmt: skip
+"""Columns beside F1 with their cells, and the cells that a name keeps beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """What stands in the list.
+
+    Attributes:
+        names: The topics, in order.
+        figures: How each does with its cuts of today.
+        total: All topics as one; ``None`` while nothing is known.
+        moved: Topics with a move that is not applied.
+        selected: Index into ``names``.
+        sorting: What they are sorted by.
+        query: The filter's words.
+        left_out: Logged decisions that today's preset cannot replay.
+        loading: Nothing was read yet.
+        problem: Why nothing can be shown.
+    """
+
+    names: tuple[str, ...] = ()
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+    total: Figures | None = None
+    moved: frozenset[str] = frozenset()
+    selected: int = 0
+    sorting: Sorting = "worst"
+    query: str = ""
+    left_out: int = 0
+    loading: bool = True
+    problem: str = ""
+
+
+def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -> tuple[str, ...]:
+    """The topics that hold the words, sorted; those without the figure that decides come last."""
+    kept = [name for name in figures if query.casefold() in name.casefold()]
+    keys: dict[Sorting, Callable[[Figures], tuple[float, ...]]] = {
+        "worst": lambda each: (each.f1 is None, each.f1 or 0.0, -each.labelled, -each.decisions),
+        "calls": lambda each: (-each.gate_calls_per_day, -each.decisions),
+        "cost": lambda each: (-each.cost_usd_per_day, -each.gate_calls_per_day, -each.decisions),
+        "labels": lambda each: (-each.labelled, -each.decisions),
+        "name": lambda each: (),
+    }
+    return tuple(sorted(kept, key=lambda name: (*keys[sorting](figures[name]), name.casefold(), name)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """How wide the name is, and which columns there are besides F1."""
+
+    name: int
+    shown: frozenset[Column]
+
+
+def _plan(width: int, longest: int, sorting: Sorting) -> _Columns:
+    """The columns that fit beside F1: names give way to them, down to some cells.
+
+    What the list is sorted by comes before all others, however narrow it is.
+    """
+    room = width - 1 - 5
+    wanted = max(12, min(longest, 30))
+    shown: set[Column] = set()
+    for column, cells, least in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
+        if room - cells < min(least if column != sorting else 12, wanted):
+            break
+        shown.add(column)
+        room -= cells
+    return _Columns(room, frozenset(shown))
+
+
+def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles, *, focused: bool) -> Drawn:
+    """Lays the list out in ``height`` lines of ``width`` cells.
+
+    Args:
+        view: What stands in it.
+        top: The first row that was visible last time, so that the list moves no more than it must.
+        width: Cells.
+        height: Lines.
+        roles: Styles.
+        focused: Whether the panel has the keys; the selection mark says so.
+    """
+    note = _note(view, width, roles)
+    if note:
+        return Drawn(tuple(note[:height]))
+    longest = max((len(name) for name in view.figures), default=0)
+    plan = _plan(width, longest, view.sorting)
+    foot = _foot(view, plan, width, roles)
+    room = max(1, height - 1 - len(foot))
+    lines = [_heading(plan, roles)]
+    if not view.names:
+        lines.append(Row().gap().add("no topic holds these words", roles.muted))
+        top = number = 0
+    else:
+        number = min(len(view.names), room)
+        top = max(0, min(top, len(view.names) - number))
+        top = min(max(top, view.selected - number + 1), view.selected)
+        mark = roles.accent if focused else roles.faint
+        lines.extend(
+            _topic(
+                view, name, plan, roles, (mark if focused else roles.muted) if at == view.selected else None
+            )
+            for at, name in enumerate(view.names[top : top + number], start=top)
+        )
+    chosen = 1 + view.selected - top if view.names else -1
+    lines.extend(Row() for _line in range(height - len(foot) - len(lines)))
+    lines.extend(foot)
+    return Drawn(tuple(lines[:height]), chosen, 1, top, number)
+
+
+def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
+    """What stands where there are no topics."""
+    if view.problem:
+        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+    if view.loading:
+        return [Row(("reading the decision log …", roles.faint))]
+    if view.figures:
+        return []
+    words = "There are no topics yet. Each is a file in topics/ with its triggers."
+    return wrap([(words, roles.muted)], width)
+
+
+def _heading(plan: _Columns, roles: Roles) -> Row:
+    row = Row().gap().fit("topic", plan.name, roles.faint)
+    if "rates" in plan.shown:
+        row.gap().fit("prec", 4, roles.faint, "right").gap().fit("rec", 4, roles.faint, "right")
+    row.gap().fit("F1", 4, roles.faint, "right")
+    if "calls" in plan.shown:
+        row.gap().fit("gate/d", 6, roles.faint, "right")
+    if "cost" in plan.shown:
+        row.gap().fit("cost/d", 7, roles.faint, "right")
+    return row.gap().fit("labels", 7, roles.faint, "right") if "labels" in plan.shown else row
+
+
+def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style | None) -> Row:
+    figures = view.figures[name]
+    row = Row((MARK if mark is not None else " ", mark or roles.faint))
+    style = roles.strong if mark is not None else roles.normal if figures.labelled else roles.muted
+    label = Row()
+    for piece, piece_style in marked(
+        first_line(name), found(first_line(name), view.query), style, roles.accent + Style(underline=True)
+    ):
+        label.add(piece, piece_style)
+    sign = " ◂▸" if name in view.moved else ""
+    row.extend(label.cut(plan.name - len(sign))).add(sign, roles.accent).to(1 + plan.name)
+    return _figures(row, figures, plan, roles, strong=mark is not None)
+
+
+def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong: bool = False) -> Row:
+    """The numbers of a topic, or of all, behind its name; dimmed where they rest on few labels."""
+    thin = figures.labelled < FEW
+
+    def rate(value: float | None, plain: Style) -> None:
+        style = roles.faint if value is None or thin else roles.trouble if value < POOR else plain
+        row.gap().fit(rate_text(value), 4, style, "right")
+
+    if "rates" in plan.shown:
+        rate(figures.precision, roles.normal)
+        rate(figures.recall, roles.normal)
+    rate(figures.f1, roles.strong if strong else roles.normal)
+    if "calls" in plan.shown:
+        calls = figures.gate_calls_per_day
+        row.gap().fit(per_day(calls), 6, roles.gate if calls else roles.faint, "right")
+    if "cost" in plan.shown:
+        cost = figures.cost_usd_per_day
+        row.gap().fit(a_day(cost), 7, roles.normal if cost else roles.faint, "right")
+    if "labels" in plan.shown:
+        row.gap().fit(count(figures.labelled), 7, roles.muted, "right")
+    return row
+
+
+def rate_text(value: float | None) -> str:
+    """Precision, recall or F1 as ``.81``; a dash where there is none."""
+    return "–" if value is None else score(value)
+
+
+def per_day(value: float) -> str:
+    """A number of times a day: ``14``, ``3.2``, ``.4``, ``0``."""
+    if value >= 9.95:
+        return count(round(value))
+    text = f"{value:.1f}"
+    return "0" if value <= 0 else "<.1" if text == "0.0" else text.removeprefix("0").removesuffix(".0")
+
+
+def a_day(cost: float) -> str:
+    """Dollars a day in at most seven cells, up to a hundred thousand."""
+    return "~$0" if 0 < cost < 0.0001 else f"${cost:,.0f}" if cost >= 1000 else dollars(max(cost, 0.0))
+
+
+def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row]:
+    """All topics as one, and where their labels come from."""
+    total = view.total
+    if total is None:
+        return []
+    rows = [Row(("─" * width, roles.line))]
+    name = f"all {count(len(view.figures))}"
+    rows.append(_figures(Row().gap().fit(name, plan.name, roles.normal), total, plan, roles, strong=True))
+    labels = Row().gap().add(plural(total.labelled, "label"), roles.normal)
+    of = f" of {plural(total.decisions, 'decision')}"
+    if labels.cells + len(of) <= width:
+        labels.add(of, roles.muted)
+    left_out = f" · {count(view.left_out)} not replayed"
+    if view.left_out and labels.cells + len(left_out) <= width:
+        labels.add(left_out, roles.faint)
+    rows.append(labels)
+    sources = ((total.by_person, "you"), (total.by_gate, "gate"), (total.by_use, "use"))
+    parts = [f"{word} {count(number)}" for number, word in sources]
+    by = next((text for sign in (" · ", ", ") if len(text := sign.join(parts)) < width), " ".join(parts))
+    rows.append(Row().gap().add(by, roles.muted).cut(width))
+    return rows

@@ -1,0 +1,259 @@
+"""The first screen: what came in, what fired and why, what the prompt holds, how full it is (design 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal
+from textual.timer import Timer
+
+from engine.context.views import DigestView, LedgerView, StatusView
+from engine.events import IndexProgress
+from tui.kit.bars import Header, QuestionBar, bars
+from tui.kit.bridge import ALL_PARTS
+from tui.kit.clock import Clock
+from tui.kit.commands import Commanded
+from tui.kit.conductor import Conductor
+from tui.kit.messages import EventsArrived, PartsRead, Said, TraceRead, Tried
+from tui.kit.page import PageScreen
+from tui.kit.questions import Questions
+from tui.kit.rows import RowList
+from tui.kit.session import WorkbenchEngine
+from tui.render.shown import Shown
+from tui.screens.workbench.activation_panel import ActivationPanel
+from tui.screens.workbench.feed_panel import FeedPanel
+from tui.screens.workbench.ledger_panel import LedgerPanel
+from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, MemoryPanel
+
+if TYPE_CHECKING:
+    from tui.screens.harvest.run import HarvestRun
+
+FOLDED = frozenset({"digest", "ledger", "budget"})
+"""Panels that share a line each where there is no room for them."""
+BURST_S = 0.05
+"""How long a burst of events may gather before the screen looks at it."""
+PATIENCE_S = 0.12
+"""How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
+FULL = (100, 32)
+"""Columns and lines from which all five panels have room."""
+LOW = 20
+"""Lines below which the folded panels are left out as well."""
+
+
+class WorkbenchLayout(Commanded):
+    """The screen. State comes in as messages and is handed to the panels; keys come in as commands."""
+
+    AUTO_FOCUS = "#feed"
+    area = "body"
+    line = "try"
+
+    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
+        super().__init__(self, "feed")
+        self.engine = engine
+        self.clock = clock
+        self.conductor = Conductor(engine, self.post_message, run_line)
+        self.shown = Shown()
+        self.status: StatusView | None = None
+        self.digest: DigestView | None = None
+        self.ledger: LedgerView | None = None
+        self.progress: IndexProgress | None = None
+        self.questions = Questions(self, clock, self.conductor.answer, self.lay_out)
+        self.searched = ""
+        """What was searched for last."""
+        self.harvesting: HarvestRun | None = None
+        self.filtering: str = "feed"
+        self.output: PageScreen | None = None
+        self.followers: list[Callable[[], None]] = []
+        """Called when another message is shown, or more about it."""
+        self._burst: Timer | None = None
+        self._typing: Timer | None = None
+        self._patience: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        """Two panels above, three below, which fold into one."""
+        self.feed = FeedPanel(id="feed")
+        self.activation = ActivationPanel(id="activation")
+        self.digest_panel = DigestPanel(id="digest")
+        self.ledger_panel = LedgerPanel(id="ledger")
+        self.budget = BudgetPanel(id="budget")
+        self.memory = MemoryPanel(id="memory")
+        with Container(id="body"):
+            with Horizontal(id="upper"):
+                yield self.feed
+                yield self.activation
+            with Horizontal(id="lower"):
+                yield self.digest_panel
+                yield self.ledger_panel
+                yield self.budget
+            yield self.memory
+
+    def below(self) -> ComposeResult:
+        """The line."""
+        yield self.prompt
+
+    def on_mount(self) -> None:
+        """Starts listening and reads everything once."""
+        self.query_one(QuestionBar).display = False
+        self.lay_out()
+        self.show_bars()
+        self.conductor.start()
+        self.conductor.read(ALL_PARTS)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a burst or a pause in typing is being waited for."""
+        return self._burst is not None or self._typing is not None
+
+    def on_unmount(self) -> None:
+        """Lets go of the engine."""
+        self.conductor.stop()
+
+    # What is on the screen
+
+    @property
+    def compact(self) -> bool:
+        """Whether panels 3 to 5 are folded into one."""
+        return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
+
+    def lay_out(self) -> None:
+        """Gives every panel its place for the present size."""
+        size, zoom = self.app.size, self.zoomed
+        low = size.height < LOW
+        upper, lower = ("feed", "activation"), ("digest", "ledger", "budget")
+        self.lay_out_frame(
+            {
+                "-low": low,
+                "-compact": self.compact,
+                "-zoomed": zoom is not None,
+                "-wide": size.width >= 160,
+                "-narrow": size.width < 72,
+            },
+            "#prompt",
+        )
+        self.query_one("#upper").display = zoom is None or zoom in upper
+        self.query_one("#lower").display = zoom in lower or (zoom is None and not self.compact)
+        asked = bool(self.questions.open)
+        self.memory.display = zoom is None and self.compact and not low and not asked
+        for panel in (*upper, *lower):
+            self.query_one(f"#{panel}").display = zoom is None or zoom == panel
+        self.update_footer()
+
+    def in_view(self) -> tuple[str, ...]:
+        """The panels that can be seen; those that are folded into one are none of them."""
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        return tuple(name for name in self.panels if not (self.compact and name in FOLDED))
+
+    def home(self) -> str:
+        """The panel that gets the keys when the one that had them is folded away."""
+        return "activation"
+
+    def show_bars(self) -> None:
+        """Header, folded panel and footer; the header of a screen that lies over this one as well."""
+        compiled = self.budget.compiled
+        for header in bars(self, Header):
+            header.show(self.status, compiled, self.progress)
+        self.memory.show(self.digest, self.ledger, compiled)
+        self.update_footer()
+
+    # Which message is shown
+
+    def show_message(self, shown: Shown) -> None:
+        """Shows another message, or more about it, wherever it is shown."""
+        self.shown = shown
+        self.activation.show(shown)
+        if shown.compiled is not None or not shown.pending:
+            self.budget.show(shown.compiled)
+            self.show_bars()
+        for follower in self.followers:
+            follower()
+
+    def show_row(self) -> None:
+        """Shows the selected row of the feed; its trace follows when it is there."""
+        entry = self.feed.selected
+        if entry is None:
+            self.show_message(Shown())
+            return
+        if self.shown.source == "feed" and self.shown.entry == entry:
+            return
+        shown = Shown("feed", entry.text, entry, pending=bool(entry.key))
+        if not entry.key:
+            self.show_message(shown)
+            return
+        self.shown = shown
+        self.conductor.fetch(entry.key)
+        if self._patience is None:
+            self._patience = self.set_timer(PATIENCE_S, self._still_pending)
+
+    def _still_pending(self) -> None:
+        self._patience = None
+        if self.shown.pending:
+            self.show_message(self.shown)
+
+    @on(RowList.Moved)
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        if moved.panel is self.feed and (moved.by_hand or not self.shown.trying):
+            self.show_row()
+        self.update_footer()
+
+    @on(ActivationPanel.Moved)
+    def _topic_moved(self) -> None:
+        self.update_footer()
+
+    @on(TraceRead)
+    def _trace_read(self, read: TraceRead) -> None:
+        if read.key == self.shown.key:
+            text, entry = self.shown.text, self.shown.entry
+            self.show_message(Shown("feed", text, entry, read.trace, read.compiled, problem=read.problem))
+
+    @on(Tried)
+    def _tried(self, tried: Tried) -> None:
+        if self.shown.trying and tried.text == self.shown.text:
+            source = self.shown.source
+            self.show_message(
+                Shown(source, tried.text, None, tried.trace, tried.compiled, problem=tried.problem)
+            )
+
+    # What comes in from the engine
+
+    @on(EventsArrived)
+    def _events_arrived(self) -> None:
+        if self._burst is None:
+            self._burst = self.set_timer(BURST_S, self._take_burst)
+
+    def _take_burst(self) -> None:
+        self._burst = None
+        burst = self.conductor.bridge.take()
+        self.conductor.read(burst.parts)
+        # What search finds stands in the prompt.
+        if self.shown.key in burst.keys or (burst.indexed and self.shown.key and self.shown.compiled):
+            self.conductor.fetch(self.shown.key)
+        self.questions.heard(burst.asked, burst.closed)
+        for trouble in burst.troubles[-3:]:
+            self.say(trouble, trouble=True)
+        if burst.progress is not None:
+            self.progress = burst.progress
+            self.show_bars()
+
+    @on(PartsRead)
+    def _parts_read(self, read: PartsRead) -> None:
+        if read.digest is not None and read.digest != self.digest:
+            self.digest = read.digest
+            self.digest_panel.show(read.digest)
+        if read.ledger is not None and read.ledger != self.ledger:
+            self.ledger = read.ledger
+            self.ledger_panel.show_view(read.ledger)
+        if read.status is not None:
+            self.status = read.status
+        if read.feed is not None:
+            self.feed.show(read.feed)
+        self.show_bars()
+
+    @on(Said)
+    def _said(self, said: Said) -> None:
+        self.say(said.text, trouble=said.trouble)
+
+    # What a person does

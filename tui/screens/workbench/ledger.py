@@ -1,0 +1,140 @@
+"""The ledger: one line per conversation that was harvested, or was not, and why."""
+
+from __future__ import annotations
+
+import re
+
+from rich.style import Style
+
+from engine.context.views import LedgerRow, LedgerView
+from tui.render.draw import Row, clip, found, marked, wrap
+from tui.render.figures import count, day_of
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+
+WIDE = 60
+"""Cells from which a row has room for what the entry brought, or why it failed."""
+
+_DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
+"""The date that names begin with; the row has it already."""
+
+_STATES: dict[str, tuple[str, str]] = {
+    "harvested": ("✓", "harvested"),
+    "harvest-failed": ("!", "failed"),
+    "deleted-unharvested": ("⌫", "discarded"),
+    "too-large": ("–", "too large"),
+}
+
+
+def state_of(row: LedgerRow) -> tuple[str, str]:
+    """A sign and a word for an entry's status."""
+    return _STATES.get(row.status, ("?", first_line(row.status) or "unknown"))
+
+
+def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
+    """Draws an entry in at most ``width`` cells; arguments as ``feed_row``."""
+    sign, word = state_of(row)
+    style = _style(row, roles)
+    fact = count(row.items_total) if row.status == "harvested" else word
+    words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
+    line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
+    known = _DATED.sub("", first_line(row.name)) or first_line(row.name) or row.sha256[:12]
+    name = clip(known, max(4, width - line.cells - len(fact) - 1))
+    if width >= WIDE:
+        name = clip(name, width * 2 // 5)
+    for piece, piece_style in marked(name, found(name, query), words, roles.accent + Style(underline=True)):
+        line.add(piece, piece_style)
+    if width >= WIDE:
+        line.to(width * 2 // 5 + 10)
+        about = first_line(row.error) or items_text(row)
+        line.add(clip(about, width - line.cells - len(fact) - 2), roles.muted)
+    fact_style = roles.muted if row.status == "harvested" else style
+    return line.right(Row((fact, fact_style)), width)
+
+
+def matches(row: LedgerRow, query: str) -> bool:
+    """Whether an entry holds the filter's words."""
+    query = query.casefold()
+    return any(query in text.casefold() for text in (row.name, row.error, row.sha256, *state_of(row)))
+
+
+def items_text(row: LedgerRow) -> str:
+    """``3 facts · 2 decisions``; what an entry brought, largest first."""
+    ordered = sorted(row.items.items(), key=lambda item: (-item[1], item[0]))
+    return " · ".join(f"{count(number)} {name.replace('_', ' ')}" for name, number in ordered if number)
+
+
+def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
+    """Everything an entry says, for its own page."""
+    sign, word = state_of(row)
+    lines = [
+        Row(
+            (f"{sign} {word}", _style(row, roles)),
+            ("   ", roles.normal),
+            (first_line(row.name), roles.strong),
+        ),
+        Row(),
+        Row(("at         ", roles.muted), (first_line(row.at) or "unknown", roles.normal)),
+        Row(("sha256     ", roles.muted), (row.sha256, roles.normal)),
+        Row(
+            ("file       ", roles.muted),
+            ("reclaimed after the harvest" if row.deleted else "kept", roles.normal),
+        ),
+    ]
+    if row.error:
+        lines.extend(wrap([("error      ", roles.muted), (row.error, roles.trouble)], width, indent=11))
+    lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
+    digits = max([len(count(number)) for number in row.items.values()] + [1])
+    for name, number in sorted(row.items.items(), key=lambda item: (-item[1], item[0])):
+        line = Row().gap(11).fit(count(number), digits, roles.normal, "right")
+        lines.append(line.gap(2).add(name.replace("_", " "), roles.muted))
+    return lines
+
+
+def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
+    """Sign, number and word of every status that occurs, good news first."""
+    numbers: dict[tuple[str, str], int] = {}
+    for row in view.entries:
+        state = state_of(row)
+        numbers[state] = numbers.get(state, 0) + 1
+    order = [*_STATES.values()]
+    ranked = sorted(
+        numbers.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
+    )
+    return [(sign, number, word) for (sign, word), number in ranked]
+
+
+def ledger_note(view: LedgerView, roles: Roles, width: int) -> list[Row]:
+    """What stands where there are no entries."""
+    if view.problem:
+        return wrap([("! ", roles.trouble), (view.problem, roles.trouble)], width, indent=2)
+    return [
+        Row(("nothing harvested yet", roles.normal)),
+        Row(),
+        *wrap(
+            [("Each conversation gets an entry here when knowledge is taken from it.", roles.muted)], width
+        ),
+    ]
+
+
+def failed(view: LedgerView) -> int:
+    """How many harvests failed."""
+    return sum(1 for row in view.entries if row.status == "harvest-failed")
+
+
+def ledger_line(view: LedgerView) -> str:
+    """``214, 1 failed`` for the border."""
+    failures = failed(view)
+    return count(len(view.entries)) + (f", {count(failures)} failed" if failures else "")
+
+
+def failure(view: LedgerView) -> str:
+    """The newest failure in words; empty when there was none."""
+    row = next((row for row in view.entries if row.status == "harvest-failed"), None)
+    return "" if row is None else f"{first_line(row.name)}: {first_line(row.error) or 'failed'}"
+
+
+def _style(row: LedgerRow, roles: Roles) -> Style:
+    if row.status == "harvested":
+        return roles.active
+    return roles.trouble if row.status == "harvest-failed" else roles.dropped

@@ -1,0 +1,160 @@
+"""A message sent from the workbench: its reply as it comes, over the workbench. esc ends it, then closes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+
+from engine.errors import AutopoiesisError
+from tui.kit.lanes import Lane
+from tui.kit.page import PageScreen
+from tui.kit.panel import Motion
+from tui.render.draw import Row
+from tui.render.reply import reply_lines
+from tui.render.roles import Roles
+
+if TYPE_CHECKING:
+    from engine.discussions.turn import Sent, Step
+    from tui.kit.session import WorkbenchEngine, WorkbenchSending
+
+LEAVE_S = 0.5
+"""How long closing the workbench waits for a reply to be written down."""
+
+
+class ReplyGrew(Message):
+    """More of the reply has come, or another step is done."""
+
+    def can_replace(self, message: Message) -> bool:
+        """One is enough."""
+        return isinstance(message, ReplyGrew)
+
+
+@dataclass
+class ReplyEnded(Message):
+    """Nothing more will come."""
+
+    sent: Sent | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SendWish:
+    """What is sent: a message, and the turn in view, whose session it goes on with if that is open."""
+
+    text: str
+    key: str
+
+
+class ReplyScreen(PageScreen):
+    """Sends a message and shows what comes.
+
+    Args:
+        engine: What sends it.
+        wish: What is sent.
+    """
+
+    def __init__(self, engine: WorkbenchEngine, wish: SendWish) -> None:
+        super().__init__("sending", self._draw, full=True)
+        self._engine = engine
+        self._wish = wish
+        self._guard = threading.Lock()
+        self._come: list[str] = []
+        self._step: Step | None = None
+        self._sending: WorkbenchSending | None = None
+        self._stopped = False
+        self.ended: ReplyEnded | None = None
+        self._lane: Lane[SendWish, Sent] = Lane(
+            self._send,
+            lambda _wish, sent: self._post(ReplyEnded(sent)),
+            lambda _wish, error: self._post(ReplyEnded(None, error)),
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to come."""
+        return self.ended is None
+
+    @property
+    def reply(self) -> str:
+        """What has come so far."""
+        with self._guard:
+            return "".join(self._come)
+
+    def on_mount(self) -> None:
+        """Sends it."""
+        self._frame("esc stops the reply")
+        self._lane.ask(self._wish)
+
+    def on_unmount(self) -> None:
+        """Ends what is under way; what has come is written down."""
+        self._stop()
+        self._lane.stop(LEAVE_S)
+
+    def action_close(self) -> None:
+        """Ends the reply that is under way; after that, back to the workbench."""
+        if self.ended is not None:
+            self.dismiss(None)
+        elif not self._stopped:
+            self._frame("stopping …")
+            self._stop()
+
+    @on(ReplyGrew)
+    def _grew(self) -> None:
+        self._show()
+
+    @on(ReplyEnded)
+    def _end(self, ended: ReplyEnded) -> None:
+        self.ended = ended
+        self._frame("esc closes · j k move · Y copies")
+        self._show()
+
+    def _show(self) -> None:
+        follows = self.panel.rest() == 0
+        self.panel.changed()
+        if follows:
+            self.panel.move(Motion.LAST)
+
+    def _frame(self, below: str) -> None:
+        self.panel.set_frame("reply" if self.ended is not None else "sending", below)
+
+    def _draw(self, width: int, roles: Roles) -> list[Row]:
+        ended = self.ended
+        sent, problem = (None, "") if ended is None else (ended.sent, ended.problem)
+        text = self.reply or (sent.reply.text if sent is not None else "")
+        return reply_lines(self._wish.text, text, self._step, sent, problem, width, roles)
+
+    # On the lane's thread
+
+    def _send(self, wish: SendWish) -> Sent:
+        session = self._engine.discussions.to_continue(wish.key)
+        sending = self._engine.discussions.sending()
+        with self._guard:
+            self._sending = sending
+            stopped = self._stopped
+        if stopped:
+            raise AutopoiesisError("nothing was sent")
+        return sending.send(wish.text, session_id=session, on_text=self._take, on_step=self._go)
+
+    def _take(self, text: str) -> None:
+        with self._guard:
+            self._come.append(text)
+        self._post(ReplyGrew())
+
+    def _go(self, step: Step) -> None:
+        self._step = step
+        self._post(ReplyGrew())
+
+    def _stop(self) -> None:
+        with self._guard:
+            self._stopped = True
+            sending = self._sending
+        if sending is not None:
+            sending.stop()
+
+    def _post(self, message: Message) -> None:
+        if self.is_attached:
+            self.post_message(message)

@@ -1,0 +1,369 @@
+"""The workbench: what can be done there, one method for each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.context.views import DIGEST_PATH, LEDGER_PATH
+from engine.live.feed import FeedEntry
+from tui.kit.command import Command, Need, Situation, command
+from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.composer import Composer
+from tui.kit.editor import file_of
+from tui.render.budget import prompt_lines
+from tui.render.explain import detail
+from tui.screens.workbench.layout import FOLDED
+from tui.screens.workbench.ledger import ledger_detail
+from tui.screens.workbench.reply import ReplyScreen, SendWish
+from tui.screens.workbench.typing import WorkbenchTyping
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSituation(Situation):
+    """What the commands of this screen depend on."""
+
+    trying: bool = False
+    """A message tried by hand is shown, not one of the feed."""
+    key: str = ""
+    """The feed key of the message shown; empty for a tried one and where nothing is shown."""
+    topic: str = ""
+    """The selected topic; empty where none is."""
+
+
+LOGGED: Need[BenchSituation] = Need(
+    lambda here: here.key and not here.trying, "a tried message is not in the decision log"
+)
+A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
+
+
+class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger", "budget"), lines=("try",)):
+    """The workbench, with its commands."""
+
+    def perform(self, wanted: Command, situation: Situation) -> None:
+        """Does what a command says, or says why not; at the top level, backing out still follows the feed."""
+        if wanted.name == "back":
+            self.back()
+        else:
+            super().perform(wanted, situation)
+
+    # Moving about
+
+    def go_to(self, name: str) -> None:
+        """Focuses a panel; one that is folded away opens over the whole area."""
+        folded = self.compact and name in FOLDED
+        if self.zoomed is not None or folded:
+            opened = self.compact and self.zoomed in FOLDED and not folded
+            self.zoomed = None if opened else name
+            self.lay_out()
+        self.focus_panel(name)
+
+    def stops(self) -> tuple[str, ...]:
+        """The panels in view, then the line."""
+        return (*self.in_view(), "try")
+
+    @command("i", title="Try a message", footer="try", rank=12)
+    def to_line(self) -> None:
+        """Type a message and see at once what would fire and what the prompt would hold."""
+        self.try_message()
+
+    def enlarge(self, name: str | None) -> None:
+        """Gives a panel the whole area, or each its own again."""
+        used = name or self.zoomed or self.panel_in_use
+        self.zoomed = name
+        self.lay_out()
+        self.focus_panel(self.home() if name is None and self.compact and used in FOLDED else used)
+
+    @command(
+        "escape",
+        title="Back", in_line=True, footer="back", rank=2, palette=False,
+        needs=[
+            Need(
+                lambda here: here.zoomed or here.filtered or here.trying or here.panel == "try",
+                "this is the top level; q quits",
+            ),
+        ],
+    )  # fmt: skip
+    def back(self) -> None:
+        """Back out one level: leave the line, drop the filter, end the try, shrink the panel, follow
+        again.
+        """
+        if self.in_line:
+            mode = self.prompt.mode
+            if mode == "filter":
+                self.set_filter(self.filtering, "")
+            self.leave_prompt()
+            if mode == "try" and self.shown.trying:
+                self.end_try()
+        elif self.filter_of(self.panel_in_use):
+            self.set_filter(self.panel_in_use, "")
+        elif self.shown.trying:
+            self.end_try()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif not self.feed.following:
+            self.feed.follow()
+
+    @command("q", title="Quit")
+    def quit(self) -> None:
+        """Quit; from inside something it first backs out, as esc does."""
+        if self.catalog["back"].refusal(self.situation):
+            self.app.exit(0)
+        else:
+            self.back()
+
+    @command(
+        "ctrl+s", "ctrl+enter",
+        title="Send the message in the line", panels=["try"], palette=False,
+        needs=[WRITABLE],
+    )  # fmt: skip
+    def send(self) -> None:
+        """Send the message in the line: it is written down, answered by the model of chat.provider, and
+        watched. It goes on with the session in view if that was begun here and is open, else begins one.
+        """
+        text = self.prompt.input.value
+        if self.prompt.mode != "try" or not text.strip():
+            self.say("write a message first")
+            return
+        self.prompt.remember(text)
+        entry = self.feed.selected
+        wish = SendWish(text, entry.key if entry is not None else "")
+        self.leave_prompt()
+        self.end_try()
+        self.app.push_screen(ReplyScreen(self.engine, wish))
+
+    @command(
+        "ctrl+j", "alt+enter", "shift+enter",
+        title="New line in the message", panels=["try"], palette=False,
+    )  # fmt: skip
+    def break_line(self) -> None:
+        """Begin another line in the message; a paste of several lines stays whole and is never sent by
+        itself.
+        """
+        line = self.prompt.input
+        if isinstance(line, Composer):
+            line.break_line()
+        else:
+            self.say("only a message has several lines")
+
+    # Acting on the selection
+
+    @command("enter", title="Open the selection", footer="open", rank=20, needs=[ROWS])
+    def open(self) -> None:
+        """Open what is selected: a message's trace, everything about a topic, ledger entry or
+        left-out piece.
+        """
+        shown, name = self.activation.shown, self.panel_in_use
+        row = self.activation.selected
+        item = self.ledger_panel.selected
+        compiled = shown.compiled
+        if name == "feed":
+            if self.zoomed is not None:
+                self.unzoom()
+            self.focus_panel("activation")
+        elif name == "activation" and row is not None:
+            self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
+        elif name == "ledger" and item is not None:
+            self.page("ledger entry", lambda width, roles: ledger_detail(item.row, width, roles))
+        elif name == "budget" and compiled is not None:
+            self.page(
+                "the prompt, section by section",
+                lambda width, roles: prompt_lines(compiled, width, roles),
+                full=True,
+            )
+        elif self.zoomed is None:
+            self.zoom()
+
+    def label(self, useful: bool) -> None:
+        """Labels the selected topic."""
+        row, key = self.activation.selected, self.activation.shown.key
+        if row is not None and key:
+            self.conductor.label(key, row.topic, useful)
+
+    @command(
+        "y",
+        title="Label the topic: useful", panels=["activation"], footer="useful / noise", rank=22,
+        needs=[
+            A_TOPIC,
+            LOGGED,
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def label_useful(self) -> None:
+        """Label the selected topic as useful for this message; the local gate learns from it."""
+        self.label(True)
+
+    @command(
+        "n",
+        title="Label the topic: noise", panels=["activation"], footer="useful / noise", rank=22,
+        needs=[
+            A_TOPIC,
+            LOGGED,
+            WRITABLE,
+        ],
+    )  # fmt: skip
+    def label_noise(self) -> None:
+        """Label the selected topic as noise for this message; the local gate learns from it."""
+        self.label(False)
+
+    def file_of(self, name: str) -> str:
+        """The file behind the selection of a panel, relative to the workspace."""
+        root = self.engine.workspace.root
+        if name == "activation":
+            row = self.activation.selected
+            return file_of(root, f"topics/{row.topic}.md") if row is not None else ""
+        if name == "digest":
+            return file_of(root, DIGEST_PATH)
+        if name == "ledger":
+            return file_of(root, LEDGER_PATH)
+        entry: FeedEntry | None = self.feed.selected
+        return file_of(root, entry.key, entry.text) if entry is not None and name == "feed" else ""
+
+    @command(
+        "e",
+        title="Edit the topic or file", footer="edit", rank=24,
+        needs=[Need(lambda here: here.file, "the selection is no file")],
+    )  # fmt: skip
+    def edit(self) -> None:
+        """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
+        self.edit_file(self.file_of(self.panel_in_use))
+
+    @command("t", title="Tune the topics", footer="tune", rank=16)
+    def open_tune(self) -> None:
+        """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
+        from tui.screens.tune.screen import TuneScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        row = self.activation.selected
+        self.app.push_screen(TuneScreen(self, row.topic if row is not None else ""))
+
+    @command("c", title="Look at the prompt", footer="prompt", rank=18)
+    def open_context(self) -> None:
+        """Look at the prompt of the selected message: every section, why it is there, and what was
+        left out.
+        """
+        from tui.screens.context.screen import ContextScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
+
+        self.app.push_screen(ContextScreen(self))
+
+    @command("s", title="Search everything remembered", footer="search", rank=17)
+    def open_search(self) -> None:
+        """Search everything remembered, by words and by meaning, and see why a result ranks there."""
+        from tui.screens.search.screen import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
+
+        self.app.push_screen(SearchScreen(self, self.searched))
+
+    @command("L", title="Look at the ledger, and harvest", footer="ledger", rank=32)
+    def open_ledger(self) -> None:
+        """Look at the ledger: what became of each conversation; harvest, verify, restore (H there
+        harvests).
+        """
+        from tui.screens.ledger.screen import LedgerScreen  # noqa: PLC0415 — as above
+
+        item = self.ledger_panel.selected
+        self.app.push_screen(LedgerScreen(self, item.row.sha256 if item is not None else ""))
+
+    @command("K", title="Look at what is known", footer="knowledge", rank=31)
+    def open_knowledge(self) -> None:
+        """Look at all that is known: facts, decisions, tasks, notes of files, entries, skills, and the
+        digest.
+        """
+        from tui.screens.knowledge.screen import KnowledgeScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(KnowledgeScreen(self))
+
+    @command("v", title="Review what waits for you", footer="review", rank=33)
+    def open_review(self) -> None:
+        """Review what a harvest held back: accept, edit or reject each item before it becomes knowledge."""
+        from tui.screens.review.screen import ReviewScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(ReviewScreen(self))
+
+    @command("C", title="Look at the caches", footer="caches", rank=30)
+    def open_caches(self) -> None:
+        """Look at the caches of discussions: what each provider keeps, until when, and what broke
+        the prefix.
+        """
+        from tui.screens.cache.screen import CacheScreen  # noqa: PLC0415 — as above
+
+        self.app.push_screen(CacheScreen(self))
+
+    # Panels
+
+    @command("1", title="Go to the feed", footer="panel", rank=10)
+    def focus_feed(self) -> None:
+        """Go to the feed: what came in and what happened, newest last."""
+        self.go_to("feed")
+
+    @command("2", title="Go to activation", footer="panel", rank=10)
+    def focus_activation(self) -> None:
+        """Go to the activation trace: which topics fired for the selected message, and why."""
+        self.go_to("activation")
+
+    @command("3", title="Go to the digest", footer="panel", rank=10)
+    def focus_digest(self) -> None:
+        """Go to the digest: the few kilobytes of knowledge that every prompt gets."""
+        self.go_to("digest")
+
+    @command("4", title="Go to the ledger", footer="panel", rank=10)
+    def focus_ledger(self) -> None:
+        """Go to the ledger: what was harvested from each conversation."""
+        self.go_to("ledger")
+
+    @command("5", title="Go to the budget", footer="panel", rank=10)
+    def focus_budget(self) -> None:
+        """Go to the budget: what takes how much of the prompt, and what was left out."""
+        self.go_to("budget")
+
+    @command("Y", title="Copy the selection", needs=[ROWS])
+    def copy(self) -> None:
+        """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
+        super().copy()
+
+    @command(
+        "slash",
+        title="Filter the list", panels=["feed", "activation", "ledger"], footer="filter", rank=26,
+    )  # fmt: skip
+    def filter(self) -> None:
+        """Narrow the list to the rows that hold what is typed, while it is typed."""
+        self.type_filter()
+
+    @command(
+        "n",
+        title="Next match", panels=["feed", "ledger"], palette=False,
+        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
+    def next_match(self) -> None:
+        """Go to the next row the filter found."""
+        self.go_to_match(1)
+
+    @command(
+        "N",
+        title="Previous match", panels=["feed", "ledger"], palette=False,
+        needs=[Need(lambda here: here.filtered, "no filter is set; / sets one")],
+    )  # fmt: skip
+    def previous_match(self) -> None:
+        """Go to the row before that the filter found."""
+        self.go_to_match(-1)
+
+    @command("colon", title="Command line", footer="command", rank=28)
+    def command_line(self) -> None:
+        """Type a command as in the shell, without its first word: trace …, topics check, doctor."""
+        self.type_command()
+
+    # What the keys depend on, and what comes in
+
+    @property
+    def situation(self) -> BenchSituation:
+        """What the keys depend on."""
+        row = self.activation.selected
+        return self.situated(
+            BenchSituation,
+            filtered=bool(self.filter_of(self.panel_in_use)),
+            trying=self.shown.trying,
+            topic=row.topic if row is not None else "",
+            key=self.activation.shown.key,
+            file=self.file_of(self.panel_in_use),
+        )

@@ -1,0 +1,191 @@
+"""What happens in the line a person types in: trying a message, filtering a list, running a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual import on
+
+from tui.kit.messages import CommandRan
+from tui.kit.page import Builder, PageScreen
+from tui.kit.prompt import PromptLine
+from tui.render.draw import Row, wrap
+from tui.render.roles import Roles
+from tui.render.safe import visible_lines
+from tui.render.shown import Shown
+from tui.screens.workbench.layout import WorkbenchLayout
+
+if TYPE_CHECKING:
+    from engine.activation.trace import Trace
+
+TYPING_S = 0.15
+"""How long the typing must rest before a message is tried."""
+OUTPUT_LINES = 20_000
+"""Lines of a command's output that a page shows; it says how many more there were."""
+
+
+class WorkbenchTyping(WorkbenchLayout):
+    """The workbench and what is typed in its line, in three modes."""
+
+    def try_message(self) -> None:
+        """Takes the keys into the line, to type a message."""
+        value = self.shown.text if self.shown.trying else ""
+        self.open_line("try", "try", value)
+
+    def type_command(self) -> None:
+        """Takes the keys into the line, to type a command."""
+        self.open_line("try", "command")
+
+    def type_filter(self) -> None:
+        """Takes the keys into the line, to type what to look for."""
+        self.filtering = self.panel_in_use
+        self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
+
+    def leave_prompt(self) -> None:
+        """Gives the keys back to where they came from."""
+        self.rest_typing()
+        self.prompt.enter_mode("try", value=self.shown.text if self.shown.trying else "")
+        self.focus_panel(self.panel_before)
+
+    def set_filter(self, name: str, query: str) -> None:
+        """Narrows the list of a panel; an empty query shows all of it."""
+        if name == "feed":
+            self.feed.filter(query)
+        elif name == "ledger":
+            self.ledger_panel.filter(query)
+        elif name == "activation":
+            self.activation.filter(query)
+        self.update_footer()
+
+    def filter_of(self, name: str) -> str:
+        """What a list is narrowed by."""
+        queries = {
+            "feed": self.feed.query_text,
+            "ledger": self.ledger_panel.query_text,
+            "activation": self.activation.query_text,
+        }
+        return queries.get(name, "")
+
+    def go_to_match(self, step: int) -> None:
+        """Goes to the next row the filter found, round the end."""
+        rows = self.ledger_panel if self.panel_in_use == "ledger" else self.feed
+        if rows.row_count:
+            rows.select((rows.cursor + step) % rows.row_count)
+
+    def draft(self, text: str) -> None:
+        """Shows what a message would do while it is typed; an empty one ends the try."""
+        if not text.strip():
+            self.end_try()
+            return
+        shown = self.shown
+        if shown.trying and shown.text == text:
+            return
+        kept = shown if shown.trying else Shown()
+        self.show_message(Shown("draft", text, None, kept.trace, kept.compiled, pending=kept.trace is None))
+        # Nobody is asked, and nothing is spent, about half a sentence.
+        self.conductor.try_text(text, ask=False)
+
+    def keep(self, text: str) -> None:
+        """Keeps a tried message in view and gives the keys to its trace."""
+        same = self.shown.trying and self.shown.text == text
+        old = self.shown if same else Shown()
+        self.show_message(
+            Shown("kept", text, None, old.trace, old.compiled, pending=old.trace is None, problem=old.problem)
+        )
+        if not same or _is_open(old.trace):
+            self.conductor.try_text(text, ask=True)
+        self.prompt.enter_mode("try", value=text)
+        self.focus_panel("activation" if self.zoomed is None else self.zoomed)
+
+    def end_try(self) -> None:
+        """Goes back to the feed's message, following if it was followed."""
+        self.prompt.enter_mode("try")
+        self.shown = Shown()
+        if self.feed.following and self.feed.row_count:
+            self.feed.follow()
+        self.show_row()
+
+    def run_command(self, line: str) -> None:
+        """Runs a command line and opens a page for its output."""
+        line = line.strip().removeprefix("autopoiesis ").strip()
+        self.leave_prompt()
+        if not line:
+            return
+        if line in ("q", "quit", "exit"):
+            self.app.exit(0)
+            return
+        self.output = PageScreen(f":{line}", _text("running …"))
+        self.app.push_screen(self.output)
+        self.conductor.run(line)
+
+    def show_output(self, ran: CommandRan) -> None:
+        """Fills the page with what the command printed."""
+        page = self.output
+        if page is not None and page.is_attached:
+            output = ran.output if ran.output.strip() else "done; it printed nothing"
+            page.panel.turn_to(f":{ran.line}", _text(output, failed=ran.failed))
+
+    @on(CommandRan)
+    def _command_ran(self, ran: CommandRan) -> None:
+        self.show_output(ran)
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "filter":
+            self.set_filter(self.filtering, edited.value)
+        elif edited.mode == "try":
+            self.rest_typing()
+            self._typing = self.set_timer(TYPING_S, lambda: self._typed(edited.value))
+
+    def _typed(self, text: str) -> None:
+        self._typing = None
+        self.draft(text)
+
+    def rest_typing(self) -> None:
+        """What was typed last is not tried any more."""
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+
+    @on(PromptLine.Entered)
+    def _entered(self, entered: PromptLine.Entered) -> None:
+        self.rest_typing()
+        if entered.mode == "filter":
+            self.leave_prompt()
+        elif entered.mode == "command":
+            self.run_command(entered.value)
+        elif entered.value.strip():
+            self.keep(entered.value)
+
+    def leave_line(self) -> None:
+        """Gives the keys back, and the line its message."""
+        self.leave_prompt()
+
+
+def _line(line: str, width: int, style: Style) -> list[Row]:
+    """A line of output with its indent kept, so that columns stay columns."""
+    text = line.lstrip(" ")
+    indent = min(len(line) - len(text), width // 2)
+    return [Row().gap(indent).extend(row) for row in wrap([(text, style)], width - indent)]
+
+
+def _text(output: str, *, failed: bool = False) -> Builder:
+    lines = visible_lines(output)
+    shown, rest = lines[:OUTPUT_LINES], len(lines) - OUTPUT_LINES
+
+    def build(width: int, roles: Roles) -> list[Row]:
+        style = roles.trouble if failed else roles.normal
+        rows = [row for line in shown for row in _line(line, width, style)]
+        if rest > 0:
+            rows.append(
+                Row((f"{rest:,} more lines; in the shell they can be piped into a pager", roles.gate))
+            )
+        return rows
+
+    return build
+
+
+def _is_open(trace: Trace | None) -> bool:
+    """Whether the gate still has something to say about a message."""
+    return trace is None or any(row.gate is not None and row.gate.answer == "failed" for row in trace.rows)

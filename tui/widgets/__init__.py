@@ -1,1 +1,0 @@
-"""The panels and lines of the workbench. They hold what they show and draw it; they decide nothing."""
