@@ -98,7 +98,7 @@ class Asking:
         self, system: str, prompt: str, limit: int, timeout: float, about: Sequence[GateQuestion]
     ) -> ChatReply:
         from engine.activation.gate_round import in_thread  # noqa: PLC0415 — brings asyncio
-        from engine.providers.chat import complete  # noqa: PLC0415 — most messages ask nobody
+        from engine.providers.completion import complete  # noqa: PLC0415 — most messages ask nobody
 
         spending = self._spending
         if spending is not None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.errors import AutopoiesisError
-from engine.providers.chat import ChatProvider, ChatReply, complete
+from engine.providers.chat import ChatProvider, ChatReply
+from engine.providers.completion import complete
 from engine.providers.loop import LoopThread
 
 

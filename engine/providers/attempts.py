@@ -12,13 +12,10 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Protocol, TypeVar
 
 from engine.errors import AutopoiesisError
 from engine.providers.keys import NO_KEY, Purpose, key_sent, shown_address
-
-if TYPE_CHECKING:
-    from engine.providers.transport import Service
 
 RETRIES = 2
 """Further attempts after a failure that may pass: too many requests, a failing service, a lost connection."""
@@ -60,12 +57,21 @@ Form = TypeVar("Form")
 Answer = TypeVar("Answer")
 
 
+class Asked(Protocol):
+    """A service, as far as errors name it."""
+
+    name: str
+    model: str
+    address: str
+    key_variable: str
+
+
 async def persist(
     attempt: Callable[[Form], Awaitable[Answer]],
     form: Form,
     adapt: Callable[[Form, ServiceFailure], Form | None],
     *,
-    service: Service[Any, Any],
+    service: Asked,
     timeout: float,
     purpose: Purpose,
 ) -> tuple[Answer, Form]:
@@ -125,9 +131,7 @@ def _pause(failure: ServiceFailure, retries: int) -> float | None:
     return _FIRST_PAUSE_S * 2**retries if failure.retry_after is None else failure.retry_after
 
 
-def _explained(
-    failure: ServiceFailure, service: Service[Any, Any], retries: int, purpose: Purpose
-) -> AutopoiesisError:
+def _explained(failure: ServiceFailure, service: Asked, retries: int, purpose: Purpose) -> AutopoiesisError:
     status = failure.status
     said = f": {failure.said}" if failure.said else ""
     times = "" if retries == 0 else f", {retries + 1} times"
@@ -163,7 +167,7 @@ def _explained(
     return error.until_changed() if status in _LASTING else error
 
 
-def named(service: Service[Any, Any]) -> str:
+def named(service: Asked) -> str:
     """A service as errors name it: with its address where it is not the provider's own."""
     place = shown_address(service.address)
     return f"{service.name} ({place})" if place else service.name

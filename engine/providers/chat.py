@@ -8,7 +8,7 @@ used is told the same way by all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 Ttl = Literal["5m", "1h"]
@@ -155,23 +155,3 @@ class Spending(Protocol):
     def spent(self, completed: ChatReply, topics: Sequence[str], discussion: str) -> object:
         """Records a call; never raises. Both may touch the disk."""
         ...
-
-
-async def complete(
-    provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, timeout: float
-) -> ChatReply:
-    """A completion: the reply, all at once, to one message, with what it cost where a price is known.
-
-    ``system`` may be empty; ``max_tokens`` is raised where the model refuses so few.
-
-    Raises:
-        AutopoiesisError: As ``ChatProvider.chat``.
-    """
-    request = ChatRequest((system,) if system else (), prompt, max_tokens, at_once=True)
-    reply = await provider.chat(request, timeout=timeout)
-    if reply.cost_usd is not None:
-        return reply
-    from engine.providers.pricing import current  # noqa: PLC0415 — brings the table; only where it is asked
-
-    cost = current().cost(provider.model, reply.usage, elsewhere=bool(provider.address))
-    return replace(reply, cost_usd=cost)

@@ -15,6 +15,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from engine.providers import chat as chats
+from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.claude_process import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
@@ -261,7 +262,9 @@ async def completed(
 ) -> chats.ChatReply:
     """A completion; connections are closed afterwards."""
     try:
-        return await chats.complete(provider, "Answer.", "Yes or no?", max_tokens=max_tokens, timeout=timeout)
+        return await completion.complete(
+            provider, "Answer.", "Yes or no?", max_tokens=max_tokens, timeout=timeout
+        )
     finally:
         await provider.aclose()
 

@@ -14,7 +14,7 @@ from engine.activation.gate_list import ListGate
 from engine.activation.gate_model import ModelGate
 from engine.activation.gate_question import GateQuestion
 from engine.errors import GateError
-from engine.providers import chat as chats
+from engine.providers import completion
 from engine.providers.chat import Usage
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.claude_process import WITHIN_VARIABLE
@@ -53,7 +53,7 @@ async def test_it_is_started_alone_without_tools_and_told_the_prompt_in_private(
         f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{says(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
-    await chats.complete(ClaudeCode("opus"), "You judge.", prompt, max_tokens=1, timeout=20)
+    await completion.complete(ClaudeCode("opus"), "You judge.", prompt, max_tokens=1, timeout=20)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -174,7 +174,7 @@ async def test_much_on_standard_error_does_not_hold_up_the_answer(claude: Instal
 
 async def test_one_that_does_not_listen_may_still_answer(claude: Install) -> None:
     claude(f"exec 0<&-\n{says(YES)}")
-    done = await chats.complete(ClaudeCode(), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
+    done = await completion.complete(ClaudeCode(), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
     assert done.text == "YES"
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from engine.providers import chat as chats
+from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import Usage
 from engine.providers.gemini import Gemini
@@ -85,7 +85,7 @@ async def test_no_more_can_come_from_a_cache_than_was_sent(service: Service) -> 
 async def test_what_cannot_be_sent_is_replaced(service: Service) -> None:
     service.answers(json_response(service.reply("YES")))
     provider = service.provider()
-    await chats.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
+    await completion.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
     await provider.aclose()
     assert service.texts(service.bodies[0]) == ("a?b", "c?d")
 

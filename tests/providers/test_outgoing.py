@@ -13,8 +13,9 @@ from werkzeug import Request, Response
 import engine
 from engine.activation.gate_model import excerpt
 from engine.providers.anthropic import Anthropic
-from engine.providers.chat import ChatRequest, complete
+from engine.providers.chat import ChatRequest
 from engine.providers.claude_process import run
+from engine.providers.completion import complete
 from engine.providers.embeddings import OpenAIEmbedder
 from engine.providers.gemini import Gemini
 from engine.providers.keys import CHAT

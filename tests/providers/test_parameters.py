@@ -9,7 +9,7 @@ import pytest
 from werkzeug import Request, Response
 
 from engine.errors import GateError
-from engine.providers import chat as chats
+from engine.providers import completion
 from engine.providers.anthropic import Anthropic
 from engine.providers.openai import OpenAI
 from tests.providers.conftest import Service, complete, json_response
@@ -145,7 +145,7 @@ async def test_an_answer_that_was_asked_for_earlier_does_not_undo_what_a_later_o
     provider = service.provider()
 
     async def asked() -> None:
-        await chats.complete(provider, "S", "P", max_tokens=1, timeout=20)
+        await completion.complete(provider, "S", "P", max_tokens=1, timeout=20)
 
     earlier = asyncio.ensure_future(asked())
     while not service.bodies:

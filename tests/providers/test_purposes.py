@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.providers import keys
-from engine.providers.chat import complete
+from engine.providers.completion import complete
 from engine.providers.keys import FLUSH, GATE, HARVEST, Purpose
 from engine.providers.select import ServiceSettings, completer_for
 from engine.settings.catalog import catalog
