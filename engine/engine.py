@@ -159,14 +159,10 @@ class Engine(Parts):
         event: str | None = None,
         record: bool = False,
     ) -> Trace:
-        """The trace of a message that stands in no transcript.
+        """The trace of a message that stands in no transcript; with ``record`` the decisions are logged.
 
-        Args:
-            text: The message.
-            direction: ``output`` for what the agent wrote.
-            paths: Files that tool calls name.
-            event: ``source:event`` of a webhook, or ``cron:schedule``, in place of a message.
-            record: Write the decisions to the log.
+        ``direction`` is ``output`` for what the agent wrote, ``paths`` are files that tool calls name,
+        ``event`` is ``source:event`` of a webhook, or ``cron:schedule``, in place of a message.
         """
         happened = None
         if event:
@@ -178,11 +174,7 @@ class Engine(Parts):
     def trace_message(self, message: Message, *, key: str, record: bool, ask: bool) -> Trace:
         """The trace of a message that comes from no transcript, remembered under a key for ``trace_of``.
 
-        Args:
-            message: The message.
-            key: Its name.
-            record: Write the decisions to the log.
-            ask: Whether the gate may be asked; without, only what it already knows counts.
+        Without ``ask`` only what the gate already knows counts.
         """
         return self.turns.trace_message(message, key=key, record=record, ask=ask)
 
@@ -195,12 +187,7 @@ class Engine(Parts):
         return self.turns.trace_of(key)
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
-        """What a message would do, without it being said anywhere.
-
-        Args:
-            text: The message.
-            ask: Whether the gate may be asked; ``False`` while a person is still typing.
-        """
+        """What a message would do, without it being said anywhere; no ``ask`` while it is being typed."""
         trace = self.pipeline.process(Message(text, at=self.clock()), record=False, ask=ask)
         return trace, self.prompts.compile(text, trace)
 

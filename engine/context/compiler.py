@@ -24,10 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.context import catalog, fixed, tokens
-from engine.context.assemble import PRIORITIES, Assembled, assemble, slots
+from engine.context.assemble import BUDGET_SETTING, HISTORY_LAYER, PRIORITIES, slots, within_budget
 from engine.context.budget import WHOLE, Candidate, Count, Piece, Placement
 from engine.context.caps import Cap, about_tokens, caps_of
-from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut
+from engine.context.compiled import Compiled, LeftOut
 from engine.context.curation import Curation, active_presets
 from engine.context.delimiters import outside
 from engine.context.history import History
@@ -55,13 +55,8 @@ _FILE_NOTES_PART = 8
 _RESULTS_PART = 12
 _RESERVE_PART = 32
 
-_RETRIEVED_PRIORITY = 3
-_HISTORY_LAYER = 11
-
 _WORTH_ANOTHER_ROUND = 32
 """Tokens left unused from which the volatile layers are laid out again."""
-
-_SETTING = "context_compiler.token_budget"
 
 
 class ContextCompiler:
@@ -139,7 +134,8 @@ class _Compile:
         main_session = self.request.main_session
         presets = Curation(active_presets(self.reader), self.reader, main_session=main_session)
         self._volatile(presets, Playbooks(topics, self.reader, self.request.trace, main_session=main_session))
-        assembled = self._within_budget()
+        assembled, lost = within_budget(self.placement, self.count, self.room.available)
+        self.dropped_turns += lost
         free = self.room.available - assembled.tokens
         more = More.after(assembled.text, assembled.tokens, free, self.stable_free)
         return Compiled(
@@ -202,7 +198,7 @@ class _Compile:
             )
             raise BudgetError(
                 f"system prompt and identity take {fixed_tokens:,} tokens ({names}), and {free}",
-                where=_SETTING,
+                where=BUDGET_SETTING,
                 cure="raise the budget or shorten these files",
             )
         if fixed_tokens + piece.tokens > available:
@@ -210,7 +206,7 @@ class _Compile:
             raise BudgetError(
                 f"the message takes {piece.tokens:,} tokens, system prompt and identity take"
                 f" {fixed_tokens:,}, and {free}",
-                where=_SETTING,
+                where=BUDGET_SETTING,
                 cure=f"shorten the message, or raise the budget to {enough:,}",
             )
         return piece
@@ -350,7 +346,7 @@ class _Compile:
         """The caps of the history, less what the line about the day and the session takes of them."""
         caps = caps_of(self.settings, "history")
         for piece in self.placement.pieces:
-            if piece.section.slot == "history" and piece.section.layer != _HISTORY_LAYER:
+            if piece.section.slot == "history" and piece.section.layer != HISTORY_LAYER:
                 for cap in caps:
                     cap.left -= cap.size(piece.section.text, piece.tokens)
         return caps
@@ -391,24 +387,3 @@ class _Compile:
             main_session=request.main_session,
             conversation=request.conversation,
         )
-
-    def _within_budget(self) -> Assembled:
-        """The assembled prompt, counted whole: o200k's parts add up, another tokenizer's might not."""
-        assembled = assemble(self.placement.pieces, self.count)
-        while assembled.tokens > self.room.available:
-            removable = [piece for piece in self.placement.pieces if piece.section.priority]
-            if not removable:
-                raise BudgetError(
-                    f"the fixed text takes {assembled.tokens:,} tokens of {self.room.available:,}",
-                    where=_SETTING,
-                    cure="raise the budget or shorten the identity files",
-                )
-            volatile = [piece for piece in removable if piece.section.layer > LAST_STABLE_LAYER]
-            worst = max(piece.section.priority for piece in volatile or removable)
-            group = [piece for piece in volatile or removable if piece.section.priority == worst]
-            # The excerpts share one block and go together; of the rest, what got room last goes first.
-            for piece in group if worst == _RETRIEVED_PRIORITY else group[-1:]:
-                self.placement.remove(piece, "the prompt as a whole was longer than its parts")
-                self.dropped_turns += piece.section.layer == _HISTORY_LAYER
-            assembled = assemble(self.placement.pieces, self.count)
-        return assembled
