@@ -58,6 +58,9 @@ class Watched:
         return (*self.own, *program, *(path.resolve() for path in program), *SYSTEM)
 
 
+pytestmark = pytest.mark.timeout(600)  # everything runs in the first one, below strace
+
+
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     place = tmp_path_factory.mktemp("openers").resolve()
@@ -103,7 +106,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         stdin=subprocess.DEVNULL,  # what asks is told there is nobody to answer
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

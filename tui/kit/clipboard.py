@@ -10,9 +10,23 @@ from textual.app import App
 
 from engine.errors import AutopoiesisError
 from engine.store.user_folder import settings_folder, write_own
+from tui.render.figures import home
 
 FILE = "copied.txt"
 """In the settings folder: what was copied last, for terminals that keep programs from the clipboard."""
+
+
+LIMIT = 100_000
+"""Characters a copy takes; terminals drop or choke on more."""
+
+
+def copied(app: App[int], text: str) -> str:
+    """Copies as much of a text as terminals take; says how much that was, and where else it is."""
+    text = text.encode("utf-8", "replace").decode()
+    file = copy(app, text[:LIMIT])
+    of = f" of {len(text):,}" if len(text) > LIMIT else ""
+    where = f"; if the clipboard is closed to it: {home(file)}" if file is not None else ""
+    return f"copied, {min(len(text), LIMIT):,}{of} characters{where}"
 
 
 def copy(app: App[int], text: str) -> Path | None:

@@ -19,11 +19,8 @@ from tui.kit.messages import NextTheme
 from tui.kit.page import Builder, PageScreen
 from tui.kit.panel import KEYS_OF, Motion
 from tui.render.draw import Row, wrap
-from tui.render.figures import home
 from tui.render.roles import Roles
 
-COPY_LIMIT = 100_000
-"""Characters a copy takes; terminals drop or choke on more."""
 WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
 ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
 
@@ -168,11 +165,7 @@ class Commanded(Frame):
 
     def copy_text(self, text: str) -> None:
         """Puts a text on the clipboard, as much of it as terminals take."""
-        text = text.encode("utf-8", "replace").decode()
-        file = clipboard.copy(self.bench.app, text[:COPY_LIMIT])
-        of = f" of {len(text):,}" if len(text) > COPY_LIMIT else ""
-        where = f"; if the clipboard is closed to it: {home(file)}" if file is not None else ""
-        self.say(f"copied, {min(len(text), COPY_LIMIT):,}{of} characters{where}")
+        self.say(clipboard.copied(self.bench.app, text))
 
     def edit_file(self, relative: str, line: int = 0) -> None:
         """Hands the terminal to the editor, at a line where one is given, then looks at what changed."""

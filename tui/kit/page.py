@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tui.kit import clipboard
 from tui.kit.panel import KEYS_OF, LinesPanel, Motion
 from tui.render.draw import Row
 from tui.render.roles import Roles
@@ -81,5 +82,4 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copies the whole page."""
-        self.app.copy_to_clipboard(self.panel.selected_text())
-        self.notify("copied", markup=False)
+        self.notify(clipboard.copied(self.app, self.panel.selected_text()), markup=False)
