@@ -198,6 +198,22 @@ async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
         assert "no harvest has failed" in driven.said
 
 
+async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> None:
+    async with auditing(run) as driven:
+        looks: list[int] = []
+
+        def look() -> None:
+            looks.append(0)
+
+        for number in (1, 1):
+            driven.screen.later(look)
+            driven.screen.later(look)
+            driven.screen.later(looks.append, number)
+            driven.screen.later(looks.append, number)
+        await driven.settle()
+        assert looks == [0, 1, 1, 0, 1, 1]
+
+
 async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
     async with auditing(run, SIZES["80x24"]) as driven:

@@ -23,12 +23,12 @@ from tests.tui.ledger_data import (
     results,
 )
 from tui.render.roles import PLAIN
-from tui.screens.harvest.figures import Price, draw_classes, draw_trail, elapsed
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
 from tui.screens.harvest.state import HarvestState
-from tui.screens.harvest.work import SurveyRead
+from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
+from tui.screens.harvest.survey import Price, Surveyed
 from tui.screens.ledger.checking import Check, Tally
 from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
 from tui.screens.ledger.record import RecordView, draw_record_page
@@ -93,7 +93,7 @@ def test_what_a_second_run_moves_keeps_what_the_first_one_wrote() -> None:
 
 def test_a_wish_never_means_all_there_are() -> None:
     state = HarvestState()
-    state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
+    state.take(Surveyed(Survey(CANDIDATES, "markers", "")))
     assert len(state.wish.paths) == len(state.chosen) == 4
     state.switch("reclaim")
     assert len(state.chosen) == 3

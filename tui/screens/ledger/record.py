@@ -50,15 +50,15 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
     head = wrap([(f"{sign} {word}", record_style(item, roles)), ("  ", roles.normal),
                  (entry.path, roles.strong)], width, indent=2)  # fmt: skip
     facts = [
-        *_fact("conversation", _place(view), _place_tone(view, roles), width, roles),
-        *_fact("why", entry.error, roles.trouble, width, roles),
-        *_fact("at", moment(entry.at), roles.normal, width, roles),
-        *_fact("sha256", item.sha256, roles.normal, width, roles),
-        *_fact("items", items_text(entry), roles.normal, width, roles),
-        *_fact("for review", _held(view), roles.gate, width, roles),
-        *_fact("looked at", coverage(entry), roles.normal, width, roles),
-        *_fact("asked", asked(entry), roles.normal, width, roles),
-        *_fact("trouble", view.check.problem, roles.trouble, width, roles),
+        *fact("conversation", _place(view), _place_tone(view, roles), width, roles),
+        *fact("why", entry.error, roles.trouble, width, roles),
+        *fact("at", moment(entry.at), roles.normal, width, roles),
+        *fact("sha256", item.sha256, roles.normal, width, roles),
+        *fact("items", items_text(entry), roles.normal, width, roles),
+        *fact("for review", _held(view), roles.gate, width, roles),
+        *fact("looked at", coverage(entry), roles.normal, width, roles),
+        *fact("asked", asked(entry), roles.normal, width, roles),
+        *fact("trouble", view.check.problem, roles.trouble, width, roles),
     ]
     rows = [(row, FACT) for row in (*head, *facts)]
     if entry.lines:
@@ -68,11 +68,12 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
     return rows
 
 
-def _fact(label: str, value: str, tone: Style, width: int, roles: Roles) -> list[Row]:
+def fact(label: str, value: str, tone: Style, width: int, roles: Roles, labels: int = _LABEL) -> list[Row]:
+    """Draws a label and its value; nothing where there is none. The labels take ``labels`` cells."""
     if not value:
         return []
-    first, *rest = wrap([(value, tone)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    first, *rest = wrap([(value, tone)], width, indent=labels, first=labels)
+    return [Row().fit(label, labels, roles.muted).extend(first), *rest]
 
 
 def _place(view: RecordView) -> str:
