@@ -286,7 +286,7 @@ async def test_what_goes_only_by_its_number_moves_for_exactly_that(run: Run) -> 
         assert "reclaimed 23.0 KB in 2 conversations" in text and "would go" not in text
         assert "6: 4 facts · 2 decisions" in text and "not harvested: 1" in text
 
-        # esc moves nothing; who comes back is asked again, until another look is taken
+        # esc moves nothing; the number can still be typed, until another look is taken
         driven.ledger.reported.append(BRAKED[0])
         driven.engine.calls.clear()
         await driven.press("H")

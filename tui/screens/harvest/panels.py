@@ -168,7 +168,7 @@ class ProgressPanel(RowList[StageItem]):
             self.show(items)
             self.select(0, by_hand=False)
         if run and current >= 0 and self.cursor in (current - 1, -1):
-            self.select(current, by_hand=False)  # who has gone elsewhere by hand stays there
+            self.select(current, by_hand=False)  # a selection moved by hand stays where it is
 
     def _grown(self, items: Sequence[StageItem]) -> bool:
         """A row in the middle may be another, so this list never only grows."""

@@ -17,7 +17,7 @@ from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
-    from tui.kit.knowledge_session import WorkbenchHarvest
+    from tui.kit.session import WorkbenchEngine
 
 _BRAKE = re.compile(r"(\d+) would go to the trash")
 
@@ -94,7 +94,7 @@ class HarvestRun:
         with self._guard:
             self._watched, self._passing = watched, passing
 
-    def carry_out(self, harvest: WorkbenchHarvest) -> None:
+    def carry_out(self, engine: WorkbenchEngine) -> None:
         """Harvests, and returns when nothing more will come; a refusal ends the run as well."""
 
         def on_start(path: str) -> None:
@@ -103,6 +103,7 @@ class HarvestRun:
                 harvest.stop()
 
         try:
+            harvest = engine.knowledge.harvest
             self.end(harvest.run(self.wish, self.came, on_start))
         except (AutopoiesisError, OSError) as error:
             self.end(None, str(error))

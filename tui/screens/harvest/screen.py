@@ -55,7 +55,7 @@ class HarvestScreen(
     def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
         super().__init__(bench, failed)
         self._runs: Lane[HarvestRun, None] = self.lane(
-            lambda run: run.carry_out(bench.engine.knowledge.harvest), lambda _run, _none: None, finish=True
+            lambda run: run.carry_out(bench.engine), lambda _run, _none: None, finish=True
         )
         self._stops: Lane[None, None] = self.lane(
             lambda _none: bench.engine.knowledge.harvest.stop(), lambda _none, _done: None, finish=True

@@ -74,7 +74,7 @@ class LedgerLayout(ListDetail):
         self.look()
 
     def on_screen_resume(self) -> None:
-        """A harvest may have been over it."""
+        """Reads it again: a harvest screen may have been over this one."""
         if self.listening:
             self.look()
 
