@@ -63,7 +63,7 @@ def harvest_of(driven: Audited) -> Harvesting:
     return Harvesting(driven.app, driven.pilot, driven.engine)
 
 
-async def test_the_entries_are_those_of_the_file_and_each_line_has_its_place(rested: Path) -> None:
+async def test_the_entries_are_those_of_the_file_and_a_cut_one_is_rebuilt(rested: Path) -> None:
     with Engine.open(rested, clock=lambda: NOW) as engine:
         known = engine.knowledge.ledger.entries()
         checked = {each.sha256: each for each in engine.knowledge.verify()}
@@ -71,9 +71,19 @@ async def test_the_entries_are_those_of_the_file_and_each_line_has_its_place(res
         assert {each.sha256 for each in driven.screen.entries.items} == set(known)
         await driven.press("s", "2")
         view = driven.screen.record.view
-        assert view is not None and view.checked == checked[driven.selected()]
-        place = next(each for each in view.checked.lines if each.number)
+        assert view is not None and view.check.entry is not None
+        assert view.check.entry == checked[driven.selected()]
+        place = next(each for each in view.check.entry.lines if each.number)
         assert f"{place.path}:{place.number}" in driven.text
+
+        file = rested / "knowledge/ledger.json"
+        file.write_bytes(file.read_bytes()[:300])
+        await driven.press("escape", "ctrl+r")
+        assert "cannot be read as a ledger" in " ".join(driven.text.replace("│", " ").split())
+        await driven.press("R", "right", "enter")
+        await driven.until(lambda: driven.screen.entries.row_count == len(known))
+    with Engine.open(rested, clock=lambda: NOW) as engine:
+        assert engine.knowledge.ledger.entries() == known
 
 
 async def test_a_guided_harvest_writes_commits_and_moves_and_restore_brings_back(rested: Path) -> None:
@@ -130,19 +140,6 @@ async def test_the_brake_holds_until_the_number_is_typed(
     assert not [
         path for path in (rested / "conversations").iterdir() if path.suffix in (".md", ".txt", ".jsonl")
     ]
-
-
-async def test_a_cut_ledger_is_rebuilt_from_the_history(rested: Path) -> None:
-    file = rested / "knowledge/ledger.json"
-    with Engine.open(rested, clock=lambda: NOW) as engine:
-        known = engine.knowledge.ledger.entries()
-    file.write_bytes(file.read_bytes()[:300])
-    async with opened(rested) as driven:
-        assert "cannot be read as a ledger" in " ".join(driven.text.replace("│", " ").split())
-        await driven.press("R", "right", "enter")
-        await driven.until(lambda: driven.screen.entries.row_count == len(known))
-    with Engine.open(rested, clock=lambda: NOW) as engine:
-        assert engine.knowledge.ledger.entries() == known
 
 
 async def test_read_only_looks_and_changes_nothing(rested: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from engine.errors import AutopoiesisError, LedgerBroken
 from engine.knowledge.harvest.report import Report, Result, Survey
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
@@ -48,46 +46,52 @@ def poisoned(text: str) -> Prepare:
     return prepare
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
-    async with auditing(run, size) as driven:
-        await each_alone(driven, lambda text: poisoned(text)(driven.engine))
-        await driven.press("H")
-        await each_alone(driven, lambda text: poisoned(text)(driven.engine))
-
-
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_nothing_of_it_acts_in_the_ledger(run: Run, text: str) -> None:
-    async with auditing(run, (80, 24), prepare=poisoned(text)) as driven:
-        assert driven.screen.entries.row_count == 2
-        for keys in (["v"], ["2", "G", "y"], ["Y", "1", "j"], ["y", "Y", "r"], ["escape", "slash"]):
-            await driven.press(*keys)
-            assert_harmless(driven)
-
-
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_nothing_of_it_acts_in_a_harvest(run: Run, text: str) -> None:
-    async with harvesting(run, (80, 24), prepare=poisoned(text)) as driven:
-        assert_harmless(driven)
-        for key in ("enter", "enter", "enter", "Y"):
-            await driven.press(key)
-            assert_harmless(driven)
-        assert driven.step == "result"
-
-
-async def test_as_an_error(run: Run) -> None:
-    async with auditing(run) as driven:
+async def test_the_ledger_shows_it_as_text(run: Run) -> None:
+    async with auditing(run, (80, 24)) as driven:
+        for size in ((80, 24), (200, 60)):
+            await driven.resize(*size)
+            await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+        await driven.resize(80, 24)
+        driven.ledger.sources[HARVESTED] = "in trash"  # so that r asks
+        for text in TOGETHER:
+            poisoned(text)(driven.engine)
+            await driven.press("ctrl+r")
+            assert driven.screen.entries.row_count == 2
+            for keys in (["v"], ["2", "G", "y"], ["Y", "1", "j"], ["y", "Y", "r"], ["escape", "slash"]):
+                await driven.press(*keys)
+                assert_harmless(driven)
+            await driven.press("escape")
+            assert driven.is_open()
         for text in HOSTILE:
             failed = AutopoiesisError(text, where=text, cure=text)
-            for failing in (
-                {"entries": LedgerBroken(text, where=text, cure=text), "check": failed},
-                {"survey": failed, "check": failed},
-            ):
+            broken = LedgerBroken(text, where=text, cure=text)
+            for failing in ({"entries": broken, "check": failed}, {"verify": failed, "check": failed}):
                 driven.engine.failing = dict(failing)
                 driven.app.clear_notifications()
-                await driven.press("ctrl+r")
+                await driven.press("ctrl+r", "v")
                 assert_harmless(driven)
+            assert driven.is_open(), repr(text)
+
+
+async def test_a_harvest_shows_it_as_text(run: Run) -> None:
+    async with harvesting(run, (80, 24)) as driven:
+        for size in ((80, 24), (200, 60)):
+            await driven.resize(*size)
+            await each_alone(driven, lambda text: poisoned(text)(driven.engine))
+        await driven.resize(80, 24)
+        for text in TOGETHER:
+            driven.ledger.reported.clear()
+            poisoned(text)(driven.engine)
+            await driven.press("ctrl+r")
+            for key in ("enter", "enter", "enter", "Y"):
+                await driven.press(key)
+                assert_harmless(driven)
+            assert driven.step == "result" and len(driven.wishes()) == TOGETHER.index(text) + 1
             await driven.press("H")
+            assert driven.step == "survey"
+        for text in HOSTILE:
+            driven.engine.failing = {"survey": AutopoiesisError(text, where=text, cure=text)}
+            driven.app.clear_notifications()
+            await driven.press("ctrl+r")
             assert_harmless(driven)
-            await driven.press("escape")
             assert driven.is_open(), repr(text)

@@ -11,7 +11,7 @@ from engine.events import FileChanged
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.ledger_data import FAILED, GIVEN_UP, HARVESTED, INVALID, LARGE, LINES, LOST, RECLAIMED
-from tests.tui.ledger_driven import auditing
+from tests.tui.ledger_driven import Audited, auditing
 
 BROKEN = LedgerBroken(
     "cannot be read as a ledger (JSONDecodeError)",
@@ -20,21 +20,25 @@ BROKEN = LedgerBroken(
 )
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_entries_stand_newest_first_with_status_day_items_and_error(run: Run, size: str) -> None:
-    async with auditing(run, SIZES[size]) as driven:
-        assert driven.selected() == HARVESTED
-        line = driven.line("2026-06-12-schema.md").split()
-        assert "▌✓" in line and "harvested" in line and "06-12" in line and "6" in line
-        assert "reclaimed" in driven.line("2026-06-11-quota.md")
-        assert "harvest outp" in driven.line("2026-06-10-parser.md")
-        assert [each.sha256 for each in driven.screen.entries.items] == [
-            HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST,
-        ]  # fmt: skip
+def listed(driven: Audited) -> list[str]:
+    """The sha256 of the entries in the list."""
+    return [each.sha256 for each in driven.screen.entries.items]
 
 
-async def test_the_entry_shows_all_that_is_known_and_where_each_line_stands_now(run: Run) -> None:
+async def test_entries_newest_first_and_the_selected_one_against_the_files(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with auditing(run) as driven:
+        for size in SIZES.values():
+            await driven.resize(*size)
+            assert driven.selected() == HARVESTED
+            line = driven.line("2026-06-12-schema.md").split()
+            assert "▌✓" in line and "harvested" in line and "06-12" in line and "6" in line
+            assert "reclaimed" in driven.line("2026-06-11-quota.md")
+            assert "harvest outp" in driven.line("2026-06-10-parser.md")
+            assert listed(driven) == [HARVESTED, RECLAIMED, FAILED, GIVEN_UP, LARGE, LOST]
+
+        await driven.resize(*SIZES["120x40"])
         assert "6: 3 facts · 2 decisions · 1 question; 2 stood there already" in driven.text
         assert "anthropic claude-haiku-4-5, 2,345 + 410 tokens, $0.0044" in driven.text
         assert "100% of 9.2 KB" in driven.text and "where it was" in driven.line("conversation ")
@@ -48,6 +52,24 @@ async def test_the_entry_shows_all_that_is_known_and_where_each_line_stands_now(
         await driven.press("j")
         assert INVALID in driven.text
 
+        # another look that finds nothing new draws nothing; one that does keeps the selection
+        drawn: list[str] = []
+        for panel in (driven.screen.entries, driven.screen.record):
+
+            def render(y: int, real: object = panel.render_line, name: str = str(panel.id)) -> object:
+                drawn.append(name)
+                return real(y)  # type: ignore[operator]
+
+            monkeypatch.setattr(panel, "render_line", render)
+        looks = len(driven.engine.asked("entries"))
+        driven.screen.look()
+        await driven.settle()
+        assert len(driven.engine.asked("entries")) > looks and not drawn
+        driven.ledger.known.pop(LOST)
+        driven.engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
+        await driven.until(lambda: driven.screen.entries.row_count == 5)
+        assert driven.selected() == FAILED
+
 
 async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine: FakeEngine) -> None:
     sha256 = engine.ledger_view.entries[1].sha256
@@ -57,14 +79,13 @@ async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine:
     assert ("check", sha256) in engine.calls
 
 
-async def test_a_line_is_opened_in_the_editor_where_it_stands(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_is_opened_where_it_stands_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[str, int]] = []
+    copied: list[str] = []
     async with auditing(run) as driven:
-        actions = driven.screen
-        monkeypatch.setattr(actions, "edit_file", lambda path, line=0: opened.append((path, line)))
-        await driven.press("e", "enter")
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
+        monkeypatch.setattr(driven.app, "copy_to_clipboard", copied.append)
+        await driven.press("y", "e", "enter")
         assert driven.in_use() == "record"
         while driven.screen.record.line != 1:
             await driven.press("j")
@@ -76,25 +97,17 @@ async def test_a_line_is_opened_in_the_editor_where_it_stands(
         ]
         await driven.press("G", "enter")
         assert len(opened) == 3 and "not in a file" in driven.said
-
-
-async def test_y_copies_the_hash_among_the_entries_and_the_words_of_a_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with auditing(run) as driven:
-        copied: list[str] = []
-        monkeypatch.setattr(driven.app, "copy_to_clipboard", copied.append)
-        await driven.press("y", "2", "G", "y", "Y")
+        await driven.press("y", "Y")
         assert copied[:2] == [HARVESTED, LINES[2].text]
         assert "gave 3 lines" in copied[2] and HARVESTED in copied[2]
 
 
-async def test_s_steps_through_the_statuses_and_back_to_all(run: Run) -> None:
+async def test_statuses_and_words_narrow_the_list_and_esc_shows_all(run: Run) -> None:
     async with auditing(run) as driven:
         shown = []
         for _step in range(5):
             await driven.press("s")
-            shown.append([each.sha256 for each in driven.screen.entries.items])
+            shown.append(listed(driven))
         assert shown[:4] == [[HARVESTED, RECLAIMED, LOST], [FAILED], [GIVEN_UP], [LARGE]]
         assert len(shown[4]) == 6
         await driven.press("s", "s")
@@ -102,9 +115,6 @@ async def test_s_steps_through_the_statuses_and_back_to_all(run: Run) -> None:
         await driven.press("escape")
         assert driven.screen.state.only == "" and driven.is_open()
 
-
-async def test_the_filter_finds_names_errors_and_lines(run: Run) -> None:
-    async with auditing(run) as driven:
         await driven.press("slash")
         await driven.type("mondays")
         assert driven.screen.entries.row_count == 3
@@ -120,10 +130,15 @@ async def test_the_filter_finds_names_errors_and_lines(run: Run) -> None:
 
 
 async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
-    async with auditing(run) as driven:
+    refused = AutopoiesisError("another conversation has its name", cure="move that one away first")
+    async with auditing(run, failing={"restore": refused}) as driven:
         await driven.press("r")
         assert "its conversation is where it was" in driven.said
-        await driven.press("j", "r")
+        await driven.press("j", "r", "right", "enter")
+        assert "move that one away first" in driven.said and driven.is_open()
+        driven.engine.failing.clear()
+        driven.engine.calls.clear()
+        await driven.press("r")
         assert "from the trash, byte for byte" in " ".join(driven.text.split())
         await driven.press("enter")
         assert not driven.engine.asked("restore")
@@ -135,21 +150,7 @@ async def test_restore_asks_says_where_from_and_does_it_once(run: Run) -> None:
         assert "neither in the trash nor in the history" in driven.said
 
 
-async def test_what_cannot_be_restored_says_so(run: Run) -> None:
-    broken = AutopoiesisError("another conversation has its name", cure="move that one away first")
-    async with auditing(run, failing={"restore": broken}) as driven:
-        await driven.press("j", "r", "right", "enter")
-        assert "move that one away first" in driven.said and driven.is_open()
-
-
-async def test_verify_counts_lines_and_marks_what_is_lost(run: Run) -> None:
-    async with auditing(run) as driven:
-        await driven.press("v")
-        assert "6 entries verified, 1 lost · lines: 3 there, 2 edited, 1 gone" in driven.text
-        assert driven.line("2026-06-01-old.md").split()[1:3] == ["✗", "lost"]
-
-
-async def test_while_it_verifies_keys_work_and_a_second_one_is_refused(run: Run) -> None:
+async def test_verify_counts_lines_marks_what_is_lost_and_holds_up_no_key(run: Run) -> None:
     still = threading.Event()
     async with auditing(run, gates={"verify": still}) as driven:
         await driven.send("v")
@@ -160,10 +161,12 @@ async def test_while_it_verifies_keys_work_and_a_second_one_is_refused(run: Run)
         assert "being verified already" in driven.said
         still.set()
         await driven.settle()
-        assert "verified, 1 lost" in driven.text and len(driven.engine.asked("verify")) == 1
+        assert len(driven.engine.asked("verify")) == 1
+        assert "6 entries verified, 1 lost · lines: 3 there, 2 edited, 1 gone" in driven.text
+        assert driven.line("2026-06-01-old.md").split()[1:3] == ["✗", "lost"]
 
 
-async def test_a_damaged_ledger_says_so_and_can_be_rebuilt(run: Run) -> None:
+async def test_what_cannot_be_read_says_why_and_what_helps(run: Run) -> None:
     async with auditing(run, failing={"entries": BROKEN}) as driven:
         assert "cannot be read as a ledger" in driven.text and "rebuilds it" in driven.text
         await driven.press("H", "v")
@@ -174,36 +177,49 @@ async def test_a_damaged_ledger_says_so_and_can_be_rebuilt(run: Run) -> None:
         assert "6 entries, 2 of them from the history" in driven.said
         assert driven.screen.entries.row_count == 6 and driven.selected() == HARVESTED
 
-
-async def test_another_failure_offers_another_try_and_no_rebuild(run: Run) -> None:
-    async with auditing(run, failing={"entries": AutopoiesisError("no such disk")}) as driven:
+        driven.engine.failing["entries"] = AutopoiesisError("no such disk")
+        await driven.press("ctrl+r")
         assert "no such disk" in driven.text and "ctrl+r" in driven.text
         await driven.press("R")
         assert "the ledger is whole" in driven.said
-        driven.engine.failing.clear()
+
+        driven.engine.failing = {"check": AutopoiesisError("git is gone")}
         await driven.press("ctrl+r")
         assert driven.screen.entries.row_count == 6
-
-
-async def test_an_entry_that_cannot_be_checked_says_why(run: Run) -> None:
-    async with auditing(run, failing={"check": AutopoiesisError("git is gone")}) as driven:
         assert "git is gone" in driven.text and "CI runs on two cores" in driven.text
+        driven.engine.failing = {"verify": AutopoiesisError("git is still gone")}
+        await driven.press("v")
+        assert "git is still gone" in driven.said and "verifying" not in driven.text
+
+        driven.ledger.known.clear()
+        await driven.press("ctrl+r")
+        assert "Nothing has been harvested yet." in driven.text and "no entry is selected" in driven.text
+        await driven.press("f")
+        assert "no harvest has failed" in driven.said
+
+
+async def test_what_threads_ask_for_without_values_is_done_once(run: Run) -> None:
+    async with auditing(run) as driven:
+        looks: list[int] = []
+
+        def look() -> None:
+            looks.append(0)
+
+        for number in (1, 1):
+            driven.screen.later(look)
+            driven.screen.later(look)
+            driven.screen.later(looks.append, number)
+            driven.screen.later(looks.append, number)
+        await driven.settle()
+        assert looks == [0, 1, 1, 0, 1, 1]
 
 
 async def test_read_only_refuses_what_writes(run: Run, engine: FakeEngine) -> None:
     engine.status_value = status_view(read_only=True)
-    async with auditing(run) as driven:
+    async with auditing(run, SIZES["80x24"]) as driven:
         await driven.press("j", "r")
         assert "the workspace is read-only" in driven.said and not driven.engine.asked("restore")
-
-
-async def test_news_of_files_brings_another_look_and_keeps_the_selection(run: Run) -> None:
-    async with auditing(run) as driven:
-        await driven.press("j", "j")
-        driven.ledger.known.pop(LOST)
-        driven.engine.publish(FileChanged(NOW, "knowledge/ledger.json", "changed"))
-        await driven.until(lambda: driven.screen.entries.row_count == 5)
-        assert driven.selected() == FAILED
+        assert "read-only" in driven.text
 
 
 async def test_on_a_low_screen_one_panel_has_the_place(run: Run) -> None:
@@ -215,28 +231,3 @@ async def test_on_a_low_screen_one_panel_has_the_place(run: Run) -> None:
         assert driven.shows("entries") and driven.is_open()
         await driven.press("tab", "plus", "escape", "1", "escape")
         assert not driven.is_open()
-
-
-async def test_nothing_is_drawn_when_nothing_changed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with auditing(run) as driven:
-        drawn: list[str] = []
-        for panel in (driven.screen.entries, driven.screen.record):
-
-            def render(y: int, real: object = panel.render_line, name: str = str(panel.id)) -> object:
-                drawn.append(name)
-                return real(y)  # type: ignore[operator]
-
-            monkeypatch.setattr(panel, "render_line", render)
-        driven.screen.look()
-        await driven.settle()
-        assert driven.engine.asked("entries")[1:] and not drawn
-
-
-async def test_an_empty_ledger_says_how_entries_come_about(run: Run) -> None:
-    def nothing(engine: FakeEngine) -> None:
-        engine.knowledge.ledger.known.clear()
-
-    async with auditing(run, prepare=nothing) as driven:
-        assert "Nothing has been harvested yet." in driven.text and "no entry is selected" in driven.text
-        await driven.press("f")
-        assert "no harvest has failed" in driven.said

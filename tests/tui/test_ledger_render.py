@@ -23,13 +23,14 @@ from tests.tui.ledger_data import (
     results,
 )
 from tui.render.roles import PLAIN
-from tui.screens.harvest.figures import Price, draw_classes, draw_trail, elapsed
 from tui.screens.harvest.outcome import draw_outcome
 from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress, brake_of, in_passing
 from tui.screens.harvest.state import HarvestState
-from tui.screens.harvest.work import SurveyRead
-from tui.screens.ledger.entries import RecordItem, Tally, draw_record, newest_first
+from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
+from tui.screens.harvest.survey import Price, Surveyed
+from tui.screens.ledger.checking import Check, Tally
+from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
 from tui.screens.ledger.record import RecordView, draw_record_page
 
 WIDTHS = st.integers(24, 200)
@@ -44,7 +45,7 @@ def test_rows_keep_to_their_width(text: str, width: int) -> None:
     item = RecordItem("a" * 64, entry)
     assert draw_record(item, [item], width, PLAIN, query=text[:3], chosen=True).cells <= width
     checked = CheckedEntry(item.sha256, entry, "changed", (CheckedLine(line, "there", text, 3),))
-    page = draw_record_page(RecordView(item, checked, 1, text), width, PLAIN)
+    page = draw_record_page(RecordView(item, Check(checked, 1, text)), width, PLAIN)
     assert all(row.cells <= width for row, _line in page)
     choice = Choice(replace(CANDIDATES[0], path=text, why=text), True)
     assert draw_choice(choice, [choice], width, PLAIN, query="", chosen=False).cells <= width
@@ -92,7 +93,7 @@ def test_what_a_second_run_moves_keeps_what_the_first_one_wrote() -> None:
 
 def test_a_wish_never_means_all_there_are() -> None:
     state = HarvestState()
-    state.take(SurveyRead(Survey(CANDIDATES, "markers", "")))
+    state.take(Surveyed(Survey(CANDIDATES, "markers", "")))
     assert len(state.wish.paths) == len(state.chosen) == 4
     state.switch("reclaim")
     assert len(state.chosen) == 3

@@ -41,6 +41,10 @@ class Came(Message):
 
     take: Callable[[], object]
 
+    def can_replace(self, message: Message) -> bool:
+        """The same without values, twice in a row, is done once."""
+        return isinstance(message, Came) and self.take == message.take
+
 
 class FullScreen(Commanded):
     """Adds to ``Commanded`` background work and news.
@@ -114,8 +118,11 @@ class FullScreen(Commanded):
         return made
 
     def later(self, take: Callable[..., object], *values: object) -> None:
-        """Has something called on the screen's thread, from any thread; not where it was left."""
-        self._post(Came(partial(take, *values)))
+        """Has something called on the screen's thread, from any thread; not where it was left.
+
+        Without values it is called once for all the times that it was asked for meanwhile.
+        """
+        self._post(Came(partial(take, *values) if values else take))
 
     def tell(self, text: str, *, trouble: bool = False) -> None:
         """Tells the person something in passing, from any thread."""

@@ -4,33 +4,56 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from rich.style import Style
-
+from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, dollars, plural, sizes
 from tui.render.roles import Roles
 from tui.screens.harvest.rows import short_path
-from tui.screens.ledger.record import by_category
+from tui.screens.harvest.run import Progress
+from tui.screens.ledger.record import by_category, fact, review_words
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Result
     from engine.knowledge.ledger import LedgerEntry
-    from tui.screens.harvest.run import Progress
 
 _LABEL = 12
+_fact = partial(fact, labels=_LABEL)
 _NAMED = 6
 """Conversations that a reason names; it says how many more there are."""
 _KNOWN_SHOWN = 8
 """Lines that are shown because a conversation says the same."""
 _OPTIONS = {"(--reclaim-empty)": "(option: also empty)", "(--reclaim-partial)": "(option: also partial)"}
-_CURES = {
+_HINTS = {
     "failed": "f tries those again; it is kept",
     "changed": "the next harvest reads it again",
     "unclear": "it stays where it is",
     "too-large": "split it, and harvest the parts",
 }
+
+
+class OutcomePanel(LinesPanel):
+    """Step 4: what it came to."""
+
+    name_of = "outcome"
+    words = "result"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._progress = Progress({})
+        self._review_key = ""
+
+    def show_outcome(self, progress: Progress, review_key: str) -> None:
+        """Shows what a run came to."""
+        if (progress, review_key) != (self._progress, self._review_key):
+            self._progress, self._review_key = progress, review_key
+            self.changed()
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """What it came to."""
+        return draw_outcome(self._progress, self._review_key, width, self.roles)
 
 
 def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) -> list[Row]:
@@ -63,7 +86,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
         if report.purged:
             purged = f"{plural(len(report.purged), 'conversation')} left the trash for good"
             rows += _fact("trash", purged, roles.muted, width, roles)
-    failures = [each for each in results if each.outcome in _CURES]
+    failures = [each for each in results if each.outcome in _HINTS]
     if failures:
         rows += [Row(), Row((f"not harvested: {count(len(failures))}", roles.strong))]
     for each in failures:
@@ -71,7 +94,7 @@ def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) 
             ("! ", roles.trouble),
             (f"{short_path(each.path)}  ", roles.normal),
             (each.error or each.outcome, roles.trouble),
-            ("" if each.error.endswith("kept") else f"; {_CURES[each.outcome]}", roles.muted),
+            ("" if each.error.endswith("kept") else f"; {_HINTS[each.outcome]}", roles.muted),
         ]
         rows += wrap(pieces, width, indent=2)
     return rows + _kept(results, width, roles)
@@ -97,7 +120,6 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
     each = by_category(items)
     held, known = sum(each.held for each in new), sum(entry.known for entry in written)
     gone = [each for each in results if each.reclaimed]
-    way = f"{review_key} in the workbench settles them" if review_key else "autopoiesis review list"
     rows = [
         *_fact("harvested", done, roles.active if written else roles.normal, width, roles),
         *_fact(
@@ -113,7 +135,9 @@ def _figures(results: list[Result], review_key: str, width: int, roles: Roles) -
         if len(there) > _KNOWN_SHOWN:
             rows += _fact("", f"and {count(len(there) - _KNOWN_SHOWN)} more", roles.muted, width, roles)
     if held:
-        rows += _fact("for review", f"{plural(held, 'item')}; {way}", roles.gate, width, roles)
+        rows += _fact(
+            "for review", f"{plural(held, 'item')}; {review_words(review_key)}", roles.gate, width, roles
+        )
     refused = [f"{short_path(each.path)}: {line}" for each in new for line in each.refused]
     for number, line in enumerate(refused[:_KNOWN_SHOWN]):
         rows += _fact("" if number else "not used", line, roles.muted, width, roles)
@@ -164,8 +188,3 @@ def _in_words(why: str) -> str:
     for flag, option in _OPTIONS.items():
         why = why.replace(flag, option)
     return why
-
-
-def _fact(label: str, value: str, tone: Style, width: int, roles: Roles) -> list[Row]:
-    first, *rest = wrap([(value, tone)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]

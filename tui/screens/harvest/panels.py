@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count
@@ -21,7 +20,6 @@ from tui.screens.harvest.rows import (
 )
 
 Note = Callable[[int, Roles], list[Row]]
-Draw = Callable[[int, Roles], list[Row]]
 
 
 class ChoicesPanel(RowList[Choice]):
@@ -170,7 +168,7 @@ class ProgressPanel(RowList[StageItem]):
             self.show(items)
             self.select(0, by_hand=False)
         if run and current >= 0 and self.cursor in (current - 1, -1):
-            self.select(current, by_hand=False)  # who has gone elsewhere by hand stays there
+            self.select(current, by_hand=False)  # a selection moved by hand stays where it is
 
     def _grown(self, items: Sequence[StageItem]) -> bool:
         """A row in the middle may be another, so this list never only grows."""
@@ -189,25 +187,3 @@ class ProgressPanel(RowList[StageItem]):
         """The selected conversation as a line."""
         item = self.selected
         return f"{item.path} {item.words}".strip() if item is not None else ""
-
-
-class OutcomePanel(LinesPanel):
-    """Step 4: what it came to."""
-
-    name_of = "outcome"
-    words = "result"
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._draw: Draw = lambda _width, _roles: []
-        self._about: object = None
-
-    def show_outcome(self, draw: Draw, about: object) -> None:
-        """Shows what another run came to; ``about`` is what it depends on."""
-        if about != self._about:
-            self._draw, self._about = draw, about
-            self.changed()
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        """What it came to."""
-        return self._draw(width, self.roles)

@@ -12,7 +12,7 @@ from tui.render.figures import count, sizes
 from tui.render.harvest_words import KIND_WORDS
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.harvest.figures import SELECTABLE
+from tui.screens.harvest.survey import SELECTABLE
 from tui.screens.ledger.record import by_category
 
 if TYPE_CHECKING:
@@ -40,21 +40,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class SwitchItem:
-    """An option.
-
-    Attributes:
-        name: Which.
-        title: What it is called.
-        does: What it does, in one clause.
-        on: Whether it is on.
-        idle: Why it changes nothing just now; empty where it does.
-    """
+    """An option."""
 
     name: str
     title: str
     does: str
+    """What it does, in one clause."""
     on: bool
     idle: str = ""
+    """Why it changes nothing just now; empty where it does."""
 
 
 @dataclass(frozen=True, slots=True)

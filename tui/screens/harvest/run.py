@@ -1,4 +1,4 @@
-"""One run of a harvest, as it goes on: it outlives the screen that began it, and is told in passing then."""
+"""One run of a harvest. It outlives the screen that began it, and then says in passing how it ended."""
 
 from __future__ import annotations
 
@@ -10,43 +10,34 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import Report, Result, Wish
 from tui.kit.messages import Said
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
+    from tui.kit.session import WorkbenchEngine
 
 _BRAKE = re.compile(r"(\d+) would go to the trash")
 
 
-class HarvestGrew(Message):
-    """Another conversation is under way or done, or all are."""
-
-    def can_replace(self, message: Message) -> bool:
-        """One is enough."""
-        return isinstance(message, HarvestGrew)
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
-
-    Attributes:
-        results: What became of conversations, by path.
-        current: The conversation that is under way; empty where none is.
-        ended: Nothing more will come.
-        report: What was done; ``None`` while it goes on, and where it was refused.
-        problem: Why it was refused.
-        stopping: A person has asked it to stop.
-    """
+    """How far a run is."""
 
     results: dict[str, Result]
+    """What became of conversations, by path."""
     current: str = ""
+    """The conversation that is under way; empty where none is."""
     ended: bool = False
+    """Nothing more will come."""
     report: Report | None = None
+    """What was done; ``None`` while it goes on, and where it was refused."""
     problem: str = ""
+    """Why it was refused."""
     stopping: bool = False
+    """A person has asked it to stop."""
 
     @property
     def brake(self) -> int:
@@ -84,7 +75,7 @@ class HarvestRun:
         self._before = before
         self._guard = threading.Lock()
         self._now = Progress(dict(before.results) if before is not None else {})
-        self._watched: Callable[[Message], object] | None = None
+        self._watched: Callable[[], object] | None = None
         self._passing: Callable[[Message], object] | None = None
 
     @property
@@ -93,18 +84,29 @@ class HarvestRun:
         with self._guard:
             return self._now
 
-    def follow(
-        self, watched: Callable[[Message], object] | None, passing: Callable[[Message], object] | None = None
-    ) -> None:
-        """Says who is told.
+    def follow(self, watched: Callable[[], object] | None, passing: Callable[[Message], object]) -> None:
+        """Has every change announced, on the thread that makes it.
 
         Args:
-            watched: Takes ``HarvestGrew``; ``None`` once nobody looks at it any more.
-            passing: Takes one line when it ends and nobody looks.
+            watched: Called after each change; ``None`` where no screen shows the run.
+            passing: Takes one line when it ends and no screen shows it.
         """
         with self._guard:
-            self._watched = watched
-            self._passing = passing if passing is not None else self._passing
+            self._watched, self._passing = watched, passing
+
+    def carry_out(self, engine: WorkbenchEngine) -> None:
+        """Harvests, and returns when nothing more will come; a refusal ends the run as well."""
+
+        def on_start(path: str) -> None:
+            self.started(path)
+            if self.progress.stopping:  # it was asked to stop before it had begun to listen
+                harvest.stop()
+
+        try:
+            harvest = engine.knowledge.harvest
+            self.end(harvest.run(self.wish, self.came, on_start))
+        except (AutopoiesisError, OSError) as error:
+            self.end(None, str(error))
 
     def started(self, path: str) -> None:
         """A conversation is under way."""
@@ -146,7 +148,7 @@ class HarvestRun:
             self._now = now = change(self._now)
             watched, passing = self._watched, self._passing
         if watched is not None:
-            watched(HarvestGrew())
+            watched()
         elif now.ended and passing is not None:
             passing(Said(in_passing(now), trouble=bool(now.problem)))
 

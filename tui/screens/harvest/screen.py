@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
 
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
+from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
-from tui.screens.harvest.figures import (
-    Step,
-)
 from tui.screens.harvest.layout import HarvestLayout
-from tui.screens.harvest.run import HarvestGrew, HarvestRun
+from tui.screens.harvest.run import HarvestRun
+from tui.screens.harvest.state import Step
+
+if TYPE_CHECKING:
+    from tui.kit.bench import Bench
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +52,16 @@ class HarvestScreen(
 ):
     """The harvest screen, with its commands."""
 
-    # Moving about
+    def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
+        super().__init__(bench, failed)
+        self._runs: Lane[HarvestRun, None] = self.lane(
+            lambda run: run.carry_out(bench.engine), lambda _run, _none: None, finish=True
+        )
+        self._stops: Lane[None, None] = self.lane(
+            lambda _none: bench.engine.knowledge.harvest.stop(), lambda _none, _done: None, finish=True
+        )
 
-    def stops(self) -> tuple[str, ...]:
-        """The step's panels, in view or not: where only one has room, tab brings the other."""
-        return self.of_step() if self.zoomed is None else self.in_view()
+    # Moving about
 
     def to_step(self, step: Step) -> None:
         """Goes to another step."""
@@ -97,11 +106,6 @@ class HarvestScreen(
             self.to_step("survey")
         else:
             self.quit()
-
-    def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
-        super().enlarge(name)
-        self.update_footer()
 
     def quit(self) -> None:
         """Quit the harvest; one that is under way goes on."""
@@ -166,15 +170,15 @@ class HarvestScreen(
     def start(self) -> None:
         """Start. Conversations are sent to the provider that is named, one after the other."""
         state = self.state
-        if self.under_way() is not None:
+        if self._other_run() is not None:
             self.say("another harvest is under way")
         elif state.run is None:
             self._run(HarvestRun(state.wish, state.chosen, self.bench.clock.monotonic()))
 
     def _run(self, run: HarvestRun) -> None:
         self.state.run = self.bench.harvesting = run
-        self.follow(run)
-        self.work.run(run)
+        self._follow(run)
+        self._runs.ask(run)
         self.to_step("confirm")
 
     @command("x", title="Stop the harvest", panels=["progress"], footer="stop", rank=2, needs=[UNDER_WAY])
@@ -182,7 +186,8 @@ class HarvestScreen(
         """Stop after the conversation that is under way; what was harvested stays."""
         run = self.state.run
         if run is not None and not run.progress.stopping:
-            self.work.halt(run)
+            run.stop()
+            self._stops.ask(None)
             self.show()
             self.say("it stops after the conversation that is under way")
 
@@ -217,25 +222,24 @@ class HarvestScreen(
     )  # fmt: skip
     def retry(self) -> None:
         """Look again and choose what failed in this harvest."""
-        self.state.anew(self.state.failures)
-        self._look()
+        self._start_over(self.state.failures)
 
     @command("H", title="Look at the conversations again", needs=[STILL])
     def again(self) -> None:
         """Begin anew with another look at the conversations."""
-        self.state.anew()
-        self._look()
+        self._start_over()
 
     def rescan(self) -> None:
         """Look at every file again."""
         super().rescan()
         if self.state.step in ("survey", "pick"):
-            self.work.look()
+            self.look()
 
-    def _look(self) -> None:
-        if self.under_way() is None:
+    def _start_over(self, failed: frozenset[str] = frozenset()) -> None:
+        self.state.anew(failed)
+        if self._other_run() is None:
             self.bench.harvesting = None  # a number that was not typed is not asked for any more
-        self.work.look()
+        self.look()
         self.to_step("survey")
 
     # Panels
@@ -261,11 +265,30 @@ class HarvestScreen(
         """Looks at the conversations, or goes to the harvest that is under way or waits for a number."""
         run = self.bench.harvesting
         if run is None or (run.progress.ended and not run.progress.brake):
-            self.work.look()
+            self.look()
             return
         self.state.run = run
-        self.follow(run)
+        self._follow(run)
         self.to_step("result" if run.progress.ended else "confirm")
+
+    def end(self) -> None:
+        """What is under way goes on; the workbench says when it is done."""
+        if self.state.run is not None:
+            self.state.run.follow(None, self.bench.post_message)
+        self.tick_while(False)
+
+    def _follow(self, run: HarvestRun) -> None:
+        run.follow(partial(self.later, self._grew), self.bench.post_message)
+
+    def _other_run(self) -> HarvestRun | None:
+        """A run that was begun on another screen and is not done."""
+        run = self.bench.harvesting
+        return run if run is not None and run is not self.state.run and not run.progress.ended else None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is under way that will change the screen."""
+        return super().waiting or self.state.running
 
     @property
     def situation(self) -> HarvestSituation:
@@ -282,7 +305,6 @@ class HarvestScreen(
             brake=progress.brake if progress is not None and progress.ended else 0,
         )
 
-    @on(HarvestGrew)
     def _grew(self) -> None:
         progress = self.state.progress
         if progress is None or self.state.step == "result":

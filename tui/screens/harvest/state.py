@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.knowledge.harvest.reclaim import Consent
 from engine.knowledge.harvest.report import Wish
-from tui.screens.harvest.figures import SELECTABLE, Price, Step
 from tui.screens.harvest.rows import Choice, StageItem, SwitchItem, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress
-from tui.screens.harvest.work import SurveyRead
+from tui.screens.harvest.survey import SELECTABLE, Price, Surveyed
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
     from engine.knowledge.harvest.report import Survey
 
+Step = Literal["survey", "pick", "confirm", "result"]
 Phase = Literal["loading", "trouble", "found"]
 
 _TITLES = {
@@ -43,13 +43,13 @@ class HarvestState:
         self.survey: Survey | None = None
         self.run: HarvestRun | None = None
         self._failed = failed
-        self._read = SurveyRead()
+        self._read = Surveyed()
         self._chosen: set[str] = set()
         self._on = {"reclaim": True, "empty": False, "partial": False, "no-harvest": False}
 
     # What there is
 
-    def take(self, read: SurveyRead) -> None:
+    def take(self, read: Surveyed) -> None:
         """Takes in what there is; what can be harvested is chosen, or what failed."""
         self.problem, self.survey, self._read = read.problem, read.survey, read
         self.phase = "found" if read.survey is not None else "trouble"
@@ -59,7 +59,7 @@ class HarvestState:
             if each.kind in SELECTABLE and (not self._failed or each.sha256 in self._failed)
         }
 
-    def anew(self, failed: frozenset[str] = frozenset()) -> None:
+    def anew(self, failed: frozenset[str]) -> None:
         """Begins with the first step again."""
         self.step, self.phase, self.run, self._failed = "survey", "loading", None, failed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -10,13 +10,12 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tui.render.draw import Row, clip, found, marked, wrap
-from tui.render.figures import count, day_of, plural
+from tui.render.figures import count, day_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
     from engine.knowledge.ledger import LedgerEntry, Status
-    from engine.knowledge.verify import CheckedEntry
 
 SIGNS: dict[Status, tuple[str, str]] = {
     "harvested": ("✓", "harvested"),
@@ -35,53 +34,16 @@ _NAME, _ERROR = 16, 14
 
 @dataclass(frozen=True, slots=True)
 class RecordItem:
-    """An entry as the list shows it.
-
-    Attributes:
-        sha256: Of the conversation's bytes.
-        entry: What the ledger says.
-        lost: A verification found its conversation nowhere any more.
-    """
+    """An entry as the list shows it."""
 
     sha256: str
+    """Of the conversation's bytes."""
     entry: LedgerEntry = field(hash=False)
     lost: bool = False
+    """A verification found its conversation nowhere any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a verification of all entries came to.
-
-    Attributes:
-        entries: How many were held against the files.
-        there, edited, gone: Lines, by what became of them.
-        lost: The entries whose conversation is nowhere any more, by sha256.
-    """
-
-    entries: int
-    there: int
-    edited: int
-    gone: int
-    lost: frozenset[str]
-
-    @classmethod
-    def of(cls, checked: Sequence[CheckedEntry]) -> Tally:
-        """Sums up."""
-        states = [line.state for each in checked for line in each.lines]
-        return cls(
-            len(checked),
-            states.count("there"),
-            states.count("edited"),
-            states.count("gone"),
-            frozenset(each.sha256 for each in checked if not each.sound),
-        )
-
-    def __str__(self) -> str:
-        lines = f"lines: {count(self.there)} there, {count(self.edited)} edited, {count(self.gone)} gone"
-        return f"{plural(self.entries, 'entry', 'entries')} verified, {count(len(self.lost))} lost · {lines}"
-
-
-def newest_first(found: dict[str, LedgerEntry], lost: frozenset[str] = frozenset()) -> list[RecordItem]:
+def newest_first(found: Mapping[str, LedgerEntry], lost: frozenset[str] = frozenset()) -> list[RecordItem]:
     """The rows of a ledger."""
     ordered = sorted(found.items(), key=lambda each: (each[1].at, each[0]), reverse=True)
     return [RecordItem(name, entry, name in lost) for name, entry in ordered]

@@ -13,11 +13,12 @@ from engine.knowledge.item import NAMES
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, dollars, local, plural, sizes
 from tui.render.roles import Roles
+from tui.screens.ledger.checking import Check
 from tui.screens.ledger.entries import LOST, SIGNS, RecordItem, record_style
 
 if TYPE_CHECKING:
     from engine.knowledge.ledger import LedgerEntry
-    from engine.knowledge.verify import CheckedEntry, CheckedLine, LineState, SourceState
+    from engine.knowledge.verify import CheckedLine, LineState, SourceState
 
 STATES: dict[LineState, str] = {"there": "✓", "edited": "~", "gone": "✗"}
 _PLACES: dict[SourceState, str] = {
@@ -34,21 +35,12 @@ FACT = -1
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """The selected entry.
-
-    Attributes:
-        item: What the ledger says.
-        checked: The same against the files; ``None`` while that is looked up.
-        waiting: How many of the items held for review still wait; ``None`` where that is not known.
-        problem: Why it could not be held against the files.
-        review_key: The key that leads to the review screen; empty where there is none.
-    """
+    """The selected entry."""
 
     item: RecordItem
-    checked: CheckedEntry | None = None
-    waiting: int | None = None
-    problem: str = ""
+    check: Check
     review_key: str = ""
+    """The key that leads to the review screen; empty where there is none."""
 
 
 def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[Row, int]]:
@@ -58,15 +50,15 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
     head = wrap([(f"{sign} {word}", record_style(item, roles)), ("  ", roles.normal),
                  (entry.path, roles.strong)], width, indent=2)  # fmt: skip
     facts = [
-        *_fact("conversation", _place(view), _place_tone(view, roles), width, roles),
-        *_fact("why", entry.error, roles.trouble, width, roles),
-        *_fact("at", moment(entry.at), roles.normal, width, roles),
-        *_fact("sha256", item.sha256, roles.normal, width, roles),
-        *_fact("items", items_text(entry), roles.normal, width, roles),
-        *_fact("for review", _held(view), roles.gate, width, roles),
-        *_fact("looked at", coverage(entry), roles.normal, width, roles),
-        *_fact("asked", asked(entry), roles.normal, width, roles),
-        *_fact("trouble", view.problem, roles.trouble, width, roles),
+        *fact("conversation", _place(view), _place_tone(view, roles), width, roles),
+        *fact("why", entry.error, roles.trouble, width, roles),
+        *fact("at", moment(entry.at), roles.normal, width, roles),
+        *fact("sha256", item.sha256, roles.normal, width, roles),
+        *fact("items", items_text(entry), roles.normal, width, roles),
+        *fact("for review", _held(view), roles.gate, width, roles),
+        *fact("looked at", coverage(entry), roles.normal, width, roles),
+        *fact("asked", asked(entry), roles.normal, width, roles),
+        *fact("trouble", view.check.problem, roles.trouble, width, roles),
     ]
     rows = [(row, FACT) for row in (*head, *facts)]
     if entry.lines:
@@ -76,18 +68,19 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
     return rows
 
 
-def _fact(label: str, value: str, tone: Style, width: int, roles: Roles) -> list[Row]:
+def fact(label: str, value: str, tone: Style, width: int, roles: Roles, labels: int = _LABEL) -> list[Row]:
+    """Draws a label and its value; nothing where there is none. The labels take ``labels`` cells."""
     if not value:
         return []
-    first, *rest = wrap([(value, tone)], width, indent=_LABEL, first=_LABEL)
-    return [Row().fit(label, _LABEL, roles.muted).extend(first), *rest]
+    first, *rest = wrap([(value, tone)], width, indent=labels, first=labels)
+    return [Row().fit(label, labels, roles.muted).extend(first), *rest]
 
 
 def _place(view: RecordView) -> str:
-    entry, checked = view.item.entry, view.checked
+    entry, checked = view.item.entry, view.check.entry
     given_up = entry.status == "deleted-unharvested"
     if checked is None:
-        return "" if view.problem else "looking …"
+        return "" if view.check.problem else "looking …"
     if checked.source == "lost" and given_up:
         return "gone, by a person's word"
     restored = "; a person took it back and keeps it" if entry.restored else ""
@@ -95,7 +88,7 @@ def _place(view: RecordView) -> str:
 
 
 def _place_tone(view: RecordView, roles: Roles) -> Style:
-    checked = view.checked
+    checked = view.check.entry
     if checked is None:
         return roles.faint
     return roles.normal if checked.sound and checked.source != "changed" else roles.trouble
@@ -130,11 +123,11 @@ def _held(view: RecordView) -> str:
     held = len(view.item.entry.held)
     if not held:
         return ""
-    if view.waiting is None:
+    if view.check.waiting is None:
         return f"{count(held)} held"
-    if not view.waiting:
+    if not view.check.waiting:
         return f"{count(held)} held, all settled"
-    return f"{count(held)} held, {count(view.waiting)} still wait; {review_words(view.review_key)}"
+    return f"{count(held)} held, {count(view.check.waiting)} still wait; {review_words(view.review_key)}"
 
 
 def review_words(key: str) -> str:
@@ -164,8 +157,8 @@ def asked(entry: LedgerEntry) -> str:
 
 def _heading(view: RecordView, roles: Roles) -> Row:
     row = Row((f"gave {plural(len(view.item.entry.lines), 'line')}", roles.muted))
-    if view.checked is not None:
-        states = [line.state for line in view.checked.lines]
+    if view.check.entry is not None:
+        states = [line.state for line in view.check.entry.lines]
         row.add(": " + ", ".join(f"{states.count(each)} {each}" for each in STATES if each in states),
                 roles.muted)  # fmt: skip
     return row
@@ -187,5 +180,5 @@ def _line(view: RecordView, at: int, width: int, roles: Roles) -> list[Row]:
 
 def line_of(view: RecordView, at: int) -> CheckedLine | None:
     """What became of a line; ``None`` while that is looked up, and of what is no line."""
-    checked = view.checked
+    checked = view.check.entry
     return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None

@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
+from tui.kit.lanes import Lane
+from tui.render.figures import count, plural
 from tui.render.safe import visible
 from tui.screens.harvest.screen import HarvestScreen
+from tui.screens.ledger.checking import Tally, verify_entries
 from tui.screens.ledger.entries import RecordItem
 from tui.screens.ledger.layout import LedgerLayout
 from tui.screens.ledger.record import line_of
 
 if TYPE_CHECKING:
     from engine.knowledge.verify import CheckedLine
+    from tui.kit.bench import Bench
 
 NAME = 60
 """Characters of a conversation's path in a question."""
@@ -50,33 +55,41 @@ A_FILE: Need[LedgerSituation] = Need(
 class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-filter",)):
     """The ledger screen, with its commands."""
 
-    # Moving about
+    def __init__(self, bench: Bench, sha256: str = "") -> None:
+        super().__init__(bench, sha256)
+        self._verifies: Lane[None, Tally] = self.lane(
+            lambda _none: self._verify(),
+            lambda _none, tally: self._verified(tally),
+            lambda _none, problem: self._verified(None, problem),
+        )
+        self._restores: Lane[tuple[str, ...], None] = self.lane(
+            self._restore,
+            lambda _names, _none: None,
+            merge=lambda waiting, new: waiting + new,
+            finish=True,
+        )
+        self._rebuilds: Lane[None, str] = self.lane(
+            lambda _none: self._rebuild(), lambda _none, said: self.say(said), finish=True
+        )
 
-    def stops(self) -> tuple[str, ...]:
-        """The panels, in view or not: where only one has room, tab brings the other."""
-        return ("entries", "record") if self.zoomed is None else self.in_view()
+    # Moving about
 
     def back(self) -> None:
         """Back out one level: leave the line, drop filters, show all panels, return to the workbench."""
         if self.in_line:
-            self._narrow("")
+            self.narrow("")
             self.leave_line()
         elif self.zoomed is not None:
             self.unzoom()
         elif self.alone and self.panel_in_use == "record":
             self.focus_panel("entries")
         elif self.entries.query_text:
-            self._narrow("")
+            self.narrow("")
         elif self.state.only:
             self.state.only = ""
             self.show()
         else:
             self.dismiss(None)
-
-    def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
-        super().enlarge(name)
-        self.update_footer()
 
     @command("slash", title="Filter the entries", footer="filter", rank=16)
     def filter(self) -> None:
@@ -84,10 +97,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         of theirs.
         """
         self.open_line("entries-filter", "filter", self.entries.query_text, "entries")
-
-    def _narrow(self, query: str) -> None:
-        self.entries.filter(query)
-        self.show()
 
     @command("s", title="Only the next status", footer="status", rank=14)
     def next_status(self) -> None:
@@ -99,10 +108,6 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     # The selection
 
-    def item(self) -> RecordItem | None:
-        """The selected entry."""
-        return self.entries.selected
-
     def checked_line(self) -> CheckedLine | None:
         """The selected line, as it stands now; ``None`` where a fact or nothing is selected."""
         view = self.record.view
@@ -112,7 +117,7 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
 
     def file(self) -> str:
         """The file behind the selection; empty where there is none, or it is gone."""
-        line, item = self.checked_line(), self.item()
+        line, item = self.checked_line(), self.entries.selected
         root = self.bench.engine.workspace.root
         if line is not None:
             return file_of(root, line.path) if line.number else ""
@@ -137,7 +142,7 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     @command("y", title="Copy the line, or the sha256", footer="copy", rank=18, needs=[AN_ENTRY])
     def copy_it(self) -> None:
         """Copy the selected line's text; among the entries the sha256, for autopoiesis ledger show."""
-        line, item = self.checked_line(), self.item()
+        line, item = self.checked_line(), self.entries.selected
         if line is not None:
             self.copy_text(line.line.text)
         elif item is not None:
@@ -154,11 +159,29 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
     def verify(self) -> None:
         """Hold every entry against the files: its lines, its conversation, their hashes. Changes nothing."""
-        if self.work.verify():
-            self.state.verifying = 0
-            self.show()
-        else:
+        if self._verifies.busy:
             self.say("the entries are being verified already")
+            return
+        self.state.verifying = 0
+        self._verifies.ask(None)
+        self.show()
+
+    def _verify(self) -> Tally:
+        """Verifies off the screen's thread; ends early where the screen is left."""
+
+        def progress(done: int) -> None:
+            self.state.verifying = done
+            self.later(self.show)
+
+        return verify_entries(self.bench.engine.knowledge, progress, lambda: self.listening)
+
+    def _verified(self, tally: Tally | None, problem: str = "") -> None:
+        self.state.take_tally(tally)
+        self.show()
+        if tally is None:
+            self.say(problem, trouble=True)
+        elif tally.lost or not self.entries.display:
+            self.say(str(tally), trouble=bool(tally.lost))
 
     @command(
         "r",
@@ -171,18 +194,33 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     )  # fmt: skip
     def restore(self) -> None:
         """Bring the entry's conversation back, byte for byte, from the trash or the history; asks first."""
-        item = self.item()
+        item = self.entries.selected
         if item is None:
             return
-        checked = self.state.check_of(item.sha256)
-        source = checked.checked.source if checked is not None and checked.checked is not None else ""
-        where = {"in trash": "the trash", "in history": "the history"}.get(source, "the trash or the history")
+        places = {"in trash": "the trash", "in history": "the history"}
+        where = places.get(self._kept_in(item), "the trash or the history")
         question = (
             f"{visible(item.entry.path, NAME)}\n"
             f"It comes back from {where}, byte for byte: its sha256 is {item.sha256[:12]}… again."
             " From then on it is yours: no harvest touches it."
         )
-        self.ask("restore the conversation", question, "Restore", lambda: self.work.restore(item.sha256))
+        self.ask("restore the conversation", question, "Restore", lambda: self._restores.ask((item.sha256,)))
+
+    def _restore(self, names: tuple[str, ...]) -> None:
+        """Restores off the screen's thread; one that is refused holds up none behind it."""
+        for sha256 in names:
+            try:
+                path = self.bench.engine.knowledge.reclaimer.restore(sha256)
+            except (AutopoiesisError, OSError) as error:
+                self.tell(str(error), trouble=True)
+            else:
+                self.tell(f"{path} is back, sha256 {sha256[:12]}; no harvest touches it from now on")
+            self.later(self.look)
+
+    def _kept_in(self, item: RecordItem) -> str:
+        """Where an entry's conversation is; empty while that is looked up."""
+        checked = self.state.check_of(item.sha256).entry
+        return checked.source if checked is not None else ""
 
     @command(
         "R",
@@ -196,7 +234,16 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
             " the present one. What stands in neither is not known afterwards; those conversations are"
             " harvested again."
         )
-        self.ask("rebuild the ledger", question, "Rebuild", self.work.rebuild)
+        self.ask("rebuild the ledger", question, "Rebuild", lambda: self._rebuilds.ask(None))
+
+    def _rebuild(self) -> str:
+        """Rebuilds off the screen's thread; says what it came to."""
+        try:
+            entries, from_history = self.bench.engine.knowledge.ledger.rebuild()
+        finally:
+            self.later(self.look)
+        known = plural(entries, "entry", "entries")
+        return f"the ledger is rebuilt: {known}, {count(from_history)} of them from the history"
 
     @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
     def harvest(self) -> None:
@@ -246,13 +293,12 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
     def situation(self) -> LedgerSituation:
         """What the keys depend on."""
         item = self.entries.selected
-        known = self.state.check_of(item.sha256) if item is not None else None
         return self.situated(
             LedgerSituation,
             filtered=bool(self.entries.query_text or self.state.only),
             file=self.file(),
             record=item.sha256 if item is not None else "",
-            kept_in=known.checked.source if known is not None and known.checked is not None else "",
+            kept_in=self._kept_in(item) if item is not None else "",
             broken=self.state.broken,
             failures=len(self.state.failed),
         )

@@ -5,11 +5,12 @@ Nothing here touches a widget or waits for anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from tui.render.figures import count
-from tui.screens.ledger.entries import RecordItem, Tally, newest_first
-from tui.screens.ledger.work import EntriesRead, EntryChecked
+from tui.screens.ledger.checking import Check, Entries, Tally
+from tui.screens.ledger.entries import RecordItem, newest_first
 
 if TYPE_CHECKING:
     from engine.knowledge.ledger import LedgerEntry
@@ -27,8 +28,10 @@ class LedgerState:
         self.only = ""
         self.tally: Tally | None = None
         self.verifying: int | None = None
-        self._found: dict[str, LedgerEntry] = {}
-        self._checked: EntryChecked | None = None
+        """How many entries are verified; ``None`` while none are being."""
+        self.check: tuple[str, Check] | None = None
+        """The entry in view, by its sha256, against the files."""
+        self._found: Mapping[str, LedgerEntry] = {}
         self._items: list[RecordItem] = []
 
     @property
@@ -53,34 +56,28 @@ class LedgerState:
             return f"verifying {count(self.verifying)} of {count(self.whole)} …"
         return str(self.tally) if self.tally is not None else ""
 
-    def take(self, read: EntriesRead) -> bool:
-        """Takes in what was read; whether it is something else than before."""
-        before = (self.phase, self.problem, self._items)
+    def take(self, read: Entries) -> None:
+        """Takes in what was read."""
         self.problem, self.broken = read.problem, read.broken
         self.phase = "found" if read.found is not None else "trouble"
-        if (read.found or {}) != self._found:
+        found = read.found or {}
+        if found != self._found:
             self.tally = None  # it was about other entries
-        self._found = read.found or {}
+        self._found = found
         self._sort()
-        return before != (self.phase, self.problem, self._items)
 
     def take_tally(self, tally: Tally | None) -> None:
         """Takes in what verifying came to; ``None`` when it could not be done."""
         self.verifying, self.tally = None, tally
         self._sort()
 
-    def take_check(self, checked: EntryChecked) -> None:
-        """Takes in where an entry's lines stand."""
-        self._checked = checked
-
-    def check_of(self, sha256: str) -> EntryChecked | None:
-        """What is known of an entry beside what the ledger says."""
-        checked = self._checked
-        return checked if checked is not None and checked.sha256 == sha256 else None
+    def check_of(self, sha256: str) -> Check:
+        """An entry against the files, as far as that was looked up."""
+        return self.check[1] if self.check is not None and self.check[0] == sha256 else Check()
 
     def next_status(self) -> str:
         """Keeps to the next status; empty for all of them."""
-        from engine.knowledge.ledger import STATUSES  # noqa: PLC0415 — the screen's own work has loaded it
+        from engine.knowledge.ledger import STATUSES  # noqa: PLC0415 — reading the ledger has loaded it
 
         steps = ("", *STATUSES)
         self.only = steps[(steps.index(self.only) + 1) % len(steps)]

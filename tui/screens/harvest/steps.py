@@ -1,72 +1,74 @@
-"""What the harvest screen counts: conversations by kind, tokens, dollars."""
+"""Above every step of a harvest: which step it is, and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from tui.kit.bars import Bar
+from tui.kit.clock import Clock
 from tui.render.draw import Piece, Row, wrap
-from tui.render.figures import count, dollars, left, plural, sizes
+from tui.render.figures import count, left, plural, sizes
 from tui.render.harvest_words import pieces_in_words
 from tui.render.roles import Roles
+from tui.screens.harvest.state import HarvestState, Step
+from tui.screens.harvest.survey import SELECTABLE, Price
 
 if TYPE_CHECKING:
-    from engine.knowledge.harvest.classify import Candidate, Kind
+    from engine.knowledge.harvest.classify import Candidate
     from engine.knowledge.harvest.report import Survey, Wish
 
-Step = Literal["survey", "pick", "confirm", "result"]
 STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}
-SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
-"""What can be chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a harvest would be asked, and of whom.
+class StepsBar(Bar):
+    """A few lines that take no focus; as many as there are."""
 
-    Attributes:
-        provider: Who; ``markers`` asks no model.
-        model: Its model.
-        tokens: About how many would be sent.
-        dollars: About what that costs; ``None`` where no price is known.
-        why: Why it is not known.
-    """
+    def __init__(self, draw: Callable[[int, Roles], list[Row]], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._shown: list[Row] = []
 
-    provider: str
-    model: str
-    tokens: int
-    dollars: float | None
-    why: str = ""
+    def fit(self) -> None:
+        """Takes as many lines as there are now; draws only when something is different."""
+        width = self.size.width or self.app.size.width
+        before, self._shown = self._shown, self._draw(max(10, width - 2), self.roles)
+        if [row.pieces for row in before] != [row.pieces for row in self._shown]:
+            if len(before) != len(self._shown):
+                self.styles.height = max(1, len(self._shown))
+            self.refresh()
 
-    @classmethod
-    def of(
-        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, why: str = ""
-    ) -> Price:
-        """The price of all, or of what is chosen, which is its share.
+    def on_resize(self) -> None:
+        """Another width breaks lines elsewhere."""
+        self.fit()
 
-        Args:
-            survey: What there is.
-            whole: What all of it costs.
-            chosen: What is harvested; all there is when left out.
-            why: Why that is not known.
-        """
-        tokens = survey.tokens
-        if chosen is not None:
-            tokens = sum(each.tokens for each in chosen if each.kind == "harvest")
-        share = tokens / survey.tokens if survey.tokens else 0.0
-        return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, why)
+    def rows(self, width: int) -> list[Row]:
+        """The lines, a cell from the edge as the panels' text is."""
+        return [Row().gap().extend(row) for row in self._draw(max(10, width - 2), self.roles)]
 
-    def __str__(self) -> str:
-        if self.provider == "markers":
-            return "no model used, $0"
-        who = " ".join(filter(None, (self.provider, self.model)))
-        if not self.tokens:
-            return f"{who}: nothing to send, $0"
-        price = self.why or "no price is known"
-        if self.dollars is not None:
-            price = f"about {dollars(self.dollars)} and the replies"
-        return f"{who}: ~{count(self.tokens)} tokens to send, {price}"
+
+def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> list[Row]:
+    """The trail of steps, and the figures of the present one."""
+    rows = [draw_trail(state.step, width, roles)]
+    survey, price, progress = state.survey, state.price, state.progress
+    if state.step == "result":
+        return rows
+    if progress is not None and state.run is not None:
+        seconds = clock.monotonic() - state.run.began
+        said = elapsed(state.done, len(state.run.chosen), seconds)
+        tail = " · stopping after this one …" if progress.stopping else " · x stops, b leaves it running"
+        moving = bool(state.run.wish.consent.number)
+        what = "moving to the trash  " if moving else "harvesting  "
+        rows.append(Row((what, roles.gate), (said, roles.strong), (tail, roles.muted)).cut(width))
+    elif survey is not None and price is not None:
+        if state.step == "survey":
+            rows += [*draw_classes(survey, width, roles), *draw_price(price, width, roles)]
+        elif state.step == "pick":
+            rows += draw_chosen(state.chosen, state.selectable, width, roles)
+            rows += draw_price(price, width, roles)
+        else:
+            rows += draw_wish(state.wish, state.chosen, price, width, roles)
+    return rows
 
 
 def draw_trail(step: Step, width: int, roles: Roles) -> Row:
