@@ -182,7 +182,7 @@ async def test_decisions_that_come_in_are_shown_at_once(root: Path) -> None:
         before = driven.state.overview[TOPIC].decisions
         engine = cast(Engine, driven.engine)
         engine.decision_log.record(traced("brand new", 0.62, NOW), {})
-        driven.screen.work.read()
+        driven.screen.look()
         await driven.settle()
         assert driven.state.overview[TOPIC].decisions == before + 1
         assert driven.now == Cuts(0.25, 0.65)

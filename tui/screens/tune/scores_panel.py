@@ -1,4 +1,4 @@
-"""Panel 2 of the tune screen, the scores with their cuts, and what moving these changes."""
+"""Panel 2 of the tune screen: the scores with their cuts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.strip import Strip
 
-from tui.kit.panel import LinesPanel, Panel
+from tui.kit.panel import Panel
 from tui.render.draw import Row, clip, joined_within, wrap
 from tui.render.figures import count, plural
 from tui.render.safe import first_line
-from tui.screens.tune.changes import FIGURES, ROOMY, Changes, draw_changes, notes
 from tui.screens.tune.plot import FEW, Plot, bins_for, draw_plot
 
 Binned = Callable[[int], Plot]
@@ -21,22 +20,16 @@ Binned = Callable[[int], Plot]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the panel says.
-
-    Attributes:
-        topic: The topic; empty while none is chosen.
-        labelled: Its labelled decisions that cuts decide about.
-        decisions: All of its decisions.
-        plot: Makes the plot for a number of bins; ``None`` where there is nothing to draw.
-        note: What to say where there is none.
-        keys: The keys that matter, for the lower edge.
-    """
+    """What the panel says."""
 
     topic: str = ""
+    """Empty while none is chosen."""
     labelled: int = 0
-    decisions: int = 0
+    """Its labelled decisions that cuts decide about."""
     plot: Binned | None = None
+    """``None`` where there is nothing to draw."""
     note: str = "reading the decision log …"
+    """What to say then."""
     keys: tuple[str, ...] = ()
 
 
@@ -87,11 +80,7 @@ class ScoresPanel(Panel):
             beside = next(
                 (text for word in words if cell_len(text := f"{name} · {word}") <= room), clip(name, room)
             )
-        self.set_frame(beside, self._keys())
-
-    def _keys(self) -> str:
-        """As many of the keys as the lower edge has room for."""
-        return joined_within(self.view.keys, self.size.width - 2)
+        self.set_frame(beside, joined_within(view.keys, self.size.width - 2))
 
     def lines(self) -> list[Row]:
         """The lines for the present size."""
@@ -124,40 +113,3 @@ class ScoresPanel(Panel):
         """One line of the plot."""
         lines, width = self.lines(), self.size.width
         return lines[y].strip(width, self.under) if y < len(lines) else Strip.blank(width, self.under)
-
-
-class ChangesPanel(LinesPanel, can_focus=False):
-    """Today's figures beside those of the moved cuts; as high as it has to be."""
-
-    name_of = "scores"
-    words = "what changes"
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: Changes | None = None
-
-    def show(self, view: Changes | None, hint: str) -> None:
-        """Shows another comparison."""
-        beside = "today ▸ now" if view is not None and view.after is not None else "today"
-        self.set_frame(beside if view is not None else "", hint)
-        if view != self.view:
-            self.view = view
-            self.changed()
-            self.fit_height()
-
-    def fit_height(self) -> None:
-        """Takes the lines it needs, four at least."""
-        lines = FIGURES
-        if self.view is not None:
-            lines += len(notes(self.view, self.size.width or ROOMY, self.roles))
-        if self.styles.height is None or self.styles.height.value != lines + 2:
-            self.styles.height = lines + 2
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        """The comparison."""
-        return draw_changes(self.view, width, self.roles) if self.view is not None else []
-
-    def on_resize(self) -> None:
-        """Another width breaks the notes otherwise."""
-        super().on_resize()
-        self.fit_height()
