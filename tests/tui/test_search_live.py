@@ -17,8 +17,8 @@ from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many
 from tests.tui.search_driven import searching
 from tui.screens.search.flow import POLL_S
+from tui.screens.search.searching import Answer, Search
 from tui.screens.search.state import SearchState
-from tui.screens.search.work import Answer, Wish
 
 QUERY = "connection pool timeout"
 
@@ -33,18 +33,18 @@ async def test_a_late_answer_to_an_older_query_is_dropped(run: Run) -> None:
         assert "found" not in driven.text
         still.set()
         await driven.settle()
-        assert driven.state.answer is not None and driven.state.answer.wish.query == "pool mooring"
+        assert driven.state.answer is not None and driven.state.answer.search.query == "pool mooring"
         assert [call[1] for call in driven.finding.asked("search")] == ["pool", "pool mooring"]
 
 
 def test_an_answer_to_anything_else_than_is_wanted_now_is_not_taken() -> None:
     state = SearchState("pool")
-    for other in (Wish("poo"), Wish("pool", "journal"), Wish("pool", limit=500)):
+    for other in (Search("poo"), Search("pool", "journal"), Search("pool", limit=500)):
         assert not state.take(other, Answer(other), "")
     assert state.answer is None
-    assert state.take(state.wish, Answer(state.wish), "")
+    assert state.take(state.wanted, Answer(state.wanted), "")
     state.ask("")
-    assert not state.take(state.wish, Answer(state.wish), "") and state.phase == "overview"
+    assert not state.take(state.wanted, Answer(state.wanted), "") and state.phase == "overview"
 
 
 async def test_a_late_preview_of_another_result_is_dropped(run: Run) -> None:
