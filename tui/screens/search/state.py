@@ -92,10 +92,8 @@ class SearchState:
     def next_kind(self, step: int) -> None:
         """Keeps to the next category that has files, all of them together being one as well."""
         files = self.inventory.files if self.inventory is not None else {}
-        kinds = [
-            kind for kind in KINDS if not kind or kind == self.wanted.only or files.get(kind) or not files
-        ]
-        self.keep_to(kinds[(kinds.index(self.wanted.only) + step) % len(kinds)])
+        kinds = [kind for kind in KINDS if kind in ("", self.only) or files.get(kind) or not files]
+        self.keep_to(kinds[(kinds.index(self.only) + step) % len(kinds)])
 
     def want_more(self) -> bool:
         """Asks for as many results as there can be; ``False`` where these are all."""
