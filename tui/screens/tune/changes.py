@@ -45,9 +45,9 @@ class Changes:
     proposal: Proposal | None = None
     """What fitting said, where it was asked."""
     fitting: bool = False
-    """It is being asked."""
+    """A fit is under way."""
     problem: str = ""
-    """Why it could not be asked."""
+    """Why it failed."""
     caution: str = ""
     """What to know before the cuts as they stand are applied; empty where there is nothing."""
     alone: str = ""

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.cells import cell_len
-from textual.strip import Strip
 
-from tui.kit.panel import Panel
+from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, clip, joined_within, wrap
 from tui.render.figures import count, plural
 from tui.render.safe import first_line
@@ -33,7 +32,7 @@ class Scores:
     keys: tuple[str, ...] = ()
 
 
-class ScoresPanel(Panel):
+class ScoresPanel(LinesPanel):
     """The plot, drawn for the panel's whole size."""
 
     name_of = "scores"
@@ -49,7 +48,6 @@ class ScoresPanel(Panel):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.view = Scores()
-        self._lines: list[Row] | None = None
 
     @property
     def row_count(self) -> int:
@@ -57,14 +55,10 @@ class ScoresPanel(Panel):
         return int(self.view.plot is not None)
 
     def show(self, view: Scores) -> None:
-        """Shows another state; draws only the lines that are different."""
+        """Shows another state."""
         self.view = view
         self._frame_it()
-        before, self._lines = self._lines, None
-        if before is None or not self.size.width:
-            self.refresh()
-        else:
-            self.refresh_different(before, self.lines())
+        self.changed()
 
     def _frame_it(self) -> None:
         view = self.view
@@ -82,34 +76,14 @@ class ScoresPanel(Panel):
             )
         self.set_frame(beside, joined_within(view.keys, self.size.width - 2))
 
-    def lines(self) -> list[Row]:
-        """The lines for the present size."""
-        if self._lines is None:
-            width, height = self.size
-            view = self.view
-            if view.plot is None:
-                self._lines = wrap([(view.note, self.roles.muted)], max(width, 8))
-            else:
-                plot = view.plot(bins_for(width, view.labelled))
-                self._lines = draw_plot(plot, width, height, self.roles)
-        return self._lines
-
-    def selected_text(self) -> str:
-        """The plot as text."""
-        return "\n".join(row.text.rstrip() for row in self.lines())
+    def draw(self, width: int, height: int) -> list[Row]:
+        """The plot, or why there is none."""
+        view = self.view
+        if view.plot is None:
+            return wrap([(view.note, self.roles.muted)], max(width, 8))
+        return draw_plot(view.plot(bins_for(width, view.labelled)), width, height, self.roles)
 
     def on_resize(self) -> None:
-        """A new size needs a new plot."""
-        self._lines = None
+        """Another width has room for other words in the frame."""
+        super().on_resize()
         self._frame_it()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """A theme or the focus changed."""
-        super().notify_style_update()
-        self._lines = None
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the plot."""
-        lines, width = self.lines(), self.size.width
-        return lines[y].strip(width, self.under) if y < len(lines) else Strip.blank(width, self.under)
