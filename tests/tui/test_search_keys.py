@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from engine.errors import AutopoiesisError
@@ -287,6 +289,18 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
         await driven.type("../x")
         await driven.press("enter")
         assert "'../x' is no name of a preset" in driven.said and "use letters" in driven.said
+        # what was asked for is still added when the screen is left
+        driven.finding.failing.clear()
+        driven.finding.calls.clear()
+        still = driven.finding.gates["add"] = threading.Event()
+        for name in ("one", "two"):
+            await driven.send("a", *name, "enter")
+            await driven.until(lambda: driven.in_use() == "results")
+        await driven.send("escape")
+        await driven.until(lambda: not driven.is_open())
+        assert len(driven.finding.asked("add")) == 1, "the other one waits"
+        still.set()
+        await driven.until(lambda: [call[1] for call in driven.finding.asked("add")] == ["one", "two"])
 
 
 async def test_read_only_refuses_presets_and_nothing_else(run: Run, engine: FakeEngine) -> None:

@@ -29,7 +29,7 @@ async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
         assert "2 scores  code-style · 311 labelled decisions" in driven.text
 
 
-async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
+async def test_leaving_waits_for_nothing_and_labels_are_still_written(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
         await driven.until(lambda: bool(driven.tuning.asked("table")))
@@ -38,6 +38,13 @@ async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
         still.set()
         await driven.settle()
         assert driven.panel() == "feed"
+        await driven.press("t")
+        still = driven.tuning.gates["label"] = threading.Event()
+        await driven.send("y", "y", "escape")
+        await driven.until(lambda: not driven.is_open())
+        assert len(driven.tuning.asked("label")) == 1, "the other one waits"
+        still.set()
+        await driven.until(lambda: len(driven.tuning.asked("label")) == 2)
 
 
 async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: Run) -> None:
