@@ -52,7 +52,8 @@ def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "Robin Example")
 
 
-async def test_what_is_found_stands_in_its_file(sample: Path) -> None:
+@pytest.mark.usefixtures("quiet_git")
+async def test_what_is_found_stands_in_its_file_and_reaches_a_preset(sample: Path) -> None:
     async with opened(sample) as driven:
         await driven.type(QUERY)
         await driven.press("enter")
@@ -67,28 +68,17 @@ async def test_what_is_found_stands_in_its_file(sample: Path) -> None:
             assert found[0].number == result.start_line and found[-1].number == result.end_line
             assert len(found[0].text) >= len(whole[result.start_line - 1])
             await driven.press("j")
-
-
-async def test_the_same_is_found_as_on_the_command_line(sample: Path) -> None:
-    async with opened(sample) as driven:
-        await driven.type(QUERY)
+        # the same is found as on the command line
         shown = [hit.key for hit in driven.state.hits]
         expected = driven.engine.search(QUERY, limit=51)[:50]
         assert shown == [(each.path, each.start_line, each.end_line) for each in expected]
-
-
-@pytest.mark.usefixtures("quiet_git")
-async def test_a_result_reaches_a_preset(sample: Path) -> None:
-    async with opened(sample) as driven:
-        await driven.type(QUERY)
-        await driven.press("enter", "a")
+        await driven.press("a")
         await driven.type("wal")
         await driven.press("enter")
         await driven.until(lambda: "is in the preset wal" in driven.said)
         hit = driven.screen.results.selected
-        assert hit is not None and hit.result.path in (sample / "presets" / "wal.md").read_text(
-            encoding="utf-8"
-        )
+        preset = (sample / "presets" / "wal.md").read_text(encoding="utf-8")
+        assert hit is not None and hit.result.path in preset
         await driven.press("a")
         await driven.type("../wal")
         await driven.press("enter")

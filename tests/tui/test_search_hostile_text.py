@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from engine.errors import AutopoiesisError
 from engine.search.reports import Skipped
 from engine.search.results import SearchResult
@@ -34,26 +32,34 @@ def poisoned(text: str) -> tuple[SearchResult, ...]:
     )
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
-    async with searching(run, size, query="pool") as driven:
-        await each_alone(driven, lambda text: setattr(driven.finding, "results", poisoned(text)))
-
-
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_nothing_of_it_acts(run: Run, text: str) -> None:
-    async with searching(run, (80, 24), query="pool", results=poisoned(text)) as driven:
-        assert driven.screen.results.row_count == 3
-        for keys in (["j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
-            await driven.press(*keys)
+async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
+    async with searching(run, (80, 24), query="pool") as driven:
+        finding = driven.finding
+        for size in ((80, 24), (120, 40)):
+            await driven.resize(*size)
+            await each_alone(driven, lambda text: setattr(finding, "results", poisoned(text)))
+        await driven.resize(80, 24)
+        for text in TOGETHER:
+            finding.results = poisoned(text)
+            await driven.press("ctrl+r")
+            assert driven.screen.results.row_count == 3
+            for keys in (["1", "j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
+                await driven.press(*keys)
+                assert_harmless(driven)
+            await driven.press("escape", "y", "underscore")
             assert_harmless(driven)
-        await driven.press("escape", "y")
-        assert_harmless(driven)
-        assert driven.app.is_running
-
-
-async def test_in_a_file_it_is_shown_with_its_words_marked(run: Run) -> None:
-    async with searching(run, query="pool") as driven:
+            assert driven.is_open()
+        # markup keeps all its words
+        await driven.resize(200, 60)
+        for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
+            finding.results = poisoned(text)
+            await driven.press("ctrl+r")
+            assert driven.text.count(text) >= 10, text
+            await driven.press("y")
+            assert text in driven.app.clipboard and text in driven.said
+        # in a file it is shown with its words marked
+        finding.results = RESULTS
+        await driven.resize(120, 40)
         path = driven.engine.root / SESSION
         lines = path.read_text(encoding="utf-8").split("\n")
         for text in HOSTILE:
@@ -63,36 +69,22 @@ async def test_in_a_file_it_is_shown_with_its_words_marked(run: Run) -> None:
             )
             await driven.press("1", "ctrl+r", "j", "k", "2", "g")
             assert_harmless(driven)
-
-
-async def test_as_a_query_and_as_an_error(run: Run) -> None:
-    async with searching(run) as driven:
+        # as a query, and as an error
         for text in HOSTILE:
-            driven.finding.failing.clear()
+            finding.failing.clear()
             driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
             await driven.settle()
             assert_harmless(driven)
-            driven.finding.failing["search"] = AutopoiesisError(text, where=text, cure=text)
+            finding.failing["search"] = AutopoiesisError(text, where=text, cure=text)
             await driven.press("ctrl+r")
             assert "The search failed." in driven.text, repr(text)
             assert_harmless(driven)
-
-
-async def test_markup_keeps_all_its_words(run: Run) -> None:
-    async with searching(run, (200, 60), query="pool") as driven:
-        for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
-            driven.finding.results = poisoned(text)
-            await driven.press("ctrl+r")
-            assert driven.text.count(text) >= 10, text
-            await driven.press("y")
-            assert text in driven.app.clipboard and text in driven.said
-
-
-async def test_in_the_state_of_the_index(run: Run) -> None:
-    async with searching(run) as driven:
+        # in the state of the index
+        finding.failing.clear()
+        driven.screen.prompt.input.value = ""
 
         def poison(text: str) -> None:
-            driven.finding.state = replace(
+            finding.state = replace(
                 READY, state="broken", why=text, trouble=text, skipped=(Skipped(text, text),)
             )
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import FakeEngine, status_view
-from tests.tui.search_data import BUILDING, WITHOUT_VECTORS, many
+from tests.tui.search_data import BUILDING, many
 from tests.tui.search_driven import searching
 
 Picture = Callable[[Driven, str], None]
 QUERY = "connection pool timeout"
-SMALL = ["80x24", "120x40"]
 
 
 async def test_before_anything_is_typed(run: Run, picture: Picture) -> None:
@@ -48,12 +45,6 @@ async def test_smallest(run: Run, picture: Picture) -> None:
         assert driven.shows("why")
 
 
-async def test_while_typing(run: Run) -> None:
-    async with searching(run, SIZES["80x24"]) as driven:
-        await driven.type("pool")
-        assert driven.selected()
-
-
 async def test_the_preview(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"], query=QUERY) as driven:
         await driven.press("j", "j", "enter")
@@ -68,42 +59,15 @@ async def test_why(run: Run, picture: Picture) -> None:
         picture(driven, "search/why-120x40")
 
 
-async def test_why_over_the_whole_area(run: Run) -> None:
-    async with searching(run, query=QUERY) as driven:
-        await driven.press("3", "plus")
-        assert driven.zoomed() == "why" and not driven.shows("results")
-
-
 async def test_no_results(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"]) as driven:
         await driven.type("zeppelin moorings")
         picture(driven, "search/nothing-80x24")
 
 
-async def test_no_results_of_a_kind(run: Run) -> None:
-    async with searching(run, query=QUERY) as driven:
-        await driven.press("c")
-        assert not driven.selected()
-
-
 async def test_the_index_is_being_made(run: Run, picture: Picture) -> None:
     async with searching(run, SIZES["80x24"], query=QUERY, state=BUILDING) as driven:
         picture(driven, "search/index-building-80x24")
-
-
-async def test_without_vectors(run: Run) -> None:
-    async with searching(run, query=QUERY, state=WITHOUT_VECTORS) as driven:
-        assert "words alone" in driven.text
-
-
-async def test_waiting(run: Run) -> None:
-    still = threading.Event()
-    async with searching(run, query="pool", held={"pool timeout": still}) as driven:
-        await driven.press("slash")
-        await driven.send(*" timeout")
-        await driven.until(lambda: driven.state.slow)
-        assert "…" in driven.text
-        still.set()
 
 
 async def test_error(run: Run, picture: Picture) -> None:
@@ -112,13 +76,6 @@ async def test_error(run: Run, picture: Picture) -> None:
     )
     async with searching(run, SIZES["120x40"], query="pool", failing={"search": broken}) as driven:
         picture(driven, "search/error-120x40")
-
-
-async def test_read_only(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with searching(run, query=QUERY) as driven:
-        await driven.press("a")
-        assert "read-only" in driven.text
 
 
 async def test_one_kind_only(run: Run, picture: Picture) -> None:

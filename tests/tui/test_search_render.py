@@ -18,6 +18,7 @@ from tui.render.roles import PLAIN
 from tui.render.search_hits import hit_of, hit_rows, lines_of, place_of, title_of
 from tui.render.search_why import BACK, LABEL, draw_why, hundredths, plain_ranks, plain_shares, signed
 from tui.render.search_words import Words
+from tui.screens.search.notice_bar import notice
 from tui.screens.search.overview import (
     KINDS,
     Inventory,
@@ -25,7 +26,6 @@ from tui.screens.search.overview import (
     draw_nothing,
     draw_overview,
     draw_trouble,
-    notice,
 )
 from tui.screens.search.passage import draw_passage, read_passage
 

@@ -122,10 +122,34 @@ async def test_the_last_change_can_be_taken_back_another_day(root: Path) -> None
         assert "no change of cuts is left to take back" in driven.said
 
 
-async def test_a_file_that_names_other_cuts_since_is_left_alone(root: Path) -> None:
+async def test_a_label_lands_in_the_log_and_can_be_taken_back(root: Path) -> None:
+    async with opened(root) as driven:
+        first, second, third = (item.id for item in driven.screen.decisions.items[:3])
+        labelled = driven.state.overview[TOPIC].labelled
+        await driven.press("y", "n")
+        assert driven.screen.decisions.cursor == 2
+        assert driven.state.overview[TOPIC].labelled == labelled + 2 == 82
+        await driven.press("y", "u")
+        assert driven.state.overview[TOPIC].labelled == 82
+    with Engine.open(root) as engine:
+        assert engine.decision_log.find(first)[-2:] == (True, "person")
+        assert engine.decision_log.find(second)[-2:] == (False, "person")
+        assert engine.decision_log.find(third).useful is None
+
+
+async def test_decisions_that_come_in_are_shown_and_other_cuts_in_the_file_left_alone(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     async with opened(root) as driven:
-        await driven.press("L", "enter")
+        await driven.press("L")
+        before = driven.state.overview[TOPIC].decisions
+        engine = cast(Engine, driven.engine)
+        engine.decision_log.record(traced("brand new", 0.62, NOW), {})
+        driven.screen.look()
+        await driven.settle()
+        assert driven.state.overview[TOPIC].decisions == before + 1
+        assert driven.now == Cuts(0.25, 0.65)
+        assert "brand new" in {item.message for item in driven.screen.decisions.items}
+        await driven.press("enter")
         mine = path.read_text(encoding="utf-8").replace(
             "activation_threshold: ", "activation_threshold: 0.9 # "
         )
@@ -133,27 +157,6 @@ async def test_a_file_that_names_other_cuts_since_is_left_alone(root: Path) -> N
         await driven.press("z", "right", "enter")
         assert "names other cuts since" in driven.said
         assert path.read_text(encoding="utf-8") == mine
-
-
-async def test_a_label_lands_in_the_log_and_moves_on(root: Path) -> None:
-    async with opened(root) as driven:
-        first, second = (item.id for item in driven.screen.decisions.items[:2])
-        labelled = driven.state.overview[TOPIC].labelled
-        await driven.press("y", "n")
-        assert driven.screen.decisions.cursor == 2
-        assert driven.state.overview[TOPIC].labelled == labelled + 2 == 82
-    with Engine.open(root) as engine:
-        assert engine.decision_log.find(first)[-2:] == (True, "person")
-        assert engine.decision_log.find(second)[-2:] == (False, "person")
-
-
-async def test_a_label_can_be_taken_back(root: Path) -> None:
-    async with opened(root) as driven:
-        first = driven.screen.decisions.items[0].id
-        await driven.press("y", "u")
-        assert driven.state.overview[TOPIC].labelled == 80
-    with Engine.open(root) as engine:
-        assert engine.decision_log.find(first).useful is None
 
 
 async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
@@ -174,19 +177,6 @@ async def test_without_proof_the_screen_says_that_a_score_decides_nothing(root: 
         assert driven.screen.decisions.items, "they are listed all the same, to be labelled"
         await driven.press("f")
         assert "before your labels prove it" in driven.state.proposals[TOPIC].refused
-
-
-async def test_decisions_that_come_in_are_shown_at_once(root: Path) -> None:
-    async with opened(root) as driven:
-        await driven.press("L")
-        before = driven.state.overview[TOPIC].decisions
-        engine = cast(Engine, driven.engine)
-        engine.decision_log.record(traced("brand new", 0.62, NOW), {})
-        driven.screen.work.read()
-        await driven.settle()
-        assert driven.state.overview[TOPIC].decisions == before + 1
-        assert driven.now == Cuts(0.25, 0.65)
-        assert "brand new" in {item.message for item in driven.screen.decisions.items}
 
 
 async def test_a_read_only_workspace_is_left_alone(root: Path) -> None:

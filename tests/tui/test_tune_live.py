@@ -29,7 +29,7 @@ async def test_while_the_log_is_read_it_says_so_and_refuses(run: Run) -> None:
         assert "2 scores  code-style · 311 labelled decisions" in driven.text
 
 
-async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
+async def test_leaving_waits_for_nothing_and_labels_are_still_written(run: Run) -> None:
     still = threading.Event()
     async with tuning(run, settle=False, gates={"table": still}) as driven:
         await driven.until(lambda: bool(driven.tuning.asked("table")))
@@ -38,6 +38,13 @@ async def test_leaving_while_it_is_read_waits_for_nothing(run: Run) -> None:
         still.set()
         await driven.settle()
         assert driven.panel() == "feed"
+        await driven.press("t")
+        still = driven.tuning.gates["label"] = threading.Event()
+        await driven.send("y", "y", "escape")
+        await driven.until(lambda: not driven.is_open())
+        assert len(driven.tuning.asked("label")) == 1, "the other one waits"
+        still.set()
+        await driven.until(lambda: len(driven.tuning.asked("label")) == 2)
 
 
 async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: Run) -> None:
@@ -51,48 +58,41 @@ async def test_a_log_that_cannot_be_read_is_a_line_and_ctrl_r_tries_again(run: R
         driven.tuning.failing.clear()
         await driven.press("ctrl+r")
         assert "code-style · 311 labelled decisions" in driven.text
-
-
-async def test_a_log_that_fails_later_leaves_what_is_shown(run: Run) -> None:
-    async with tuning(run) as driven:
-        driven.tuning.failing["table"] = AutopoiesisError("cannot be read")
+        # one that fails later leaves what is shown
+        driven.app.clear_notifications()
+        driven.tuning.failing["table"] = broken
         await driven.press("ctrl+r")
-        assert "cannot be read" in driven.text and "code-style · 311 labelled decisions" in driven.text
+        assert "cannot be read" in driven.said and "code-style · 311 labelled decisions" in driven.text
 
 
-async def test_new_decisions_come_in_and_nothing_is_lost(run: Run) -> None:
+async def test_new_decisions_come_in_and_nothing_is_lost(run: Run, engine: FakeEngine) -> None:
     async with tuning(run) as driven:
         await driven.press("L", "3", "j", "j", "j")
         selected = driven.screen.decisions.selected
         assert selected is not None
-        before = driven.state.overview["code-style"].decisions
+        before, reads = driven.state.overview["code-style"].decisions, len(driven.tuning.asked("table"))
         driven.tuning.add([decision("code-style", 9000 + number, 0.7, None, "") for number in range(5)])
-        driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(50)))
+        driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(200)))
         await driven.settle()
+        assert len(driven.tuning.asked("table")) == reads + 1, "a burst is read once"
         assert driven.state.overview["code-style"].decisions == before + 5
         assert driven.now == Cuts(0.25, 0.65) and driven.state.topic == "code-style"
         again = driven.screen.decisions.selected
         assert again is not None and again.id == selected.id
         assert driven.screen.panel_in_use == "decisions"
-
-
-async def test_a_burst_is_read_once(run: Run) -> None:
-    async with tuning(run) as driven:
-        before = len(driven.tuning.asked("table"))
-        driven.engine.publish(*(TurnTraced(f"t#{number}", review_trace()) for number in range(200)))
-        await driven.settle()
-        assert len(driven.tuning.asked("table")) == before + 1
-
-
-async def test_news_that_change_no_decision_draw_nothing(run: Run) -> None:
-    async with tuning(run) as driven:
+        # news that change no decision draw nothing
         table = driven.state.table
         driven.engine.publish(FileChanged(NOW, "knowledge/facts.md", "changed"))
         await driven.settle()
         assert driven.state.table is table
+        # the header follows the workbench
+        engine.status_value = status_view(read_only=True)
+        driven.engine.publish(TopicsReloaded(NOW, (), 9, ()))
+        await driven.settle()
+        assert "read-only" in driven.lines[0]
 
 
-async def test_cuts_that_somebody_else_writes_are_taken_over(run: Run) -> None:
+async def test_cuts_that_are_written_elsewhere_are_taken_over(run: Run) -> None:
     async with tuning(run) as driven:
         await driven.press("1", "j", "L", "k")
         driven.tuning.apply("code-style", Cuts(0.3, 0.7))
@@ -100,15 +100,13 @@ async def test_cuts_that_somebody_else_writes_are_taken_over(run: Run) -> None:
         await driven.settle()
         assert driven.now == Cuts(0.3, 0.7) and not driven.state.moved
         assert len(driven.state.moves) == 1
-
-
-async def test_a_move_to_what_somebody_else_has_written_is_no_move_any_more(run: Run) -> None:
-    async with tuning(run) as driven:
+        # a move to where they stand by now is no move any more
         await driven.press("L")
-        driven.tuning.apply("code-style", Cuts(0.25, 0.65))
+        assert len(driven.state.moves) == 2
+        driven.tuning.apply("code-style", Cuts(0.3, 0.75))
         driven.engine.publish(TopicsReloaded(NOW, ("code-style",), 9, ()))
         await driven.settle()
-        assert not driven.state.moved and driven.state.today == Cuts(0.25, 0.65)
+        assert not driven.state.moved and driven.state.today == Cuts(0.3, 0.75)
 
 
 async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run) -> None:
@@ -120,14 +118,6 @@ async def test_a_label_finds_its_decision_in_a_table_that_has_moved_on(run: Run)
         await driven.press("y")
         assert next(each for each in driven.tuning.log if each.id == item.id).useful is True
         assert sum(each.useful is True for each in driven.tuning.log[:1]) == 0
-
-
-async def test_the_header_follows_the_workbench(run: Run, engine: FakeEngine) -> None:
-    async with tuning(run) as driven:
-        engine.status_value = status_view(read_only=True)
-        driven.engine.publish(TopicsReloaded(NOW, (), 9, ()))
-        await driven.settle()
-        assert "read-only" in driven.lines[0]
 
 
 async def test_a_topic_that_no_cut_moves_says_so(run: Run) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import FakeEngine, status_view
+from tests.tui.fake_engine import FakeEngine
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import tuning
 
@@ -59,11 +58,6 @@ async def test_thin(run: Run, picture: Picture) -> None:
         picture(driven, "tune/thin-80x24")
 
 
-async def test_no_labels(run: Run) -> None:
-    async with tuning(run, topic="people-lookup") as driven:
-        assert "people-lookup" in driven.text
-
-
 async def test_after_apply(run: Run, picture: Picture) -> None:
     async with tuning(run, SIZES["80x24"]) as driven:
         await driven.press("L", "right", "right", "enter")
@@ -93,27 +87,12 @@ async def test_fit_with_a_caution(run: Run, picture: Picture) -> None:
         picture(driven, "tune/fit-caution-question-80x24")
 
 
-@pytest.mark.parametrize("sorting", [1, 2])
-async def test_sorted_by_what_it_costs(run: Run, sorting: int) -> None:
-    async with tuning(run, SIZES["80x24"]) as driven:
-        await driven.press(*["s"] * sorting)
-        assert driven.state.sorting == ("calls", "cost")[sorting - 1]
-
-
 async def test_undo_question(run: Run, picture: Picture) -> None:
     async with tuning(run, SIZES["120x40"]) as driven:
         await driven.press("L", "enter")
         driven.app.clear_notifications()
         await driven.press("z")
         picture(driven, "tune/undo-question-120x40")
-
-
-async def test_loading(run: Run) -> None:
-    still = threading.Event()
-    async with tuning(run, settle=False, gates={"table": still}) as driven:
-        await driven.until(lambda: driven.tuning.asked("table"))
-        assert "…" in driven.text
-        still.set()
 
 
 async def test_error(run: Run, picture: Picture) -> None:
@@ -124,20 +103,6 @@ async def test_error(run: Run, picture: Picture) -> None:
     )
     async with tuning(run, SIZES["80x24"], failing={"table": broken}) as driven:
         picture(driven, "tune/error-80x24")
-
-
-async def test_read_only(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with tuning(run) as driven:
-        await driven.press("L", "enter")
-        assert "read-only" in driven.text
-
-
-async def test_filter(run: Run) -> None:
-    async with tuning(run) as driven:
-        await driven.press("slash")
-        await driven.type("re")
-        assert all("re" in name for name in driven.state.names)
 
 
 async def test_enlarged(run: Run, picture: Picture) -> None:

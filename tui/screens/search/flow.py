@@ -1,4 +1,4 @@
-"""When the search screen searches: while somebody types, when files change, when the index comes back."""
+"""When the search screen searches: while a query is typed, when files change, when the index comes back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from textual import on
 from textual.timer import Timer
 
 from tui.kit.bridge import Burst
+from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
+from tui.render.search_hits import Hit
+from tui.render.search_words import Words
 from tui.screens.search.layout import SearchLayout
+from tui.screens.search.overview import Inventory
+from tui.screens.search.passage import Passage, read_passage
 from tui.screens.search.results_panel import ResultsPanel
-from tui.screens.search.work import Answered, Looked
+from tui.screens.search.searching import Answer, Search, answer_of, inventory_of
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -25,13 +30,30 @@ POLL_S = 1.0
 
 
 class SearchFlow(SearchLayout):
-    """The timers of one search screen, and what its answers lead to."""
+    """The lanes and timers of one search screen, and what its answers lead to."""
 
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._typing: Timer | None = None
         self._patience: Timer | None = None
         self._poll: Timer | None = None
+        engine = bench.engine
+        self._searches: Lane[Search, Answer] = self.lane(
+            lambda search: answer_of(engine, search),
+            self._take_answer,
+            lambda search, problem: self._take_answer(search, None, problem),
+        )
+        self._passages: Lane[tuple[Hit, str], Passage] = self.lane(
+            lambda wanted: read_passage(wanted[0], Words(wanted[1]), engine.files),
+            lambda _wanted, passage: self._take_passage(passage),
+        )
+        self._looks: Lane[None, Inventory] = self.lane(
+            lambda _none: inventory_of(engine), lambda _none, inventory: self._take_inventory(inventory)
+        )
+
+    def look(self) -> None:
+        """Looks at what can be searched."""
+        self._looks.ask(None)
 
     def typed(self, query: str) -> None:
         """Takes what stands in the line; it is searched for when the typing rests."""
@@ -43,8 +65,8 @@ class SearchFlow(SearchLayout):
         if state.asked:
             self._typing = self.set_timer(TYPING_S, self.search)
         else:
-            self.work.forget()
-            self.work.look()
+            self._searches.drop()
+            self.look()
         if state.asked is not before or state.phase != "found":
             self.show()
 
@@ -63,9 +85,9 @@ class SearchFlow(SearchLayout):
         """Looks for what is wanted now; an answer to anything older is dropped when it comes."""
         self._rest()
         if not self.state.asked:
-            self.work.forget()
+            self._searches.drop()
             return
-        self.work.search(self.state.wish)
+        self._searches.ask(self.state.wanted)
         if self._patience is None:
             self._patience = self.set_timer(PATIENCE_S, self._still_pending)
 
@@ -81,10 +103,8 @@ class SearchFlow(SearchLayout):
             state.slow = True
             self.show()
 
-    @on(Answered)
-    def _answered(self, answered: Answered) -> None:
-        """An answer came."""
-        if self.state.take(answered.wish, answered.answer, answered.problem):
+    def _take_answer(self, search: Search, answer: Answer | None, problem: str = "") -> None:
+        if self.state.take(search, answer, problem):
             self._watch_index()
             self.show()
             self.read_selected()
@@ -94,13 +114,15 @@ class SearchFlow(SearchLayout):
         state = self.state
         selected = self.results.selected
         if selected is not None and (state.passage is None or state.passage.hit != selected):
-            self.work.read(selected, state.query)
+            self._passages.ask((selected, state.query))
 
-    @on(Looked)
-    def _looked(self, looked: Looked) -> None:
+    def _take_passage(self, passage: Passage) -> None:
+        if self.state.take_passage(passage, self.results.selected):
+            self.show()
+
+    def _take_inventory(self, inventory: Inventory) -> None:
         """What can be searched is known; an index that came back is asked at once."""
         state = self.state
-        inventory = looked.inventory
         before, state.inventory = state.status, inventory
         self._watch_index()
         self.show()
@@ -110,14 +132,14 @@ class SearchFlow(SearchLayout):
             and inventory.status.state == "ready"
             and state.asked
         ):
-            self.work.search(state.wish)
+            self._searches.ask(state.wanted)
 
     def _watch_index(self) -> None:
         """Looks at an index that is being made until it is there."""
         status = self.state.status
         wanted = status is not None and status.state != "ready" and not status.trouble
         if wanted and self._poll is None:
-            self._poll = self.set_interval(POLL_S, self.work.look)
+            self._poll = self.set_interval(POLL_S, self.look)
         elif not wanted and self._poll is not None:
             self._poll.stop()
             self._poll = None
@@ -126,12 +148,13 @@ class SearchFlow(SearchLayout):
         """Files changed, or the index did: searches again."""
         if not burst.parts and burst.progress is None and not burst.indexed:
             return
-        self.work.look()
+        self.look()
         if self.state.asked and not self.state.pending:
-            self.work.search(self.state.wish)
+            self._searches.ask(self.state.wanted)
 
     def begin(self) -> None:
-        """Searches where there is a query already."""
+        """Looks at what there is, and searches where there is a query already."""
+        self.look()
         self.prompt.enter_mode("search", value=self.state.query)
         if self.state.asked:
             self.prompt.line.action_select_all()

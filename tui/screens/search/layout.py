@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.types import CSSPathType
 
 from tui.kit.full_screen import FullScreen
 from tui.screens.search.notice_bar import NoticeBar
-from tui.screens.search.overview import draw_nothing, draw_overview, draw_trouble, notice
+from tui.screens.search.overview import draw_nothing, draw_overview, draw_trouble
 from tui.screens.search.preview_panels import Preview, PreviewPanel, WhyPanel
 from tui.screens.search.results_panel import Body, Results, ResultsPanel
+from tui.screens.search.searching import MOST
 from tui.screens.search.state import SearchState
-from tui.screens.search.work import MOST, PassageRead, SearchWork
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -41,7 +40,6 @@ class SearchLayout(FullScreen):
     AUTO_FOCUS = "#prompt-input"
     CSS_PATH: ClassVar[CSSPathType | None] = "search.tcss"
     area = "search"
-    work: SearchWork
     line_passes = False
     burst_s = 1.0  # the index needs a moment to know the news
 
@@ -49,7 +47,6 @@ class SearchLayout(FullScreen):
         super().__init__(bench, "query")
         self.panel_before = "results"
         self.state = SearchState(query)
-        self.work = SearchWork(bench.engine, self.post_message)
         self.why_wanted: bool | None = None
         self._laid_out: tuple[str, ...] = ()
 
@@ -131,13 +128,12 @@ class SearchLayout(FullScreen):
         if self.in_view() != self._laid_out:
             self.lay_out()
         state = self.state
-        phase = state.phase
-        status = state.status
+        phase, status = state.phase, state.status
         self.results.show(
             Results(
                 hits=state.hits,
                 more=state.more,
-                can_more=state.wish.limit < MOST,
+                can_more=state.wanted.limit < MOST,
                 found_for=state.found_for,
                 only=state.only,
                 slow=state.slow,
@@ -181,10 +177,9 @@ class SearchLayout(FullScreen):
     def _show_notice(self) -> None:
         status = self.bench.status
         read_only = status is not None and status.read_only
-        words, urgent = notice(self.state.status, read_only=read_only)
         bar = self.query_one(NoticeBar)
-        bar.show(words, urgent=urgent)
-        bar.display = bool(words) and bool(self.query_one("#search").display)
+        bar.show(self.state.status, read_only=read_only)
+        bar.display = bool(bar.words) and bool(self.query_one("#search").display)
 
     @property
     def line(self) -> str:
@@ -195,12 +190,3 @@ class SearchLayout(FullScreen):
         """Gives the keys back to where they came from, or to the results."""
         self.prompt.enter_mode("search", value=self.state.query)
         self.focus_panel(self.panel_before if self.panel_before in self.in_view() else "results")
-
-    # What comes in
-
-    @on(PassageRead)
-    def _passage_read(self, read: PassageRead) -> None:
-        if self.state.take_passage(read.passage, self.results.selected):
-            self.show()
-
-    # What a person does

@@ -48,32 +48,11 @@ MEANING = "What means the same is found without it."
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What can be searched.
-
-    Attributes:
-        status: How the index stands.
-        files: Files by category, as they are on the disk.
-    """
+    """What can be searched."""
 
     status: IndexStatus
     files: Mapping[str, int] = field(default_factory=dict)
-
-
-def notice(status: IndexStatus | None, *, read_only: bool = False) -> tuple[str, bool]:
-    """What to know about the index, and whether the results suffer from it; empty where all is well."""
-    if status is None:
-        return "", False
-    if status.state != "ready":
-        why = first_line(status.why) or "the search index cannot be used"
-        if status.trouble:
-            return f"{why}, and cannot be made anew: {first_line(status.trouble)} · files are searched", True
-        coming = " until it is back" if not read_only else ""
-        return f"{why}: the files themselves are searched{coming}, by words alone", True
-    if status.without_vectors:
-        return f"by words alone: {first_line(status.without_vectors)}", False
-    if status.vectors_coming:
-        return f"by meaning in part: {first_line(status.vectors_coming)}", False
-    return "", False
+    """How many there are of each category, as they are on the disk."""
 
 
 def draw_overview(

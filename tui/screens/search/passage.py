@@ -33,34 +33,26 @@ SOURCES = {"index": "from the index", "ripgrep": "found by ripgrep", "scan": "fo
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file.
-
-    Attributes:
-        number: From 1; 0 where the text is no line of its file.
-        text: Safe to show.
-        spans: The query's words in it.
-        inside: Whether it belongs to the result.
-    """
+    """A line of a file."""
 
     number: int
+    """From 1; 0 where the text is no line of its file."""
     text: str
+    """Safe to show."""
     spans: Spans
+    """The query's words in it."""
     inside: bool
+    """Whether it belongs to the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What the preview shows.
-
-    Attributes:
-        hit: The result.
-        lines: The result's lines with those around them.
-        note: What to know about them, e.g. that the file has changed since; empty where nothing.
-    """
+    """A result's lines with those around them."""
 
     hit: Hit
     lines: tuple[Line, ...] = ()
     note: str = ""
+    """What to know about them, for example that the file has changed since."""
 
 
 def read_passage(hit: Hit, words: Words, files: WorkbenchFiles) -> Passage:

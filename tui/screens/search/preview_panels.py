@@ -18,17 +18,13 @@ from tui.screens.search.passage import ABOVE, SOURCES, Passage, draw_passage
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the preview shows.
-
-    Attributes:
-        passage: The selected result with its surroundings; ``None`` while there is none.
-        how: Say how to search, where there is nothing else to show.
-        meaning: Whether passages are found by meaning.
-    """
+    """What the preview shows."""
 
     passage: Passage | None = None
     how: bool = False
+    """Say how to search, where there is nothing else to show."""
     meaning: bool = False
+    """Whether passages are found by meaning."""
 
 
 class PreviewPanel(LinesPanel):

@@ -31,31 +31,27 @@ Body = Callable[[int, int, Roles], list[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the panel shows.
-
-    Attributes:
-        hits: The results.
-        more: There are more.
-        can_more: And they can be brought.
-        found_for: Query and category that they were found for.
-        only: The category the search keeps to; empty for all.
-        slow: The answer to what was asked last is still to come.
-        body: Draws what stands there when there are none.
-        about: What ``body`` depends on, so that it is drawn again when that changes.
-        count: Whether to say how many there are.
-        trouble: Whether ``body`` is about a failure.
-    """
+    """What the panel shows."""
 
     hits: Sequence[Hit] = ()
     more: bool = False
+    """There are more."""
     can_more: bool = False
+    """And they can be brought."""
     found_for: tuple[str, str] = ("", "")
+    """Query and category that they were found for."""
     only: str = ""
+    """The category the search keeps to; empty for all."""
     slow: bool = False
+    """The answer to what was asked last is still to come."""
     body: Body | None = field(default=None, compare=False)
+    """Draws what stands there when there are none."""
     about: object = None
+    """What ``body`` depends on, so that it is drawn again when that changes."""
     count: bool = False
+    """Whether to say how many there are."""
     trouble: bool = False
+    """Whether ``body`` is about a failure."""
 
 
 class ResultsPanel(Panel):

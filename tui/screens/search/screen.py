@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add
 from typing import TYPE_CHECKING
 
 from textual import on
 
+from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import WRITABLE
@@ -18,7 +20,7 @@ from tui.render.search_hits import Hit, lines_of
 from tui.screens.search.flow import SearchFlow
 from tui.screens.search.overview import KINDS
 from tui.screens.search.results_panel import ResultsPanel
-from tui.screens.search.work import MOST, Addition
+from tui.screens.search.searching import MOST, Addition
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -42,7 +44,7 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
     def __init__(self, bench: Bench, query: str = "") -> None:
         super().__init__(bench, query)
         self._adding: Hit | None = None
-        self._file_of: tuple[Hit | None, str] = (None, "")
+        self._additions = self.lane(self._add, lambda _additions, _none: None, merge=add, finish=True)
 
     # Moving about
 
@@ -74,19 +76,15 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
         """Type what to search for; results come while you type, and enter goes to them."""
         self.open_line("query", "search", self.prompt.input.value)
 
-    def step(self, motion: Motion) -> None:
-        """Moves the selection, whichever panel has the keys."""
-        self.results.move(motion)
-
     @command("n", title="Next result", footer="next / previous", rank=18, needs=[A_RESULT])
     def next_result(self) -> None:
         """Select the next result, from any panel."""
-        self.step(Motion.DOWN)
+        self.results.move(Motion.DOWN)
 
     @command("N", title="Previous result", footer="next / previous", rank=18, needs=[A_RESULT])
     def previous_result(self) -> None:
         """Select the result before, from any panel."""
-        self.step(Motion.UP)
+        self.results.move(Motion.UP)
 
     def unzoom(self) -> None:
         """Show all panels again."""
@@ -102,31 +100,25 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
         elif self.zoomed is not None:
             self.unzoom()
         elif state.only:
-            self._keep_to("")
+            state.keep_to("")
+            self._search_again()
         else:
             self.dismiss(None)
 
     # Searching
-
-    def kind(self, step: int) -> None:
-        """Keeps to the next kind of file."""
-        self.state.next_kind(step)
-        self._search_again()
 
     @command("c", title="Only the next kind of file", footer="kind", rank=6)
     def next_kind(self) -> None:
         """Keep to the next kind of file that there is: identity, memory, journal and so on; in the end to
         all.
         """
-        self.kind(1)
+        self.state.next_kind(1)
+        self._search_again()
 
     @command("C", title="Only the kind of file before")
     def previous_kind(self) -> None:
         """Keep to the kind of file before."""
-        self.kind(-1)
-
-    def _keep_to(self, only: str) -> None:
-        self.state.keep_to(only)
+        self.state.next_kind(-1)
         self._search_again()
 
     def _search_again(self) -> None:
@@ -152,7 +144,7 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
     def rescan(self) -> None:
         """Look at every file again, and searches again."""
         super().rescan()
-        self.work.look()
+        self.look()
         self.again()
 
     @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
@@ -173,10 +165,7 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
     def file(self) -> str:
         """The selected result's file; empty where it is gone."""
         selected = self.results.selected
-        if self._file_of[0] is not selected:
-            root = self.bench.engine.workspace.root
-            self._file_of = (selected, file_of(root, selected.result.path) if selected is not None else "")
-        return self._file_of[1]
+        return file_of(self.bench.engine.workspace.root, selected.result.path) if selected is not None else ""
 
     @command("e", title="Edit the file at this line", footer="edit", rank=8, needs=[A_RESULT, ITS_FILE])
     def edit(self) -> None:
@@ -205,12 +194,13 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
             about = f"{visible(result.path)}:{lines_of(result)}"
             self.open_line("preset", "preset", about=about)
 
-    def add(self, name: str) -> None:
-        """Adds the result to a preset; without a name nothing happens."""
-        hit = self._adding
-        self.leave_line()
-        if hit is not None and name.strip():
-            self.work.add(Addition(name.strip(), hit.result.path, lines_of(hit.result)))
+    def _add(self, additions: tuple[Addition, ...]) -> None:
+        """Adds one after the other, off the screen's thread; one that is refused holds up none behind it."""
+        for each in additions:
+            try:
+                self.tell(each.add(self.bench.engine.presets))
+            except (AutopoiesisError, OSError) as error:
+                self.tell(str(error), trouble=True)
 
     # Panels
 
@@ -263,5 +253,9 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
 
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
-        if entered.mode == "preset":
-            self.add(entered.value)
+        if entered.mode != "preset":
+            return
+        hit, name = self._adding, entered.value.strip()
+        self.leave_line()
+        if hit is not None and name:
+            self._additions.ask((Addition(name, hit.result.path, lines_of(hit.result)),))

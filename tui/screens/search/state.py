@@ -13,10 +13,8 @@ from engine.search.results import CATEGORIES
 from tui.render.search_hits import Hit
 from tui.screens.search.overview import Inventory
 from tui.screens.search.passage import Passage
-from tui.screens.search.work import MOST, Answer, Wish
+from tui.screens.search.searching import FIRST, MOST, Answer, Search
 
-FIRST = 50
-"""Results that a search brings at first."""
 KINDS: tuple[str, ...] = ("", *CATEGORIES)
 """What the search can keep to, in the order of the key; the first is everything."""
 Phase = Literal["overview", "searching", "found", "nothing", "trouble"]
@@ -26,7 +24,7 @@ class SearchState:
     """The state of one search screen."""
 
     def __init__(self, query: str) -> None:
-        self.wish = Wish(query, limit=FIRST)
+        self.wanted = Search(query)
         self.answer: Answer | None = None
         self.problem = ""
         self.pending = False
@@ -37,17 +35,17 @@ class SearchState:
     @property
     def query(self) -> str:
         """What is looked for."""
-        return self.wish.query
+        return self.wanted.query
 
     @property
     def only(self) -> str:
         """The one category the search keeps to; empty for all."""
-        return self.wish.only
+        return self.wanted.only
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to look for."""
-        return bool(self.wish.query.strip())
+        return bool(self.wanted.query.strip())
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -57,7 +55,7 @@ class SearchState:
     @property
     def found_for(self) -> tuple[str, str]:
         """Query and category of what is listed."""
-        return (self.answer.wish.query, self.answer.wish.only) if self.answer is not None else ("", "")
+        return (self.answer.search.query, self.answer.search.only) if self.answer is not None else ("", "")
 
     @property
     def more(self) -> bool:
@@ -82,39 +80,38 @@ class SearchState:
 
     def ask(self, query: str) -> bool:
         """Takes another query; ``False`` where it is the same."""
-        if query == self.wish.query:
+        if query == self.wanted.query:
             return False
-        self._wish(replace(self.wish, query=query, limit=FIRST))
+        self._want(replace(self.wanted, query=query, limit=FIRST))
         return True
 
     def keep_to(self, only: str) -> None:
         """Keeps to a category, or to none."""
-        self._wish(replace(self.wish, only=only, limit=FIRST))
+        self._want(replace(self.wanted, only=only, limit=FIRST))
 
-    def next_kind(self, step: int) -> str:
+    def next_kind(self, step: int) -> None:
         """Keeps to the next category that has files, all of them together being one as well."""
         files = self.inventory.files if self.inventory is not None else {}
-        kinds = [kind for kind in KINDS if not kind or kind == self.wish.only or files.get(kind) or not files]
-        self.keep_to(kinds[(kinds.index(self.wish.only) + step) % len(kinds)])
-        return self.wish.only
+        kinds = [kind for kind in KINDS if kind in ("", self.only) or files.get(kind) or not files]
+        self.keep_to(kinds[(kinds.index(self.only) + step) % len(kinds)])
 
     def want_more(self) -> bool:
         """Asks for as many results as there can be; ``False`` where these are all."""
-        if not self.more or self.pending or self.wish.limit >= MOST:
+        if not self.more or self.pending or self.wanted.limit >= MOST:
             return False
-        self._wish(replace(self.wish, limit=MOST))
+        self._want(replace(self.wanted, limit=MOST))
         return True
 
-    def _wish(self, wish: Wish) -> None:
-        self.wish = wish
+    def _want(self, search: Search) -> None:
+        self.wanted = search
         self.pending = self.asked
         self.slow = False
         if not self.asked:
             self.answer, self.problem, self.passage = None, "", None
 
-    def take(self, wish: Wish, answer: Answer | None, problem: str) -> bool:
+    def take(self, search: Search, answer: Answer | None, problem: str) -> bool:
         """Takes an answer over; ``False`` where it is not to what is looked for now."""
-        if wish != self.wish or not self.asked:
+        if search != self.wanted or not self.asked:
             return False
         self.pending = self.slow = False
         self.problem = problem

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from engine.activation.policy import Cuts
+from tui.kit.panel import LinesPanel
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.tune.plot import CutName, cut_text
+from tui.screens.tune.cuts import CutName, cut_text
 from tui.screens.tune.topics import a_day, per_day, rate_text
 
 if TYPE_CHECKING:
@@ -32,31 +33,25 @@ _MOST_WARNED = 5
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is compared.
-
-    Attributes:
-        today: The cuts as they are.
-        now: The cuts as they would be.
-        held: Which of them the keys move.
-        before: Figures of today's.
-        after: Figures of the moved ones; ``None`` where nothing is moved.
-        proposal: What fitting said, where it was asked.
-        fitting: It is being asked.
-        problem: Why it could not be asked.
-        caution: What to know before the cuts as they stand are applied; empty where there is nothing.
-        alone: What a score may do without a trigger hit; empty where it may do what the cuts say.
-    """
+    """What is compared: cuts and figures as they are, and as they would be."""
 
     today: Cuts
     now: Cuts
     held: CutName
+    """Which of the cuts the keys move."""
     before: Figures
     after: Figures | None = None
+    """``None`` where nothing is moved."""
     proposal: Proposal | None = None
+    """What fitting said, where it was asked."""
     fitting: bool = False
+    """A fit is under way."""
     problem: str = ""
+    """Why it failed."""
     caution: str = ""
+    """What to know before the cuts as they stand are applied; empty where there is nothing."""
     alone: str = ""
+    """What a score may do without a trigger hit; empty where it may do what the cuts say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +234,40 @@ def _most(rows: list[Row], width: int, most: int) -> list[Row]:
     if kept and len(rows) > most:
         kept[-1] = kept[-1].cut(width - 2).add(" …", rows[-1].pieces[-1][1])
     return kept
+
+
+class ChangesPanel(LinesPanel, can_focus=False):
+    """Today's figures beside those of the moved cuts; as high as it has to be."""
+
+    name_of = "scores"
+    words = "what changes"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view: Changes | None = None
+
+    def show(self, view: Changes | None, hint: str) -> None:
+        """Shows another comparison."""
+        beside = "today ▸ now" if view is not None and view.after is not None else "today"
+        self.set_frame(beside if view is not None else "", hint)
+        if view != self.view:
+            self.view = view
+            self.changed()
+            self.fit_height()
+
+    def fit_height(self) -> None:
+        """Takes the lines it needs, four at least."""
+        lines = FIGURES
+        if self.view is not None:
+            lines += len(notes(self.view, self.size.width or ROOMY, self.roles))
+        if self.styles.height is None or self.styles.height.value != lines + 2:
+            self.styles.height = lines + 2
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """The comparison."""
+        return draw_changes(self.view, width, self.roles) if self.view is not None else []
+
+    def on_resize(self) -> None:
+        """Another width breaks the notes otherwise."""
+        super().on_resize()
+        self.fit_height()

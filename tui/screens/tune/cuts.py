@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil, floor
+from typing import Literal
 
 from engine.activation.policy import Cuts
-from tui.screens.tune.plot import CutName, cut_text
+from tui.render.figures import score
+
+CutName = Literal["gate", "activate"]
 
 STEP = 1
 """Hundredths that a plain key moves a cut."""
@@ -49,5 +52,11 @@ def first_held(cuts: Cuts) -> CutName:
     return "gate" if cuts.activate is None and cuts.gate is not None else "activate"
 
 
+def cut_text(cut: float | None) -> str:
+    """``.62``, or ``never``."""
+    return "never" if cut is None else score(cut) if cut > 0 else "0"
+
+
 def cuts_text(cuts: Cuts) -> str:
+    """``gate .25, active never``."""
     return f"gate {cut_text(cuts.gate)}, active {cut_text(cuts.activate)}"

@@ -11,7 +11,7 @@ from tui.render.draw import Row, clip, wrap
 from tui.render.figures import day_of, dollars, milliseconds, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.screens.tune.plot import cut_text
+from tui.screens.tune.cuts import cut_text
 
 if TYPE_CHECKING:
     from engine.activation.decision import Decision
@@ -28,33 +28,29 @@ _ROOMY = 56
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """One row.
-
-    Attributes:
-        index: The decision's row in the table.
-        id: Its id in the log.
-        at: When the message came, ISO 8601.
-        message: What is logged of it.
-        score: The score that decides.
-        before: What happens to it with today's cuts.
-        after: With the moved ones; the same where nothing is moved.
-        kind: What that means; empty where it does not flip.
-        useful: Its label; ``None`` where nobody has said.
-        by: Who said so.
-        saving: The label is on its way to the log.
-    """
+    """One row."""
 
     index: int
+    """Its row in the table."""
     id: str
     at: str
+    """When the message came, ISO 8601."""
     message: str
+    """What is logged of it."""
     score: float
+    """The score that decides."""
     before: Outcome
+    """What happens with today's cuts."""
     after: Outcome
+    """With the moved ones; the same where nothing is moved."""
     kind: FlipKind | Literal[""] = ""
+    """Empty where it does not flip."""
     useful: bool | None = None
+    """Its label; ``None`` where it has none."""
     by: str = ""
+    """Who labelled it."""
     saving: bool = False
+    """The label is on its way to the log."""
 
 
 def decision_row(item: DecisionItem, width: int, roles: Roles, chosen: bool = False) -> Row:

@@ -52,20 +52,9 @@ class DecisionsPanel(RowList[DecisionItem]):
         self.show(listing.items)
         if not listing.items:
             self.refresh()
-            self.summarise()
-            return
-        index = next(
-            (
-                at
-                for at, item in enumerate(listing.items)
-                if same and before is not None and item.id == before.id
-            ),
-            None,
-        )
-        if not alike:
-            index = 0
-        elif index is None:
-            index = self.cursor if same and before is not None else 0
+        index = 0
+        if same and alike and before is not None:
+            index = next((at for at, item in enumerate(listing.items) if item.id == before.id), self.cursor)
         self.select(index, by_hand=False)
         self.summarise()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -11,16 +12,17 @@ from textual.types import CSSPathType
 
 from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
+from tui.kit.lanes import Lane
 from tui.kit.prompt import PromptLine
 from tui.kit.rows import RowList
-from tui.screens.tune.changes import Changes
+from tui.screens.tune.changes import Changes, ChangesPanel
 from tui.screens.tune.cuts import cuts_text
 from tui.screens.tune.decisions_panel import DecisionsPanel
-from tui.screens.tune.scores_panels import ChangesPanel, Scores, ScoresPanel
+from tui.screens.tune.log import LogRead, read_log
+from tui.screens.tune.scores_panel import Scores, ScoresPanel
 from tui.screens.tune.state import TuneState
 from tui.screens.tune.topics import a_day, per_day, rate_text
 from tui.screens.tune.topics_panel import TopicsPanel
-from tui.screens.tune.work import TableRead, TuneWork
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -43,14 +45,17 @@ class TuneLayout(FullScreen):
     AUTO_FOCUS = "#scores"
     CSS_PATH: ClassVar[CSSPathType | None] = "tune.tcss"
     area = "tune"
-    work: TuneWork
     line = "filter"
 
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, "scores")
         self.state = TuneState(topic)
-        self.work = TuneWork(bench.engine, self.post_message)
         self._rest_until = 0.0
+        self._reads: Lane[None, LogRead] = self.lane(
+            lambda _none: read_log(bench.engine.tuning),
+            lambda _none, log: self.take_log(log),
+            lambda _none, problem: self.take_log(None, problem),
+        )
 
     def body(self) -> ComposeResult:
         """Topics on the left, with the line below them; scores, what changes and decisions on the right."""
@@ -66,6 +71,18 @@ class TuneLayout(FullScreen):
                 yield self.scores
                 yield self.changes
                 yield self.decisions
+
+    def begin(self) -> None:
+        """Reads the log."""
+        self.look()
+
+    def look(self) -> None:
+        """Reads what is new in the log."""
+        self._reads.ask(None)
+
+    def end(self) -> None:
+        """The log is garbage from here on."""
+        gc.unfreeze()
 
     # What is on the screen
 
@@ -99,9 +116,8 @@ class TuneLayout(FullScreen):
         if not state.known:
             note = "reading the decision log …" if state.loading else "no topic is selected"
             return Scores(note="ctrl+r tries again" if state.problem else note)
-        figures = state.overview[state.topic]
         keys = summary if self.has_class("-low") else KEYS
-        return Scores(state.topic, figures.labelled, figures.decisions, state.plot, keys=keys)
+        return Scores(state.topic, state.overview[state.topic].labelled, state.plot, keys=keys)
 
     def _nothing_listed(self) -> str:
         state = self.state
@@ -129,22 +145,22 @@ class TuneLayout(FullScreen):
         return max(self.burst_s, self._rest_until - self.bench.clock.monotonic())
 
     def heard(self, burst: Burst) -> None:
-        """Reads what is new in the log."""
+        """Messages came in, or files changed: reads what is new in the log."""
         if burst.keys or "status" in burst.parts:
-            self.work.read()
+            self.look()
 
-    @on(TableRead)
-    def _table_read(self, read: TableRead) -> None:
+    def take_log(self, log: LogRead | None, problem: str = "", *, relabelled: bool = False) -> None:
+        """The log was read, or could not be; ``relabelled`` where labels in it changed meanwhile."""
         state = self.state
-        for name in (*read.labelled, *read.refused):
-            state.saving.pop(name, None)
-        if read.table is not None and read.total is not None:
-            state.take(read.table, read.overview, read.total, relabelled=bool(read.labelled))
-            self._rest_until = self.bench.clock.monotonic() + PATIENCE * read.seconds
-        if read.problem and state.table is None:
-            state.problem = read.problem
-        elif read.problem:
-            self.say(read.problem, trouble=True)
+        if log is not None:
+            # To look for garbage among 100,000 decisions takes a quarter of a second, and a key would wait.
+            gc.freeze()
+            state.take(log, relabelled=relabelled)
+            self._rest_until = self.bench.clock.monotonic() + PATIENCE * log.seconds
+        if problem and state.table is None:
+            state.problem = problem
+        elif problem:
+            self.say(problem, trouble=True)
         self.show()
 
     # What a person does
@@ -165,7 +181,11 @@ class TuneLayout(FullScreen):
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
-        self.state.filter(edited.value)
+        self.narrow(edited.value)
+
+    def narrow(self, query: str) -> None:
+        """Lists only the topics whose name holds the words."""
+        self.state.filter(query)
         self.show()
 
     @on(PromptLine.Entered)

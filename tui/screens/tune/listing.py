@@ -24,17 +24,13 @@ _OUTCOMES: tuple[Outcome, ...] = ("dropped", "asked", "active")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What the list shows.
-
-    Attributes:
-        items: The rows.
-        total: How many there are.
-        flips: The flips they are; ``None`` where nothing is moved.
-    """
+    """What the list shows."""
 
     items: tuple[DecisionItem, ...] = ()
     total: int = 0
+    """How many there are, listed or not."""
     flips: Flips | None = None
+    """``None`` where nothing is moved."""
 
 
 Labels = Mapping[str, bool]

@@ -8,16 +8,14 @@ from itertools import groupby
 from math import sqrt
 from operator import itemgetter
 from statistics import median_low
-from typing import Literal
 
 from rich.style import Style
 
 from engine.activation.policy import Cuts
 from tui.render.draw import NO_STYLE, Piece, Row, clip
-from tui.render.figures import count, score
+from tui.render.figures import count
 from tui.render.roles import Roles
-
-CutName = Literal["gate", "activate"]
+from tui.screens.tune.cuts import CutName, cut_text
 
 RISING = " ▁▂▃▄▅▆▇█"
 """Eighths of a cell from below; drawn in reverse they are eighths from above."""
@@ -36,23 +34,16 @@ _Mark = tuple[int, str, Style]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is drawn.
-
-    Attributes:
-        useful: Decisions labelled useful, by equal bins over 0 to 1.
-        noise: Those labelled noise, by the same bins.
-        today: The cuts as they are.
-        now: The cuts as they would be.
-        held: Which of the two the keys move.
-        note: Words across the upper side, where there is little or nothing to see.
-    """
+    """What is drawn: decisions by equal bins over 0 to 1, and the cuts as they are and as they would be."""
 
     useful: tuple[int, ...]
     noise: tuple[int, ...]
     today: Cuts
     now: Cuts
     held: CutName
+    """Which of the cuts the keys move."""
     note: str = ""
+    """Words across the upper side, where there is little or nothing to see."""
 
 
 def bins_for(width: int, labelled: int) -> int:
@@ -242,11 +233,6 @@ def _zones(plot: Plot, shape: _Shape, roles: Roles) -> Row:
         if word:
             row.to(GUTTER + start + (end - start - len(word) + 1) // 2).add(word, style)
     return row
-
-
-def cut_text(cut: float | None) -> str:
-    """``.62``, or ``never``."""
-    return "never" if cut is None else score(cut) if cut > 0 else "0"
 
 
 def _labels(plot: Plot, span: int, roles: Roles) -> Row:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING
-
-from textual import on
 
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
@@ -18,10 +17,11 @@ from tui.screens.tune.changes import notes
 from tui.screens.tune.cuts import FAST, STEP, cuts_text
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
+from tui.screens.tune.log import Change, NewCuts, NewLabel, Written, write_all
 from tui.screens.tune.topics import SORTED_BY
-from tui.screens.tune.work import CutsWish, LabelWish, Proposed, Written
 
 if TYPE_CHECKING:
+    from engine.activation.tuning.fit import Proposal
     from engine.activation.tuning.tuning import Applied
     from tui.kit.bench import Bench
 
@@ -55,9 +55,17 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, topic)
         self.labelled = False
-        self._labelled: list[tuple[str, str, bool | None]] = []
+        """Whether the log has new labels, from which the gate may learn."""
+        self._labels: list[tuple[str, str, bool | None]] = []
+        """What was labelled here: the decision, its topic, and what a person had said before."""
         self._applied: Applied | None = None
-        self._file_of: tuple[object, str, str] = (None, "", "")
+        """The last change of cuts, if it was made here."""
+        self._fits = self.lane(
+            lambda name: bench.engine.tuning.propose(name),
+            self._take_fit,
+            lambda name, problem: self._take_fit(name, None, problem),
+        )
+        self._writes = self.lane(self._write, self._take_written, merge=add, finish=True)
 
     # Moving about
 
@@ -73,12 +81,12 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Back out one level: leave the line, drop the filter, show all panels, return to the workbench."""
         state = self.state
         if self.in_line:
-            self._filter("")
+            self.narrow("")
             self.leave_line()
         elif state.moved:
             self.discard()
         elif state.query:
-            self._filter("")
+            self.narrow("")
         elif self.zoomed is not None:
             self.unzoom()
         else:
@@ -93,13 +101,9 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Narrow the topics to those whose name holds what is typed, while it is typed."""
         self.open_line("filter", "filter", self.state.query, "topics")
 
-    def _filter(self, query: str) -> None:
-        self.state.filter(query)
-        self.show()
-
     # Cuts
 
-    def move_cut(self, steps: int) -> None:
+    def _move_cut(self, steps: int) -> None:
         """Moves the held cut by hundredths."""
         if self.state.move(steps):
             self.show()
@@ -111,7 +115,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def cut_left(self) -> None:
         """Move the chosen cut down by .01; nothing is written before you apply it."""
-        self.move_cut(-STEP)
+        self._move_cut(-STEP)
 
     @command(
         "right", "l",
@@ -120,7 +124,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def cut_right(self) -> None:
         """Move the chosen cut up by .01; beyond 1 it is never reached."""
-        self.move_cut(STEP)
+        self._move_cut(STEP)
 
     @command(
         "H", "shift+left", "less_than_sign",
@@ -129,7 +133,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def cut_left_fast(self) -> None:
         """Move the chosen cut down by .05."""
-        self.move_cut(-FAST)
+        self._move_cut(-FAST)
 
     @command(
         "L", "shift+right", "greater_than_sign",
@@ -138,7 +142,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def cut_right_fast(self) -> None:
         """Move the chosen cut up by .05."""
-        self.move_cut(FAST)
+        self._move_cut(FAST)
 
     @command("c", title="Choose the other cut", footer="other cut", rank=1, needs=[THE_LOG, A_TOPIC])
     def other_cut(self) -> None:
@@ -171,15 +175,15 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         Asks first where a fit warned of such cuts.
         """
         state = self.state
-        wish = CutsWish(state.topic, state.now)
+        write = partial(self._writes.ask, (NewCuts(state.topic, state.now),))
         if state.caution:
             question = (
                 f"{state.topic}: {cuts_text(state.today)} ▸ {cuts_text(state.now)}\n"
                 f"{state.caution[:1].upper()}{state.caution[1:]}."
             )
-            self.ask("apply", question, "Apply it", partial(self.work.write, wish))
+            self.ask("apply", question, "Apply it", write)
         else:
-            self.work.write(wish)
+            write()
 
     @command(
         "f",
@@ -197,20 +201,20 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         else:
             state.fitting = state.topic
             state.fit_problem.pop(state.topic, None)
-            self.work.fit(state.topic)
+            self._fits.ask(state.topic)
         self.show()
 
-    def proposed(self, proposed: Proposed) -> None:
+    def _take_fit(self, topic: str, proposal: Proposal | None, problem: str = "") -> None:
         """Fitting is done: puts the cuts there, unless the person has gone on to something else."""
         state = self.state
-        if state.fitting == proposed.topic:
+        if state.fitting == topic:
             state.fitting = ""
-        if proposed.proposal is None:
-            state.fit_problem[proposed.topic] = proposed.problem
+        if proposal is None:
+            state.fit_problem[topic] = problem
         else:
-            state.take_fit(proposed.proposal)
+            state.take_fit(proposal)
         self.show()
-        self._say_fit(proposed.topic)
+        self._say_fit(topic)
 
     def _say_fit(self, topic: str) -> None:
         """Says in passing what fitting says, where the panel that shows it is out of sight."""
@@ -229,35 +233,42 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         else:
             back = f"{cuts_text(last.after)} ▸ {cuts_text(last.before)}"
             question = f"Take back what was applied last?\n{last.topic}: {back}"
-        self.ask("undo", question, "Take it back", partial(self.work.write, CutsWish("", None)))
+        self.ask("undo", question, "Take it back", partial(self._writes.ask, (NewCuts("", None),)))
 
-    def written(self, written: Written) -> None:
-        """Cuts were written, or refused: says so, with the commit."""
+    def _write(self, changes: tuple[Change, ...]) -> Written:
+        """Writes labels and cuts, off the screen's thread."""
+        told = partial(self.later, self._cuts_written), partial(self.tell, trouble=True)
+        return write_all(self.bench.engine.tuning, changes, *told)
+
+    def _cuts_written(self, wanted: NewCuts, applied: Applied) -> None:
+        """Says what was written, with the commit."""
         state = self.state
-        applied = written.applied
-        if applied is None:
-            self.say(written.problem, trouble=True)
-            return
-        self._applied = None if written.undone else applied
-        if state.moves.get(applied.topic) == written.wanted:  # else it was moved on meanwhile
+        undone = wanted.cuts is None
+        self._applied = None if undone else applied
+        if state.moves.get(applied.topic) == wanted.cuts:  # else it was moved on meanwhile
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
-        done, more = ("taken back", "") if written.undone else ("applied", " · z takes it back")
+        done, more = ("taken back", "") if undone else ("applied", " · z takes it back")
         self.say(f"{applied.topic}: {done}, {cuts_text(applied.after)} · {commit}{more}")
+
+    def _take_written(self, _changes: tuple[Change, ...], written: Written) -> None:
+        for name in written.tried:
+            self.state.saving.pop(name, None)
+        self.take_log(written.log, written.problem, relabelled=written.labelled)
 
     # Decisions
 
-    def label(self, useful: bool) -> None:
+    def _label(self, useful: bool) -> None:
         """Labels the selected decision and goes to the next one."""
         state = self.state
         item, table = self.decisions.selected, state.table
         if item is None or table is None:
             return
         before = item.useful if item.by == "person" else None
-        self._labelled.append((item.id, state.topic, before))
+        self._labels.append((item.id, state.topic, before))
         self.labelled = True
         state.saving[item.id] = useful
-        self.work.write(LabelWish(table, item.index, item.id, useful))
+        self._writes.ask((NewLabel(table, item.index, item.id, useful),))
         self.decisions.next_row()
         self.show()
 
@@ -268,7 +279,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def label_useful(self) -> None:
         """Label the selected decision: the topic was useful for this message; then go to the next one."""
-        self.label(True)
+        self._label(True)
 
     @command(
         "n",
@@ -277,24 +288,24 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def label_noise(self) -> None:
         """Label the selected decision: the topic was noise for this message; then go to the next one."""
-        self.label(False)
+        self._label(False)
 
     @command("u", title="Take the last label back", needs=[THE_LOG, A_TOPIC])
     def unlabel(self) -> None:
         """Take the last label back and go to its decision; a label you gave it before is there again."""
         state = self.state
         table = state.table
-        if not self._labelled or table is None:
+        if not self._labels or table is None:
             self.say("nothing was labelled here yet")
             return
-        name, topic, before = self._labelled.pop()
+        name, topic, before = self._labels.pop()
         index = next((at for at in range(table.size - 1, -1, -1) if table.decision(at).id == name), -1)
         if index < 0:
             self.say("the decision is not in the log any more")
             return
         state.choose(topic)
         state.saving.pop(name, None)
-        self.work.write(LabelWish(table, index, name, before))
+        self._writes.ask((NewLabel(table, index, name, before),))
         self.show()
         self.decisions.select_id(name)
         said = "without a label again" if before is None else f"{label_text(before, PLAIN)[0]} again"
@@ -327,10 +338,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         table = state.table
         if table is None or not state.known:
             return ""
-        if self._file_of[:2] != (table, state.topic):
-            root = self.bench.engine.workspace.root
-            self._file_of = (table, state.topic, file_of(root, table.topic(state.topic).path))
-        return self._file_of[2]
+        return file_of(self.bench.engine.workspace.root, table.topic(state.topic).path)
 
     @command(
         "e",
@@ -344,7 +352,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
     def rescan(self) -> None:
         """Look at every file again, and at the log."""
         super().rescan()
-        self.work.read()
+        self.look()
 
     # Panels
 
@@ -368,7 +376,7 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         """Copy the selection to the clipboard, over SSH as well where the terminal allows it (OSC 52)."""
         super().copy()
 
-    # What the keys depend on, and what comes in
+    # What the keys depend on
 
     @property
     def glance(self) -> TuneSituation:
@@ -390,11 +398,3 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             decision=self.decisions.selected is not None,
             fitting=bool(state.fitting),
         )
-
-    @on(Proposed)
-    def _proposed(self, proposed: Proposed) -> None:
-        self.proposed(proposed)
-
-    @on(Written)
-    def _written(self, written: Written) -> None:
-        self.written(written)

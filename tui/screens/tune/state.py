@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from engine.activation.policy import Cuts
 from tui.screens.tune.changes import Changes
-from tui.screens.tune.cuts import first_held, moved
+from tui.screens.tune.cuts import CutName, first_held, moved
 from tui.screens.tune.listing import LISTED, Listing, flipped, labelled_anew, nearest
-from tui.screens.tune.plot import FEW, CutName, Plot
+from tui.screens.tune.log import LogRead
+from tui.screens.tune.plot import Plot
 from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
 
 if TYPE_CHECKING:
@@ -61,26 +62,18 @@ class TuneState:
         """Whether the table knows the chosen topic."""
         return self.table is not None and self.topic in self.overview
 
-    def take(
-        self,
-        table: DecisionTable,
-        overview: Mapping[str, Figures],
-        total: Figures,
-        *,
-        relabelled: bool = False,
-    ) -> None:
+    def take(self, log: LogRead, *, relabelled: bool = False) -> None:
         """Takes over the log as it was read; topic, selection and moves stay.
 
         Args:
-            table: The log.
-            overview: The figures of its topics.
-            total: Of all of them.
+            log: The log.
             relabelled: Labels in it have changed, so that what was fitted to them is out of date.
         """
+        table, overview = log.table, log.overview
         new = table is not self.table
         if not new and not relabelled and self.overview:
             return
-        self.table, self.overview, self.total, self.problem = table, overview, total, ""
+        self.table, self.overview, self.total, self.problem = table, overview, log.total, ""
         self.moves = {
             name: cuts for name, cuts in self.moves.items() if name in overview and cuts != table.today(name)
         }
@@ -265,7 +258,3 @@ class TuneState:
             self.listing = nearest(self.table, self.topic, self.now, self.saving)
         self._listed, self._relabelled = state, False
         return self.listing
-
-    def thin(self) -> bool:
-        """Whether the topic has so few labels that figures say little."""
-        return self.known and self.overview[self.topic].labelled < FEW

@@ -39,31 +39,24 @@ _COLUMNS: tuple[tuple[Column, int, int], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TopicList:
-    """What stands in the list.
-
-    Attributes:
-        names: The topics, in order.
-        figures: How each does with its cuts of today.
-        total: All topics as one; ``None`` while nothing is known.
-        moved: Topics with a move that is not applied.
-        selected: Index into ``names``.
-        sorting: What they are sorted by.
-        query: The filter's words.
-        left_out: Logged decisions that today's preset cannot replay.
-        loading: Nothing was read yet.
-        problem: Why nothing can be shown.
-    """
+    """What stands in the list."""
 
     names: tuple[str, ...] = ()
     figures: Mapping[str, Figures] = field(default_factory=dict)
+    """How each does with its cuts of today."""
     total: Figures | None = None
+    """All topics as one; ``None`` while nothing is known."""
     moved: frozenset[str] = frozenset()
+    """Topics with a move that is not applied."""
     selected: int = 0
+    """Index into ``names``."""
     sorting: Sorting = "worst"
     query: str = ""
     left_out: int = 0
+    """Logged decisions that today's preset cannot replay."""
     loading: bool = True
     problem: str = ""
+    """Why nothing can be shown."""
 
 
 def ordered(figures: Mapping[str, Figures], sorting: Sorting, query: str = "") -> tuple[str, ...]:
