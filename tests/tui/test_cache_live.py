@@ -19,7 +19,7 @@ from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
 from tests.tui.fake_engine import NOW
 from tui.kit.bridge import EventBridge, condense
 from tui.screens.cache.state import CacheState
-from tui.screens.cache.work import EndingWish, OverviewRead, SettingWish
+from tui.screens.cache.settings import SettingLines
 
 
 async def written(driven: Driven) -> list[str]:
@@ -188,24 +188,23 @@ async def test_settings_changed_in_the_file_are_shown(run: Run) -> None:
 
 def test_a_setting_being_written_shows_its_new_value_until_the_settings_are_looked_up_again() -> None:
     state, full = CacheState(), FakeCaches()
-    looked = OverviewRead(30, full.overview(30, CacheSettings()))
-    state.take(looked)
-    wish, other = SettingWish("cache.openai", False), SettingWish("cache.gemini", False)
-    state.change(wish)
-    state.change(other)
+    looked = full.overview(30, CacheSettings()), SettingLines()
+    state.take(30, looked)
+    state.change("cache.openai", False)
+    state.change("cache.gemini", False)
 
     def value(name: str) -> tuple[object, bool]:
         return next((item.value, item.changing) for item in state.settings() if item.name == name)
 
-    state.take(looked)  # was looked up before it was written
+    state.take(30, looked)  # was looked up before it was written
     assert value("cache.openai") == (False, True)
-    state.changed(wish, done=True)
+    state.changed("cache.openai", False, done=True)
     assert value("cache.openai") == (False, False) and value("cache.gemini") == (False, True)
-    state.changed(other, done=False)
+    state.changed("cache.gemini", False, done=False)
     assert value("cache.gemini") == (True, False)
-    state.take(OverviewRead(30, full.overview(30, CacheSettings(openai=False))))
+    state.take(30, (full.overview(30, CacheSettings(openai=False)), SettingLines()))
     assert value("cache.openai") == (False, False)
-    state.take(looked)  # somebody has changed the file
+    state.take(30, looked)  # somebody has changed the file
     assert value("cache.openai") == (True, False)
 
 
@@ -259,24 +258,22 @@ async def test_a_settings_file_that_cannot_be_read_is_said_in_its_panel(run: Run
     async with caching(run) as driven:
         state = driven.state
         assert state.where is not None
-        driven.screen.settings.show_settings(
-            state.settings(), replace(state.where, problem="is not UTF-8 text")
-        )
+        state.where = replace(state.where, problem="is not UTF-8 text")
+        driven.screen.show()
         await driven.pilot.pause()
         assert "is not UTF-8 text" in driven.text
 
 
 def test_one_thing_at_a_time_is_done_with_a_cache() -> None:
     state = CacheState()
-    wish = EndingWish("ses_a", "A", "invalidate")
-    assert state.begin(wish) and not state.begin(replace(wish, do="disable"))
-    assert state.begin(replace(wish, discussion_id="ses_b"))
-    state.ended(wish)
-    assert state.begin(wish)
+    assert state.begin("ses_a", "invalidate") and not state.begin("ses_a", "disable")
+    assert state.begin("ses_b", "disable")
+    state.ended("ses_a")
+    assert state.begin("ses_a", "invalidate")
 
 
 def test_no_time_runs_where_none_is_known_or_all_are_over() -> None:
     state, full = CacheState(), FakeCaches()
     assert not state.running(NOW)
-    state.take(OverviewRead(30, full.overview(30, CacheSettings())))
+    state.take(30, (full.overview(30, CacheSettings()), SettingLines()))
     assert state.running(NOW) and not state.running(NOW + timedelta(hours=2))
