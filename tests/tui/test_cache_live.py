@@ -18,8 +18,8 @@ from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
 from tests.tui.fake_engine import NOW
 from tui.kit.bridge import EventBridge, condense
-from tui.screens.cache.state import CacheState
 from tui.screens.cache.settings import SettingLines
+from tui.screens.cache.state import CacheState
 
 
 async def written(driven: Driven) -> list[str]:

@@ -91,7 +91,8 @@ def test_figures_of_providers() -> None:
     assert cost(Totals(cost_usd=0.5)) == "$0.50"  # storage alone
     assert saved(Totals()) == "–" and saved(Totals(calls=1, saved_usd=-0.25)) == "−$0.25"
     assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "the last 7 days, since 06-12"
-    assert asked_of(full()) == "chats ask anthropic, claude-sonnet-5-5"
+    assert asked_of(full()) == "chat model: anthropic, claude-sonnet-5-5"
+    assert asked_of(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
 
 
 def test_discussions_keep_to_their_width() -> None:

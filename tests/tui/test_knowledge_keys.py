@@ -31,11 +31,11 @@ async def test_each_group_shows_what_is_in_it(run: Run) -> None:
                 ("○", "CI runs on two cores."),
             ]
             assert "knowledge/facts.md:6" in driven.text and "2026-06-12-morning-inbox" in driven.text
-            assert "it stands there now" in driven.text
+            assert "yes" in driven.line("in digest")
             await driven.press("j")
             assert "It takes twenty minutes." in driven.text and "knowledge/facts.md:4-5" in driven.text
             await driven.press("j")
-            assert "left out" in driven.text
+            assert "no, it is left out" in driven.text
         await driven.resize(120, 40)
         await driven.group("decisions")
         await driven.press("G")
@@ -122,7 +122,7 @@ async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run)
         await driven.press("D", "right", "enter")
         assert driven.counts()["digest"] == "off" and "the digest is off" in driven.said
         assert {sign for sign, _text in driven.listed()} == {""}
-        assert "not there: the digest is off" in driven.text
+        assert "no, the digest is off" in driven.text
         driven.app.clear_notifications()
         await driven.press("D")
         assert "the digest is off already" in driven.said

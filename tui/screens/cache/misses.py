@@ -128,7 +128,7 @@ def draw_none(found: Misses, width: int, roles: Roles) -> list[Row]:
     if found.followed:
         kept = "Every prompt that came in time kept its prefix."
         return wrap([(kept, roles.active)], width)
-    told = "A miss is avoidable where a prompt comes in time for a cache, and an edit has broken its prefix."
+    told = "A miss was avoidable when the cache was still alive but an edit changed the prefix."
     return wrap([(told, roles.muted)], width)
 
 

@@ -180,8 +180,10 @@ def period(days: int, since: date) -> str:
 
 def asked_of(overview: CacheOverview) -> str:
     """Which provider and model chats ask."""
-    model = first_line(overview.model)
-    return f"chats ask {first_line(overview.provider)}{f', {model}' if model else ''}"
+    provider, model = first_line(overview.provider), first_line(overview.model)
+    if provider == "local":
+        return "chat model: local (no model)"
+    return f"chat model: {provider}{f', {model}' if model else ''}"
 
 
 class ProvidersPanel(LinesPanel):
@@ -191,7 +193,7 @@ class ProvidersPanel(LinesPanel):
     number = "1"
     words = "providers"
     signs = (
-        ("▸", "whom chats ask"),
+        ("▸", "the provider that chats use"),
         ("hit", "the share of the tokens sent that was read from a cache"),
         ("ttl", "until the last of its caches goes; n/a: only the provider knows, –: there is none"),
         ("+?", "calls whose price is not known are not in the sum; ~: tokens of some were counted here"),

@@ -111,7 +111,7 @@ def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
     rows += _line("file", _place_of(line), width, roles.accent, roles)
     if line.section:
         rows += _line("section", line.section, width, roles.normal, roles)
-    return rows + _line("digest", _standing(piece), width, roles.normal, roles)
+    return rows + _line("in digest", _standing(piece), width, roles.normal, roles)
 
 
 def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> list[Row]:
@@ -210,9 +210,9 @@ def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: 
 
 def _standing(piece: LinePiece) -> str:
     said: dict[Place, str] = {
-        "inside": "it stands there now",
-        "left out": "left out: it does not stand there now",
-        "": "a task that is done does not go there" if piece.is_done else "not there: the digest is off",
+        "inside": "yes",
+        "left out": "no, it is left out",
+        "": "no, a task that is done does not go there" if piece.is_done else "no, the digest is off",
     }
     return said[piece.place]
 
