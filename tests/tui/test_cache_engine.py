@@ -51,7 +51,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Cached
 
 @pytest.fixture(autouse=True)
 def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked who commits."""
+    """Gives git a name to commit with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 

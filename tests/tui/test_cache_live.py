@@ -187,7 +187,7 @@ def test_a_setting_being_written_shows_its_new_value_until_the_settings_are_look
     assert value("cache.gemini") == (True, False)
     state.take(30, (full.overview(30, CacheSettings(openai=False)), SettingLines()))
     assert value("cache.openai") == (False, False)
-    state.take(30, looked)  # somebody has changed the file
+    state.take(30, looked)  # the file was changed by hand
     assert value("cache.openai") == (True, False)
 
 

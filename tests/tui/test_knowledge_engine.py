@@ -25,7 +25,7 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked who commits."""
+    """Gives git a name to commit with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 

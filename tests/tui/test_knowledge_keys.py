@@ -77,6 +77,13 @@ async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
         await driven.press("enter", "1", "j")  # the next group is not narrowed
         assert len(driven.listed()) == 3 and driven.screen.state.group == "decisions"
 
+        await driven.group("done")
+        await driven.press("slash")
+        await driven.type("disk")
+        await driven.press("enter")
+        await driven.group("entries")  # begins at its first line, though another one holds the words
+        assert driven.selected() == "deploying" and len(driven.listed()) == 3
+
         await driven.group("digest")
         await driven.press("G", "g")
         assert driven.selected() == "Open tasks" and not driven.engine.asked("regenerate")

@@ -135,10 +135,10 @@ class KnowledgeLayout(ListDetail):
         state = self.state
         path, _line = path_of(state.group, None)
         title = f"{TITLES[state.group]}  {path}".rstrip()
+        self.pieces.filter(state.query)  # first: another group is not narrowed by words of this one
         self.pieces.show_group(
             state.pieces(), title, self._note, (state.held is None, state.why_not(), state.query)
         )
-        self.pieces.filter(state.query)
         self.show_reading()
 
     def show_reading(self) -> None:
