@@ -51,7 +51,7 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Cached
 
 @pytest.fixture(autouse=True)
 def quiet_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked who commits."""
+    """Gives git a name to commit with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
@@ -101,7 +101,9 @@ def log(root: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-async def test_what_calls_have_left_is_shown(used: Path) -> None:
+async def test_what_calls_have_left_is_shown_and_keys_reach_states_files_and_history(used: Path) -> None:
+    with Engine.open(used, clock=lambda: NOW) as engine:
+        told = engine.discussions.overview(30)
     async with opened(used) as driven:
         figures = driven.line("anthropic  ").split()
         assert "20,736" in figures and "15,339" in figures and "74" in figures and "5:00" in figures
@@ -109,13 +111,7 @@ async def test_what_calls_have_left_is_shown(used: Path) -> None:
         assert "yes (Anthropic)  18:52  in 5:00" in driven.line("What Odile asked for")
         assert "yes (OpenAI)" in driven.line("Another talk")
         assert "1 avoidable of 1" in driven.text and MEMORY in driven.line("L6")
-
-
-async def test_the_same_is_told_as_on_the_command_line(used: Path) -> None:
-    with Engine.open(used, clock=lambda: NOW) as engine:
-        told = engine.discussions.overview(30)
-    async with opened(used) as driven:
-        shown = driven.state.overview
+        shown = driven.state.overview  # the same as on the command line
         assert shown is not None
         assert (shown.providers, shown.discussions, shown.misses) == (
             told.providers,
@@ -123,23 +119,13 @@ async def test_the_same_is_told_as_on_the_command_line(used: Path) -> None:
             told.misses,
         )
 
-
-async def test_keys_reach_the_states(used: Path) -> None:
-    async with opened(used) as driven:
         await driven.press("i", "right", "enter")
         await driven.until(lambda: "is given up" in driven.said)
         await driven.press("j", "d")
         await driven.until(lambda: "no caches are asked for" in driven.said)
         await driven.settle()
         assert "0 of 2 cached" in driven.text
-    with Engine.open(used, clock=lambda: NOW) as engine:
-        given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
-        assert given_up.why == "given up by hand" and given_up.generation == 1 and not given_up.tokens_cached
-        assert not off.enabled
 
-
-async def test_a_setting_reaches_its_file_and_the_history(used: Path) -> None:
-    async with opened(used) as driven:
         await driven.press("3", "j", "enter")
         await driven.until(lambda: "5 min → 1 h" in driven.said)
         await driven.settle()
@@ -148,6 +134,10 @@ async def test_a_setting_reaches_its_file_and_the_history(used: Path) -> None:
         line = next(number for number, each in enumerate(text, 1) if "anthropic_ttl: 1h" in each)
         assert f"memory-config.yaml:{line} · commit {commit[:7]}" in driven.said
         assert "◂ 1 h ▸" in driven.text and f"memory-config.yaml:{line}" in driven.lines[-2]
+    with Engine.open(used, clock=lambda: NOW) as engine:
+        given_up, off = (engine.caches.get(each) for each in (USED, OTHER))
+        assert given_up.why == "given up by hand" and given_up.generation == 1 and not given_up.tokens_cached
+        assert not off.enabled
 
 
 async def test_read_only_shows_and_changes_nothing(used: Path) -> None:

@@ -14,12 +14,12 @@ from engine.events import CacheGivenUp, Committed, FileChanged, IndexProgress, T
 from engine.settings.model import CacheSettings
 from engine.transcripts.turn import Text, Turn
 from tests.tui.cache_driven import caching
-from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.conftest import Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, given_up
 from tests.tui.fake_engine import NOW
 from tui.kit.bridge import EventBridge, condense
+from tui.screens.cache.settings import SettingLines
 from tui.screens.cache.state import CacheState
-from tui.screens.cache.work import EndingWish, OverviewRead, SettingWish
 
 
 async def written(driven: Driven) -> list[str]:
@@ -38,55 +38,50 @@ async def written(driven: Driven) -> list[str]:
     return texts
 
 
-async def test_times_run_down_each_second(run: Run) -> None:
-    async with caching(run) as driven:
-        assert "in 4:32" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:32"
-        driven.later(1)
-        await driven.pilot.pause()
-        assert "in 4:31" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:31"
-        assert "in 51:39" in driven.text
-
-
-async def test_a_second_draws_only_the_lines_in_which_a_time_runs(
+async def test_times_run_down_each_second_until_the_last_is_over(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with caching(run) as driven:
-        drawn: list[tuple[str, int]] = []
-        for panel in (driven.screen.providers, driven.screen.discussions, driven.screen.settings):
-            real, name = panel.render_line, str(panel.id)
-
-            def render(y: int, real: object = real, name: str = name) -> object:
-                drawn.append((name, y))
-                return real(y)  # type: ignore[operator]
-
-            monkeypatch.setattr(panel, "render_line", render)
-        driven.later(1)
-        await driven.pilot.pause()
-        assert sorted(set(drawn)) == [
-            ("discussions", 0),
-            ("discussions", 3),
-            ("providers", 1),
-            ("providers", 2),
-        ]
-
-
-async def test_a_time_that_gets_shorter_by_a_digit_moves_no_column(run: Run) -> None:
-    async with caching(run) as driven:
-        before = driven.line("A long export").index("yes (Gemini)")
-        driven.later(51 * 60)
-        await driven.pilot.pause()
-        line = driven.line("A long export")
-        assert line.index("yes (Gemini)") == before and " in 0:40" in line
-        assert driven.line("Fix the parser").index("4,096 tok") == line.index("6,206 tok")
-
-
-async def test_a_cache_that_expires_is_told_and_the_ticking_ends_with_the_last(run: Run) -> None:
-    async with caching(run) as driven:
+        assert "in 4:32" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:32"
         assert driven.ticking() and "3 of 6 cached" in driven.text
+        texts = await written(driven)
+        driven.later(0)
+        await driven.pilot.pause()
+        assert texts == []  # a stopped clock draws nothing
+
+        with monkeypatch.context() as patch:  # a second draws only the lines in which a time runs
+            drawn: list[tuple[str, int]] = []
+            for panel in (driven.screen.providers, driven.screen.discussions, driven.screen.settings):
+                real, name = panel.render_line, str(panel.id)
+
+                def render(y: int, real: object = real, name: str = name) -> object:
+                    drawn.append((name, y))
+                    return real(y)  # type: ignore[operator]
+
+                patch.setattr(panel, "render_line", render)
+            driven.later(1)
+            await driven.pilot.pause()
+            assert sorted(set(drawn)) == [
+                ("discussions", 0),
+                ("discussions", 3),
+                ("providers", 1),
+                ("providers", 2),
+            ]
+        assert "in 4:31" in driven.text and driven.line("▸ anthropic").split()[-2] == "4:31"
+        assert "in 51:39" in driven.text
+
         driven.later(4 * 60 + 33)
         await driven.pilot.pause()
         assert "2 of 6 cached" in driven.text and "expired 18:52" in driven.line("Refactor")
         assert driven.line("▸ anthropic").split()[-2] == "–" and driven.ticking()
+
+        before = driven.line("A long export").index("yes (Gemini)")
+        driven.later(51 * 60)
+        await driven.pilot.pause()
+        line = driven.line("A long export")
+        assert line.index("yes (Gemini)") == before and " in 0:40" in line  # shorter, but in its column
+        assert driven.line("Fix the parser").index("4,096 tok") == line.index("6,206 tok")
+
         driven.later(52 * 60)
         await driven.pilot.pause()
         assert "1 of 6 cached" in driven.text and not driven.ticking()
@@ -94,41 +89,32 @@ async def test_a_cache_that_expires_is_told_and_the_ticking_ends_with_the_last(r
         assert "has no cache to give up" in driven.said
 
 
-@pytest.mark.parametrize("caches", [FakeCaches.none(), FakeCaches.none("openai")], ids=["local", "openai"])
-async def test_where_nothing_runs_down_nothing_is_sent(run: Run, caches: FakeCaches) -> None:
-    async with caching(run, caches=caches) as driven:
+async def test_where_nothing_runs_down_nothing_is_sent_until_a_reply_comes(run: Run) -> None:
+    async with caching(run, caches=FakeCaches.none("openai")) as driven:
+        assert not driven.ticking()
+        driven.engine.caches = FakeCaches.none("anthropic")
+        driven.engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
+        await driven.settle()
         texts = await written(driven)
         assert not driven.ticking()
         looks = len(driven.engine.asked("overview"))
-        await asyncio.sleep(1.3)
+        await asyncio.sleep(1.3)  # longer than a tick
         await driven.pilot.pause()
         assert texts == [] and len(driven.engine.asked("overview")) == looks
 
-
-async def test_a_second_with_a_stopped_clock_sends_nothing(run: Run) -> None:
-    async with caching(run) as driven:
-        texts = await written(driven)
-        driven.screen._tick()
-        await asyncio.sleep(0.1)
-        assert driven.ticking() and texts == []
-
-
-async def test_news_that_change_nothing_send_nothing(run: Run) -> None:
-    async with caching(run) as driven:
-        texts = await written(driven)
-        driven.engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
+        full = FakeCaches()
+        driven.caches.states, driven.caches.titles = full.states[:1], full.titles
+        driven.engine.publish(TurnArrived(NOW, "t#1", "t", "ses", Turn("agent", "18:47", (Text("Done."),))))
         await driven.settle()
-        assert len(driven.engine.asked("overview")) == 2 and texts == []
+        assert "Refactor the login flow" in driven.text and driven.ticking() and driven.selected() == REFACTOR
 
-
-async def test_leaving_ends_the_ticking_and_the_listening(run: Run) -> None:
-    async with caching(run) as driven:
         screen, handlers = driven.screen, len(driven.engine.handlers)
-        await driven.press("escape")
+        looks = len(driven.engine.asked("overview"))
+        await driven.press("escape")  # ends the ticking and the listening
         assert screen._countdown is None and len(driven.engine.handlers) == handlers - 1
         driven.engine.publish(CacheGivenUp(NOW, REFACTOR, "x changed"))
         await driven.settle()
-        assert len(driven.engine.asked("overview")) == 1
+        assert len(driven.engine.asked("overview")) == looks
 
 
 def test_the_bridge_carries_what_was_given_up() -> None:
@@ -140,79 +126,74 @@ def test_the_bridge_carries_what_was_given_up() -> None:
     assert len(rung) == 1 and bridge.take().given_up == {"ses_a"} and not bridge.take().given_up
 
 
-async def test_a_cache_given_up_by_an_edit_is_shown_at_once(run: Run) -> None:
+async def test_news_are_looked_up_once_and_only_what_they_change_is_drawn(run: Run) -> None:
     async with caching(run) as driven:
+        engine = driven.engine
+        texts = await written(driven)
+        engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
+        await driven.settle()
+        assert len(engine.asked("overview")) == 2 and texts == []
+
+        for event, looks in (
+            (FileChanged(NOW, "memory-config.yaml", "changed"), 1),
+            (Committed(NOW, "a81f2c0", "config set cache.openai"), 1),
+            (IndexProgress(1, 2), 0),
+        ):
+            before = len(engine.asked("overview"))
+            engine.publish(*[event] * 20)
+            await driven.settle()
+            assert len(engine.asked("overview")) == before + looks, event
+
         driven.caches.states[0] = given_up(REFACTOR, f"{MEMORY} changed", 0, hits=3, calls=4)
-        driven.engine.publish(CacheGivenUp(NOW, REFACTOR, f"{MEMORY} changed"))
+        engine.publish(CacheGivenUp(NOW, REFACTOR, f"{MEMORY} changed"))
         await driven.settle()
         assert "2 of 6 cached" in driven.text and "knowledge/memory/MEMORY.m" in driven.line("Refactor")
         assert driven.line("given up 18:47")
 
-
-async def test_a_reply_changes_what_is_shown(run: Run) -> None:
-    async with caching(run, caches=FakeCaches.none("anthropic")) as driven:
-        full = FakeCaches()
-        driven.caches.states, driven.caches.titles = full.states[:1], full.titles
-        driven.engine.publish(TurnArrived(NOW, "t#1", "t", "ses", Turn("agent", "18:47", (Text("Done."),))))
-        await driven.settle()
-        assert "Refactor the login flow" in driven.text and driven.ticking() and driven.selected() == REFACTOR
-
-
-@pytest.mark.parametrize(
-    ("event", "looks"),
-    [
-        (FileChanged(NOW, "memory-config.yaml", "changed"), 1),
-        (Committed(NOW, "a81f2c0", "config set cache.openai"), 1),
-        (IndexProgress(1, 2), 0),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-async def test_it_looks_again_when_what_it_shows_may_have_changed(
-    run: Run, event: object, looks: int
-) -> None:
-    async with caching(run) as driven:
-        for _each in range(20):
-            driven.engine.publish(event)  # type: ignore[arg-type]
-        await driven.settle()
-        assert len(driven.engine.asked("overview")) == 1 + looks
-
-
-async def test_settings_changed_in_the_file_are_shown(run: Run) -> None:
-    async with caching(run) as driven:
-        config = driven.engine.config
-        driven.engine.config = replace(config, cache=replace(config.cache, openai=False, anthropic_ttl="1h"))
-        driven.engine.publish(FileChanged(NOW, "memory-config.yaml", "changed"))
+        engine.config = replace(
+            engine.config, cache=replace(engine.config.cache, openai=False, anthropic_ttl="1h")
+        )
+        engine.publish(FileChanged(NOW, "memory-config.yaml", "changed"))
         await driven.settle()
         assert "[ ] OpenAI cache key" in driven.text and "◂ 1 h ▸" in driven.text
+
+        engine.failing = {"overview": AutopoiesisError("cannot be read", where="logs/costs-2026-06.jsonl")}
+        await driven.press("ctrl+r")  # what is shown stays
+        assert "logs/costs-2026-06.jsonl: cannot be read" in driven.said and "2 of 6 cached" in driven.text
+
+        state = driven.state
+        assert state.where is not None
+        state.where = replace(state.where, problem="is not UTF-8 text")
+        driven.screen.show()
+        await driven.pilot.pause()
+        assert "is not UTF-8 text" in driven.text
 
 
 def test_a_setting_being_written_shows_its_new_value_until_the_settings_are_looked_up_again() -> None:
     state, full = CacheState(), FakeCaches()
-    looked = OverviewRead(30, full.overview(30, CacheSettings()))
-    state.take(looked)
-    wish, other = SettingWish("cache.openai", False), SettingWish("cache.gemini", False)
-    state.change(wish)
-    state.change(other)
+    looked = full.overview(30, CacheSettings()), SettingLines()
+    state.take(30, looked)
+    state.change("cache.openai", False)
+    state.change("cache.gemini", False)
 
     def value(name: str) -> tuple[object, bool]:
         return next((item.value, item.changing) for item in state.settings() if item.name == name)
 
-    state.take(looked)  # was looked up before it was written
+    state.take(30, looked)  # was looked up before it was written
     assert value("cache.openai") == (False, True)
-    state.changed(wish, done=True)
+    state.changed("cache.openai", False, done=True)
     assert value("cache.openai") == (False, False) and value("cache.gemini") == (False, True)
-    state.changed(other, done=False)
+    state.changed("cache.gemini", False, done=False)
     assert value("cache.gemini") == (True, False)
-    state.take(OverviewRead(30, full.overview(30, CacheSettings(openai=False))))
+    state.take(30, (full.overview(30, CacheSettings(openai=False)), SettingLines()))
     assert value("cache.openai") == (False, False)
-    state.take(looked)  # somebody has changed the file
+    state.take(30, looked)  # the file was changed by hand
     assert value("cache.openai") == (True, False)
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))
-async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run, size: tuple[int, int]) -> None:
+async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run) -> None:
     still = threading.Event()
-    async with caching(run, size, settle=False, gates={"overview": still}) as driven:
+    async with caching(run, (80, 24), settle=False, gates={"overview": still}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("overview")))
         assert driven.text.count("looking at the caches …") == 4
         for key in ("j", "enter", "i", "d", "y", "e", "3", "enter", "space", "p", "2"):
@@ -224,21 +205,25 @@ async def test_while_the_caches_are_looked_at_it_says_so_and_refuses(run: Run, s
         assert "3 of 6 cached" in driven.text and "today (UTC)" in driven.text
         assert driven.screen.focused is driven.screen.discussions
 
-
-async def test_leaving_while_they_are_looked_at_waits_for_nothing(run: Run) -> None:
-    still = threading.Event()
-    async with caching(run, settle=False, gates={"overview": still}) as driven:
-        await driven.until(lambda: bool(driven.engine.asked("overview")))
+        await driven.press("escape")
+        still.clear()
+        looks = len(driven.engine.asked("overview"))
+        await driven.send("C")
+        await driven.until(lambda: len(driven.engine.asked("overview")) > looks)
         await driven.send("escape")
-        await driven.until(lambda: not driven.is_open())
+        await driven.until(lambda: not driven.is_open())  # leaving waits for nothing
         still.set()
         await driven.settle()
         assert driven.panel() == "feed"
 
-
-async def test_an_error_is_explained_and_ctrl_r_tries_again(run: Run) -> None:
-    broken = AutopoiesisError("cannot be read", where="logs/costs-2026-06.jsonl", cure="check the disk")
-    async with caching(run, failing={"overview": broken}) as driven:
+        driven.engine.failing = {
+            "overview": AutopoiesisError(
+                "cannot be read", where="logs/costs-2026-06.jsonl", cure="check the disk"
+            )
+        }
+        driven.app.clear_notifications()
+        await driven.resize(120, 40)
+        await driven.press("C")
         assert "logs/costs-2026-06.jsonl: cannot be read; check the disk" in driven.text
         assert driven.text.count("not known") == 3 and "looking at" not in driven.text
         driven.engine.failing.clear()
@@ -246,37 +231,16 @@ async def test_an_error_is_explained_and_ctrl_r_tries_again(run: Run) -> None:
         assert "3 of 6 cached" in driven.text and "not known" not in driven.text
 
 
-async def test_an_error_later_leaves_what_is_shown_and_is_said(run: Run) -> None:
-    async with caching(run) as driven:
-        driven.engine.failing["overview"] = AutopoiesisError(
-            "cannot be read", where="logs/costs-2026-06.jsonl"
-        )
-        await driven.press("ctrl+r")
-        assert "logs/costs-2026-06.jsonl: cannot be read" in driven.said and "3 of 6 cached" in driven.text
-
-
-async def test_a_settings_file_that_cannot_be_read_is_said_in_its_panel(run: Run) -> None:
-    async with caching(run) as driven:
-        state = driven.state
-        assert state.where is not None
-        driven.screen.settings.show_settings(
-            state.settings(), replace(state.where, problem="is not UTF-8 text")
-        )
-        await driven.pilot.pause()
-        assert "is not UTF-8 text" in driven.text
-
-
 def test_one_thing_at_a_time_is_done_with_a_cache() -> None:
     state = CacheState()
-    wish = EndingWish("ses_a", "A", "invalidate")
-    assert state.begin(wish) and not state.begin(replace(wish, do="disable"))
-    assert state.begin(replace(wish, discussion_id="ses_b"))
-    state.ended(wish)
-    assert state.begin(wish)
+    assert state.begin("ses_a", "invalidate") and not state.begin("ses_a", "disable")
+    assert state.begin("ses_b", "disable")
+    state.ended("ses_a")
+    assert state.begin("ses_a", "invalidate")
 
 
 def test_no_time_runs_where_none_is_known_or_all_are_over() -> None:
     state, full = CacheState(), FakeCaches()
     assert not state.running(NOW)
-    state.take(OverviewRead(30, full.overview(30, CacheSettings())))
+    state.take(30, (full.overview(30, CacheSettings()), SettingLines()))
     assert state.running(NOW) and not state.running(NOW + timedelta(hours=2))

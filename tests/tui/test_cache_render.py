@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +30,6 @@ from tui.screens.cache.discussions import (
     moment,
 )
 from tui.screens.cache.misses import (
-    CulpritItem,
     draw_culprit,
     draw_miss,
     draw_none,
@@ -60,17 +58,17 @@ def text_of(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_providers_keep_to_their_width_and_always_say_what_the_specification_asks_for(width: int) -> None:
-    rows = draw_providers(full(), NOW, width, 9, PLAIN)
-    assert len(rows) == 4 and all(row.cells <= width for row in rows)
-    heads = rows[0].text.split()
-    assert {"provider", "hit", "ttl"} <= set(heads)
-    if width > 36:
-        assert {"in", "cache"} <= set(heads)
-    assert "74 %" in rows[1].text and rows[1].text.rstrip().endswith("4:32")
-    assert rows[2].text.rstrip().endswith("51:40")
-    assert rows[3].text.rstrip().endswith("up to the provider" if width >= 100 else "n/a")
+def test_providers_keep_to_their_width_and_always_say_what_the_specification_asks_for() -> None:
+    for width in WIDTHS:
+        rows = draw_providers(full(), NOW, width, 9, PLAIN)
+        assert len(rows) == 4 and all(row.cells <= width for row in rows)
+        heads = rows[0].text.split()
+        assert {"provider", "hit", "ttl"} <= set(heads)
+        if width > 36:
+            assert {"in", "cache"} <= set(heads)
+        assert "74 %" in rows[1].text and rows[1].text.rstrip().endswith("4:32")
+        assert rows[2].text.rstrip().endswith("51:40")
+        assert rows[3].text.rstrip().endswith("up to the provider" if width >= 100 else "n/a")
 
 
 def test_without_a_line_for_it_there_is_no_heading() -> None:
@@ -93,29 +91,30 @@ def test_figures_of_providers() -> None:
     assert cost(Totals(cost_usd=0.5)) == "$0.50"  # storage alone
     assert saved(Totals()) == "–" and saved(Totals(calls=1, saved_usd=-0.25)) == "−$0.25"
     assert period(1, NOW.date()) == "today (UTC)" and period(7, NOW.date()) == "the last 7 days, since 06-12"
-    assert asked_of(full()) == "chats ask anthropic, claude-sonnet-5-5"
+    assert asked_of(full()) == "chat model: anthropic, claude-sonnet-5-5"
+    assert asked_of(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, 58])
-def test_discussions_keep_to_their_width(width: int) -> None:
-    items = [item_of(each, NOW) for each in full().discussions]
-    columns = Columns.of(items)
-    rows = [draw_discussion(item, columns, width, PLAIN, chosen=False) for item in items]
-    assert all(row.cells <= width for row in rows)
-    assert all("yes" in row.text for row in rows[:2]) and "off" in rows[4].text
-    if width >= 58:
-        assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
+def test_discussions_keep_to_their_width() -> None:
+    for width in (*WIDTHS, 58):
+        items = [item_of(each, NOW) for each in full().discussions]
+        columns = Columns.of(items)
+        rows = [draw_discussion(item, columns, width, PLAIN, chosen=False) for item in items]
+        assert all(row.cells <= width for row in rows)
+        assert all("yes" in row.text for row in rows[:2]) and "off" in rows[4].text
+        if width >= 58:
+            assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
 
 
-@pytest.mark.parametrize("width", [56, 76, 116])
-def test_where_nothing_is_cached_the_reasons_have_their_room(width: int) -> None:
-    states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
-    overview = replace(FakeCaches(), states=states).overview(30, CacheSettings())
-    items = [item_of(each, NOW) for each in overview.discussions]
-    for item in items:
-        text = draw_discussion(item, Columns.of(items), width, PLAIN, chosen=False).text
-        assert "MEMORY.md changed" in text and text.startswith(f"○ {item.name}")
-        assert "…" not in text and "read by 3 of 4" in text
+def test_where_nothing_is_cached_the_reasons_have_their_room() -> None:
+    for width in (56, 76, 116):
+        states = [given_up(f"ses_{number}", f"{MEMORY} changed", 3) for number in range(3)]
+        overview = replace(FakeCaches(), states=states).overview(30, CacheSettings())
+        items = [item_of(each, NOW) for each in overview.discussions]
+        for item in items:
+            text = draw_discussion(item, Columns.of(items), width, PLAIN, chosen=False).text
+            assert "MEMORY.md changed" in text and text.startswith(f"○ {item.name}")
+            assert "…" not in text and "read by 3 of 4" in text
 
 
 def test_each_kind_of_state_has_its_sign_and_its_words() -> None:
@@ -161,33 +160,33 @@ def test_the_page_says_everything_that_is_known() -> None:
     assert "the provider does not say" in text_of(draw_details(unsaid, NOW, 80, PLAIN))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_empty_screen_says_how_caches_come_about(width: int) -> None:
-    local = draw_empty(FakeCaches.none().overview(30, CacheSettings()), width, PLAIN)
-    other = draw_empty(FakeCaches.none("gemini").overview(30, CacheSettings()), width, PLAIN)
-    assert all(row.cells <= width for row in (*local, *other))
-    flat = " ".join(text_of(local).split())
-    assert "ctrl+s sends it" in flat and "With the local provider nothing is sent" in flat
-    assert "Gemini then keeps" in " ".join(text_of(other).split())
-    assert "ctrl+r tries again" in text_of(draw_trouble("the disk is full", width, PLAIN))
+def test_the_empty_screen_says_how_caches_come_about() -> None:
+    for width in WIDTHS:
+        local = draw_empty(FakeCaches.none().overview(30, CacheSettings()), width, PLAIN)
+        other = draw_empty(FakeCaches.none("gemini").overview(30, CacheSettings()), width, PLAIN)
+        assert all(row.cells <= width for row in (*local, *other))
+        flat = " ".join(text_of(local).split())
+        assert "ctrl+s sends it" in flat and "With the local provider nothing is sent" in flat
+        assert "Gemini then keeps" in " ".join(text_of(other).split())
+        assert "ctrl+r tries again" in text_of(draw_trouble("the disk is full", width, PLAIN))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars(width: int) -> None:
-    items = miss_items(full())
-    rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
-    assert all(row.cells <= width for row in rows)
-    assert rows[0].text.startswith("! given up 18:41 ") and "MEMORY.md changed" in rows[0].text
-    assert "6" in rows[1].text.split()[0 if width < 90 else 1] and "MEMORY.md" in rows[1].text
-    assert "7×" in rows[1].text and "$0.0966" in rows[1].text
-    assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
+def test_misses_keep_to_their_width_and_name_layer_file_times_tokens_and_dollars() -> None:
+    for width in WIDTHS:
+        items = miss_items(full())
+        rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
+        assert all(row.cells <= width for row in rows)
+        assert rows[0].text.startswith("! given up 18:41 ") and "MEMORY.md changed" in rows[0].text
+        assert "6" in rows[1].text.split()[0 if width < 90 else 1] and "MEMORY.md" in rows[1].text
+        assert "7×" in rows[1].text and "$0.0966" in rows[1].text
+        assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
 
 
 def test_a_culprit_without_layer_file_or_price_is_still_a_row() -> None:
-    unknown = CulpritItem(Culprit(0, "", "", 1, 1_200_000, None, NOW))
+    unknown = Culprit(0, "", "", 1, 1_200_000, None, NOW)
     narrow = draw_miss(unknown, [unknown], 36, PLAIN, chosen=True).text
     assert narrow.split() == ["?", "unknown", "1×", "1.2M"]
-    text = text_of(draw_culprit(unknown.culprit, cache_misses(), 76, PLAIN))
+    text = text_of(draw_culprit(unknown, cache_misses(), 76, PLAIN))
     assert "unknown" in text and "no price is known" in text
 
 
@@ -217,11 +216,11 @@ def test_the_tally_and_what_it_is_of() -> None:
     assert "avoidable" in text_of(draw_none(nothing, 76, PLAIN))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_settings_keep_to_their_width(width: int) -> None:
-    rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
-    assert len(rows) == 6 and all(row.cells <= width for row in rows)
-    assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
+def test_settings_keep_to_their_width() -> None:
+    for width in WIDTHS:
+        rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
+        assert len(rows) == 6 and all(row.cells <= width for row in rows)
+        assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
 
 
 def test_what_comes_next() -> None:
@@ -269,6 +268,6 @@ def test_whatever_titles_models_and_reasons_hold_rows_keep_to_their_width(text: 
     for item in items:
         assert draw_discussion(item, columns, width, PLAIN, chosen=True).cells <= width
         assert all(row.cells <= width for row in draw_details(item.entry, NOW, width, PLAIN))
-    culprit = CulpritItem(Culprit(6, text[:16], text, 3, 900, 0.1, NOW))
+    culprit = Culprit(6, text[:16], text, 3, 900, 0.1, NOW)
     assert draw_miss(culprit, [culprit], width, PLAIN, chosen=True).cells <= width
-    assert all(row.cells <= width for row in draw_culprit(culprit.culprit, cache_misses(), width, PLAIN))
+    assert all(row.cells <= width for row in draw_culprit(culprit, cache_misses(), width, PLAIN))

@@ -25,7 +25,7 @@ NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked who commits."""
+    """Gives git a name to commit with."""
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.setenv(name, "Robin Example")
 
@@ -46,26 +46,21 @@ async def opened(root: Path, *, read_only: bool = False) -> AsyncIterator[Knowin
             yield driven
 
 
-async def test_the_groups_hold_what_the_files_say(sample: Path) -> None:
+async def test_the_groups_hold_what_the_files_say_and_the_switch_reaches_them(sample: Path) -> None:
     facts = entries((sample / "knowledge/facts.md").read_bytes(), "knowledge/facts.md")
     digest = (sample / "knowledge/digest.md").read_text(encoding="utf-8")
+    with Engine.open(sample, clock=lambda: NOW) as engine:
+        scan = engine.knowledge_entries.scan()
     async with opened(sample) as driven:
         assert driven.counts()["facts"] == str(len(facts)) and driven.selected() == facts[-1].text
         inside = [text for sign, text in driven.listed() if sign == "●"]
         assert inside and all(text[:40] in digest for text in inside)
-        await driven.group("digest")
-        sections = [each for each in driven.screen.pieces.items if isinstance(each, DigestPiece)]
-        assert digest.count("\n- ") == sum(each.inside for each in sections)
-    with Engine.open(sample, clock=lambda: NOW) as engine:
-        scan = engine.knowledge_entries.scan()
-    async with opened(sample) as driven:
         await driven.group("entries")
         knowledge = {each.name for each in scan.entries if each.kind == "knowledge"}
         assert {text.partition(":")[0] for _sign, text in driven.listed()} == knowledge
-
-
-async def test_the_switch_reaches_file_and_history(sample: Path) -> None:
-    async with opened(sample) as driven:
+        await driven.group("digest")
+        sections = [each for each in driven.screen.pieces.items if isinstance(each, DigestPiece)]
+        assert digest.count("\n- ") == sum(each.inside for each in sections)
         await driven.press("D", "right", "enter")
         await driven.until(lambda: "the digest is off" in driven.said)
         await driven.settle()

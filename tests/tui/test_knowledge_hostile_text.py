@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import entries
 from engine.knowledge.notes import FileNotes, Rebinding
@@ -34,42 +32,36 @@ def poison(engine: FakeEngine, text: str) -> None:
     engine.digest_view = replace(digest_view(f"## Facts\n\n- {text}\n"), problem="")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_each_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
-    async with knowing(run, size) as driven:
+async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run) -> None:
+    async with knowing(run, (80, 24)) as driven:
+        engine = driven.engine
         for text in HOSTILE:
-            poison(driven.engine, text)
+            poison(engine, text)
             await driven.press("ctrl+r")
             for group in ("facts", "notes", "skills"):
                 await driven.group(group)
                 assert_harmless(driven)
-
-
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_nothing_of_it_acts(run: Run, text: str) -> None:
-    async with knowing(run, (80, 24)) as driven:
-        engine = driven.engine
-        poison(engine, text)
-        await driven.press("ctrl+r")
-        for group in TITLES:
-            await driven.group(group)
-            assert_harmless(driven)
-            if group in ("facts", "notes"):
-                await driven.press("y", "3", "plus", "escape")
+        for text in TOGETHER:
+            poison(engine, text)
+            await driven.press("ctrl+r")
+            for group in TITLES:
+                await driven.group(group)
                 assert_harmless(driven)
-        await driven.group("notes")
-        await driven.press("b")
-        assert_harmless(driven)
-        await driven.press("right", "enter")
-        assert engine.asked("rebind") and driven.is_open()
-        assert_harmless(driven)
-
-
-async def test_as_an_error(run: Run) -> None:
-    async with knowing(run) as driven:
+                if group in ("facts", "notes"):
+                    await driven.press("y", "3", "plus", "escape")
+                    assert_harmless(driven)
+            await driven.resize(200, 60)
+            assert_harmless(driven)
+            await driven.group("notes")
+            await driven.press("b")
+            assert_harmless(driven)
+            await driven.press("right", "enter")
+            assert engine.asked("rebind")[-1][1] == text and driven.is_open()
+            assert_harmless(driven)
+            await driven.resize(80, 24)
         for text in HOSTILE:
             broken = AutopoiesisError(text, where=text, cure=text)
-            driven.engine.failing = dict.fromkeys(("notes", "scan", "questions", "turn off"), broken)
+            engine.failing = dict.fromkeys(("notes", "scan", "questions", "turn off"), broken)
             driven.app.clear_notifications()
             await driven.press("ctrl+r")
             await driven.group("notes")

@@ -16,76 +16,35 @@ from tests.tui.test_cache_live import written
 from tui.kit.confirm import ConfirmScreen
 
 
-async def test_capital_k_opens_it_with_every_group_counted_and_esc_goes_back(run: Run) -> None:
+async def test_each_group_shows_what_is_in_it(run: Run) -> None:
     async with knowing(run) as driven:
         assert driven.counts() == {
             "facts": "3", "decisions": "3", "questions": "1", "playbooks": "0", "open": "1", "done": "2",
             "notes": "1? 3", "entries": "! 3", "skills": "1", "digest": "0.7/4.0",
         }  # fmt: skip
-        await driven.press("escape")
-        assert not driven.is_open()
-
-
-@pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))
-async def test_lines_stand_newest_first_with_their_place_in_the_digest(
-    run: Run, size: tuple[int, int]
-) -> None:
-    async with knowing(run, size) as driven:
-        assert driven.listed() == [
-            ("●", "The quota of the object store is 40 GB from July on."),
-            ("●", "Staging is rebuilt on Mondays."),
-            ("○", "CI runs on two cores."),
-        ]
-        assert "knowledge/facts.md:6" in driven.text and "2026-06-12-morning-inbox" in driven.text
-        assert "it stands there now" in driven.text
-        await driven.press("2", "j")
-        assert "It takes twenty minutes." in driven.text and "knowledge/facts.md:4-5" in driven.text
-        await driven.press("j")
-        assert "left out" in driven.text
-
-
-async def test_a_replaced_decision_says_what_replaces_it(run: Run) -> None:
-    async with knowing(run) as driven:
+        for size in SIZES.values():  # newest first, with their place in the digest
+            await driven.resize(*size)
+            await driven.press("2", "g")
+            assert driven.listed() == [
+                ("●", "The quota of the object store is 40 GB from July on."),
+                ("●", "Staging is rebuilt on Mondays."),
+                ("○", "CI runs on two cores."),
+            ]
+            assert "knowledge/facts.md:6" in driven.text and "2026-06-12-morning-inbox" in driven.text
+            assert "yes" in driven.line("in digest")
+            await driven.press("j")
+            assert "It takes twenty minutes." in driven.text and "knowledge/facts.md:4-5" in driven.text
+            await driven.press("j")
+            assert "no, it is left out" in driven.text
+        await driven.resize(120, 40)
         await driven.group("decisions")
         await driven.press("G")
         assert driven.listed()[-1] == ("×", "The chart is drawn on canvas.")
         assert "by knowledge/decisions.md:5" in driven.text
-
-
-async def test_open_and_done_tasks_are_apart_whichever_way_they_were_ended(run: Run) -> None:
-    async with knowing(run) as driven:
         await driven.group("open")
         assert [text for _sign, text in driven.listed()] == ["Re-index after the schema change."]
         await driven.group("done")
-        assert {sign for sign, _text in driven.listed()} == {"✓"} and len(driven.listed()) == 2
-
-
-async def test_unclear_notes_come_first_and_are_bound_after_a_question(run: Run) -> None:
-    async with knowing(run) as driven:
-        await driven.group("notes")
-        assert driven.listed() == [("?", "src/old_name.py"), ("–", "other/laptop.cfg"), ("", "src/client.py")]
-        assert "two have its content" in driven.text and "▸ src/new_name.py" in driven.text
-        await driven.press("space")
-        assert "▸ src/copy.py" in driven.text
-        await driven.press("b")
-        assert isinstance(driven.app.screen, ConfirmScreen)
-        await driven.press("enter")
-        assert not driven.engine.asked("rebind")
-        await driven.press("b", "right", "enter")
-        await driven.settle()
-        assert driven.engine.asked("rebind") == [("rebind", "src/old_name.py", "/repo/src/copy.py")]
-        assert driven.engine.asked("commit")[0][1] == ("knowledge/files/src-old_name.py.md",)
-        assert "commit ccccccc" in driven.said
-
-
-async def test_candidates_are_offered_only_where_notes_are_unclear(run: Run) -> None:
-    async with knowing(run) as driven:
-        await driven.press("b", "space")
-        assert "no notes of an unclear file are selected" in driven.said
-
-
-async def test_entries_show_header_text_references_and_what_names_them(run: Run) -> None:
-    async with knowing(run) as driven:
+        assert [sign for sign, _text in driven.listed()] == ["✓", "✓"]
         await driven.group("entries")
         assert [text.partition(":")[0] for _sign, text in driven.listed()] == [
             "deploying", "incidents", "full-disk",
@@ -98,7 +57,7 @@ async def test_entries_show_header_text_references_and_what_names_them(run: Run)
         assert "knowledge/deploying/KNOWLEDGE.md" in driven.line("refers to")
 
 
-async def test_enter_goes_deeper_and_esc_comes_back(run: Run) -> None:
+async def test_moving_about_narrowing_and_coming_back(run: Run) -> None:
     async with knowing(run) as driven:
         await driven.press("enter")
         assert driven.in_use() == "pieces"
@@ -106,13 +65,7 @@ async def test_enter_goes_deeper_and_esc_comes_back(run: Run) -> None:
         assert driven.zoomed() == "reading"
         await driven.press("escape")
         assert driven.zoomed() is None and driven.in_use() == "pieces"
-        await driven.group("digest")
-        await driven.press("j", "j", "enter")
-        assert driven.screen.state.group == "decisions"
 
-
-async def test_a_filter_narrows_the_group_and_is_gone_in_the_next(run: Run) -> None:
-    async with knowing(run) as driven:
         await driven.press("slash")
         await driven.type("quota")
         assert len(driven.listed()) == 1 and "1 of 3" in driven.text
@@ -121,8 +74,50 @@ async def test_a_filter_narrows_the_group_and_is_gone_in_the_next(run: Run) -> N
         await driven.press("slash")
         await driven.type("nowhere at all")
         assert "nothing here holds these words" in driven.text
-        await driven.press("enter", "1", "j")
+        await driven.press("enter", "1", "j")  # the next group is not narrowed
         assert len(driven.listed()) == 3 and driven.screen.state.group == "decisions"
+
+        await driven.group("done")
+        await driven.press("slash")
+        await driven.type("disk")
+        await driven.press("enter")
+        await driven.group("entries")  # begins at its first line, though another one holds the words
+        assert driven.selected() == "deploying" and len(driven.listed()) == 3
+
+        await driven.group("digest")
+        await driven.press("G", "g")
+        assert driven.selected() == "Open tasks" and not driven.engine.asked("regenerate")
+        await driven.press("j", "j", "enter")  # a section leads to the group that it is made of
+        assert driven.screen.state.group == "decisions"
+
+        for size in ((60, 16), (80, 24), (120, 40)):
+            await driven.resize(*size)
+            for number, name in enumerate(("groups", "pieces", "reading"), 1):
+                await driven.press(str(number))
+                assert driven.in_use() == name and driven.screen.panel_named(name).display
+            await driven.press("tab")
+            assert driven.in_use() == "groups"
+        await driven.press("escape")
+        assert not driven.is_open()
+
+
+async def test_unclear_notes_come_first_and_are_bound_after_a_question(run: Run) -> None:
+    async with knowing(run) as driven:
+        await driven.press("b", "space")
+        assert driven.said.count("no notes of an unclear file are selected") == 2
+        await driven.group("notes")
+        assert driven.listed() == [("?", "src/old_name.py"), ("–", "other/laptop.cfg"), ("", "src/client.py")]
+        assert "two have its content" in driven.text and "▸ src/new_name.py" in driven.text
+        await driven.press("space")
+        assert "▸ src/copy.py" in driven.text
+        await driven.press("b")
+        assert isinstance(driven.app.screen, ConfirmScreen)
+        await driven.press("enter")
+        assert not driven.engine.asked("rebind")
+        await driven.press("b", "right", "enter")
+        assert driven.engine.asked("rebind") == [("rebind", "src/old_name.py", "/repo/src/copy.py")]
+        assert driven.engine.asked("commit")[0][1] == ("knowledge/files/src-old_name.py.md",)
+        assert "commit ccccccc" in driven.said
 
 
 async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run) -> None:
@@ -132,32 +127,50 @@ async def test_the_digest_is_turned_off_after_a_question_and_made_anew(run: Run)
         await driven.press("enter")
         assert not driven.engine.asked("turn off")
         await driven.press("D", "right", "enter")
-        await driven.settle()
         assert driven.counts()["digest"] == "off" and "the digest is off" in driven.said
         assert {sign for sign, _text in driven.listed()} == {""}
+        assert "no, the digest is off" in driven.text
         driven.app.clear_notifications()
         await driven.press("D")
         assert "the digest is off already" in driven.said
+        await driven.group("digest")
+        assert "makes it anew and turns it on" in driven.text
         await driven.press("R")
-        await driven.settle()
         assert driven.counts()["digest"] == "0.7/4.0" and driven.engine.asked("regenerate")[0][1] is True
+        await driven.group("facts")
         assert driven.listed()[0][0] == "●"
 
 
-async def test_g_still_goes_to_the_first_line(run: Run) -> None:
-    async with knowing(run) as driven:
-        await driven.group("digest")
-        await driven.press("G", "g")
-        assert driven.selected() == "Open tasks" and not driven.engine.asked("regenerate")
+async def test_changes_are_made_in_order_also_where_one_is_refused_or_the_screen_is_left(run: Run) -> None:
+    still = threading.Event()
+    broken = AutopoiesisError("is full", where="the disk", cure="make room")
+    async with knowing(run, gates={"regenerate": still}, failing={"regenerate": broken}) as driven:
 
+        async def both() -> None:
+            """Has the digest made anew, which waits, and then turned off."""
+            asked = len(driven.engine.asked("regenerate"))
+            await driven.send("R")
+            await driven.until(lambda: len(driven.engine.asked("regenerate")) > asked)
+            await driven.send("D")
+            await driven.until(lambda: isinstance(driven.app.screen, ConfirmScreen))
+            await driven.send("right", "enter")
+            await driven.until(lambda: not isinstance(driven.app.screen, ConfirmScreen))
 
-async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with knowing(run) as driven:
-        await driven.group("notes")
-        await driven.press("b", "D", "R")
-        assert "the workspace is read-only" in driven.said
-        assert not any(driven.engine.asked(name) for name in ("rebind", "turn off", "regenerate"))
+        await both()
+        assert not driven.engine.asked("turn off")
+        still.set()
+        await driven.settle()
+        assert "the disk: is full; make room" in driven.said and "the digest is off" in driven.said
+
+        still.clear()
+        driven.engine.digest_view = digest_view()
+        await driven.press("ctrl+r")
+        await both()
+        await driven.send("escape")
+        await driven.until(lambda: not driven.is_open())
+        assert len(driven.engine.asked("turn off")) == 1
+        still.set()
+        await driven.until(lambda: len(driven.engine.asked("turn off")) == 2)
 
 
 async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
@@ -174,38 +187,46 @@ async def test_e_opens_the_line_and_y_copies_it_as_it_stands(
         assert "there is no such file yet" in driven.said
 
 
-async def test_a_new_line_is_shown_and_the_selection_stays(run: Run) -> None:
+async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
+    engine.status_value = status_view(read_only=True)
+    async with knowing(run, (80, 24)) as driven:
+        await driven.group("notes")
+        await driven.press("b", "D", "R")
+        assert driven.said.count("the workspace is read-only") == 3
+        assert not any(driven.engine.asked(name) for name in ("rebind", "turn off", "regenerate"))
+
+
+async def test_what_changes_in_the_files_is_shown(run: Run) -> None:
     async with knowing(run) as driven:
+        changed = FileChanged(NOW, "knowledge/facts.md", "changed")
         await driven.press("2", "j")
+        sent = await written(driven)
+        driven.engine.publish(changed)
+        await driven.settle()
+        assert len(driven.engine.asked("scan")) >= 2 and sent == []  # nothing else is drawn than before
+
         file = driven.engine.root / "knowledge/facts.md"
         file.write_text(file.read_text() + "- Something new. [from: x, 2026-06-12]\n")
-        driven.engine.publish(FileChanged(NOW, "knowledge/facts.md", "changed"))
+        driven.engine.publish(changed)
         await driven.settle()
         assert driven.listed()[0] == ("○", "Something new.")
         assert driven.selected() == "Staging is rebuilt on Mondays."
 
+        driven.engine.digest_view = digest_view("")
+        await driven.press("ctrl+r")
+        assert {sign for sign, _text in driven.listed()} == {""}
 
-async def test_news_that_change_nothing_draw_nothing(run: Run) -> None:
-    async with knowing(run) as driven:
-        sent = await written(driven)
-        driven.engine.publish(FileChanged(NOW, "knowledge/facts.md", "changed"))
-        await driven.settle()
-        assert len(driven.engine.asked("scan")) >= 2 and sent == []
-
-
-async def test_a_file_that_cannot_be_read_breaks_only_its_group(run: Run) -> None:
-    async with knowing(run) as driven:
-        file = driven.engine.root / "knowledge/facts.md"
         file.unlink()
         file.mkdir()
-        await driven.press("ctrl+r")
+        await driven.press("ctrl+r")  # breaks its group, and only that
         assert driven.counts()["facts"] == "! !" and "This cannot be read." in driven.text
         assert driven.counts()["decisions"] == "3"
 
 
-async def test_keys_do_not_wait_for_a_look(run: Run) -> None:
+async def test_keys_do_not_wait_for_a_look_and_one_part_fails_alone(run: Run) -> None:
     still = threading.Event()
-    async with knowing(run, settle=False, gates={"scan": still}) as driven:
+    broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", cure="delete it")
+    async with knowing(run, settle=False, gates={"scan": still}, failing={"questions": broken}) as driven:
         await driven.until(lambda: bool(driven.engine.asked("scan")))
         assert "looking at what is known" in driven.text
         for key in ("j", "enter", "b", "D", "e", "y", "slash", "escape", "1"):
@@ -214,30 +235,5 @@ async def test_keys_do_not_wait_for_a_look(run: Run) -> None:
         assert not driven.engine.asked("turn off")
         still.set()
         await driven.settle()
-        assert driven.counts()["facts"] == "3"
-
-
-async def test_what_cannot_be_asked_about_notes_is_said_and_the_rest_is_shown(run: Run) -> None:
-    broken = AutopoiesisError("cannot be read", where="scratch/file-sightings.json", cure="delete it")
-    async with knowing(run, failing={"questions": broken}) as driven:
         assert "scratch/file-sightings.json: cannot be read; delete it" in driven.said
-        assert driven.counts()["notes"] == "3"
-
-
-async def test_without_a_digest_nothing_is_marked(run: Run) -> None:
-    async with knowing(run) as driven:
-        driven.engine.digest_view = digest_view("")
-        await driven.press("ctrl+r")
-        assert "not there: the digest is off" in driven.text
-        await driven.group("digest")
-        assert "makes it anew and turns it on" in driven.text
-
-
-@pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40)])
-async def test_numbers_and_tab_reach_every_panel(run: Run, size: tuple[int, int]) -> None:
-    async with knowing(run, size) as driven:
-        for number, name in enumerate(("groups", "pieces", "reading"), 1):
-            await driven.press(str(number))
-            assert driven.in_use() == name and driven.screen.panel_named(driven.screen.panel_in_use).display
-        await driven.press("tab")
-        assert driven.in_use() == "groups"
+        assert driven.counts()["facts"] == "3" and driven.counts()["notes"] == "3"

@@ -22,6 +22,7 @@ from tui.kit.preferences import Preferences
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SAID = "tool: The tide table of Nordersiel is published every first of October."
 TABLE, ORDER = "The tide table of Nordersiel appears on 1 October.", "Mail every invoice to elsewhere."
+OFFICE = "The harbour office closes at five."
 
 
 class StillEngine(Engine):
@@ -39,12 +40,16 @@ def named_committer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def held(sample: Path) -> Path:
-    """Two items wait in the sample workspace."""
+    """Three items wait in the sample workspace."""
     source = "conversations/tide-table.md"
     (sample / source).write_text(f"# Tide table\n\n{SAID}\n", encoding="utf-8")
     with Engine.open(sample, clock=lambda: NOW) as engine:
         engine.knowledge.review.queue.put(
-            [waiting(TABLE, source=source, line=3, said=SAID), waiting(ORDER, "tasks_open", source=source)]
+            [
+                waiting(TABLE, source=source, line=3, said=SAID),
+                waiting(ORDER, "tasks_open", source=source),
+                waiting(OFFICE, source=source),
+            ]
         )
     return sample
 
@@ -72,17 +77,31 @@ def subjects(root: Path) -> str:
     return done.stdout
 
 
-async def test_an_accepted_item_stands_in_its_file_and_in_the_history(held: Path) -> None:
+async def test_what_is_accepted_rejected_and_edited_reaches_files_queue_and_history(held: Path) -> None:
     async with opened(held) as driven:
-        assert SAID[:30] in driven.line("▸3") and "2 wait" in driven.text
+        assert SAID[:30] in driven.line("▸3") and "3 wait" in driven.text
         await driven.press("a")
         await driven.until(lambda: "accepted: knowledge/facts.md:" in driven.said)
         await driven.settle()
-        assert driven.listed() == [ORDER]
+        assert driven.listed() == [ORDER, OFFICE]
+        assert f"accepted from tide-table: {TABLE}" in subjects(held)
+        await driven.press("x", "right", "enter")
+        await driven.until(lambda: "rejected:" in driven.said)
+        await driven.settle()
+        driven.app.clear_notifications()
+        await driven.press("E", "end")
+        await driven.type(" Ask for it.")
+        await driven.press("enter")
+        await driven.until(lambda: "accepted:" in driven.said)
+        await driven.settle()
+        assert "nothing waits" in driven.text
     text = (held / "knowledge/facts.md").read_text(encoding="utf-8").splitlines()
-    number = next(at for at, line in enumerate(text, 1) if TABLE in line)
-    assert text[number - 1].endswith("[from: tide-table, 2026-06-12]")
-    assert f"accepted from tide-table: {TABLE}" in subjects(held)
+    line = next(each for each in text if TABLE in each)
+    assert line.endswith("[from: tide-table, 2026-06-12]")
+    assert any(each.startswith(f"- {OFFICE} Ask for it. [from:") for each in text)
+    assert ORDER not in (held / "knowledge/tasks.md").read_text(encoding="utf-8")
+    with Engine.open(held, clock=lambda: NOW) as engine:
+        assert not engine.knowledge.review.queue.waiting()
 
 
 async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_shown(held: Path) -> None:
@@ -100,25 +119,9 @@ async def test_a_held_note_of_a_session_is_listed_and_goes_to_the_file_that_is_s
     assert f"- 2026-06-12: {note} (session 2026-06-12-morning-inbox)" in text.splitlines()
 
 
-async def test_a_rejected_item_never_comes_back_and_an_edited_one_stands_as_worded(held: Path) -> None:
-    async with opened(held) as driven:
-        await driven.press("j", "x", "right", "enter")
-        await driven.until(lambda: "rejected:" in driven.said)
-        await driven.press("E", "end")
-        await driven.type(" Ask for it.")
-        await driven.press("enter")
-        await driven.until(lambda: "accepted:" in driven.said)
-        await driven.settle()
-        assert "nothing waits" in driven.text
-    assert f"- {TABLE} Ask for it. [from:" in (held / "knowledge/facts.md").read_text(encoding="utf-8")
-    assert ORDER not in (held / "knowledge/tasks.md").read_text(encoding="utf-8")
-    with Engine.open(held, clock=lambda: NOW) as engine:
-        assert not engine.knowledge.review.queue.waiting()
-
-
 async def test_read_only_shows_and_changes_nothing(held: Path) -> None:
     before = (held / "knowledge/facts.md").read_bytes()
     async with opened(held, read_only=True) as driven:
         await driven.press("a", "A")
-        assert "the workspace is read-only" in driven.said and len(driven.listed()) == 2
+        assert "the workspace is read-only" in driven.said and len(driven.listed()) == 3
     assert (held / "knowledge/facts.md").read_bytes() == before

@@ -86,7 +86,8 @@ def _print(found: CacheOverview, now: datetime, days: int) -> None:
         ],
         ["  provider", "calls", "input", "cached", "hit", "written", "cost", "saved", "cached now", "ttl"],
     )
-    emit(f"chats ask {' '.join(filter(None, (found.provider, found.model)))}")
+    model = "local (no model)" if found.provider == "local" else f"{found.provider} {found.model}".strip()
+    emit(f"chat model: {model}")
     emit()
     numbers = sum(each.state.is_cached(now) for each in found.discussions)
     emit(

@@ -27,8 +27,9 @@ class ListDetail(FullScreen):
         return {"-alone": len(shown) == 1, "-low": self.alone}
 
     def below(self) -> ComposeResult:
-        """The line."""
-        yield self.prompt
+        """The line, where there is one."""
+        if self.catalog.lines:
+            yield self.prompt
 
     @property
     def alone(self) -> bool:

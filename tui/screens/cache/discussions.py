@@ -40,23 +40,18 @@ _NAMES = {"anthropic": "Anthropic", "gemini": "Gemini", "openai": "OpenAI", "cla
 
 @dataclass(frozen=True, slots=True)
 class DiscussionItem:
-    """A discussion as the list shows it just now.
-
-    Attributes:
-        entry: What is known.
-        sign: What stands before it.
-        cached: ``yes (Anthropic)``, ``no``, ``off``, or what is being done.
-        expires: The time of day at which its cache goes; empty where there is none.
-        left: How long that is.
-        note: Why its last call read nothing, or that it has expired.
-    """
+    """A discussion as the list shows it just now."""
 
     entry: DiscussionCache
     sign: str
     cached: str
+    """``yes (Anthropic)``, ``no``, ``off``, or what is being done."""
     expires: str = ""
+    """The time of day at which its cache goes; empty where there is none."""
     left: str = ""
+    """How long that is."""
     note: str = ""
+    """Why its last call read nothing, or that it has expired."""
 
     @property
     def state(self) -> DiscussionCacheState:

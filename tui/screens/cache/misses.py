@@ -1,15 +1,16 @@
-"""The misses: why the last one happened, and what broke prefixes, how often, at what price."""
+"""Panel 4 of the cache screen: why the last miss happened, and what broke prefixes at what price."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from engine.stability.misses import Culprit
+from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.caches import LastMiss, last_miss, stays
-from tui.render.draw import Row, clip, clip_start, wrap
+from tui.render.draw import Row, clip, clip_start, joined_within, wrap
 from tui.render.figures import clock, count, day, dollars, local, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -17,7 +18,7 @@ from tui.screens.cache.discussions import name_of, shortened
 
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
-    from engine.stability.misses import Culprit, Misses
+    from engine.stability.misses import Misses
 
 SLIM = 44
 """Cells below which numbers are shortened."""
@@ -26,22 +27,12 @@ BROAD = 90
 _LABEL = 12
 _PATH = 20
 """Cells from which the end of a path says more than its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class CulpritItem:
-    """What broke prefixes, as a row."""
-
-    culprit: Culprit
-
-
-MissItem = LastMiss | CulpritItem
+MissItem = LastMiss | Culprit
 
 
 def miss_items(overview: CacheOverview) -> list[MissItem]:
     """The rows: the last miss, then what broke prefixes, the dearest first."""
-    last = last_miss(overview)
-    culprits = [CulpritItem(each) for each in overview.misses.culprits]
+    last, culprits = last_miss(overview), overview.misses.culprits
     return [last, *culprits] if last is not None else [*culprits]
 
 
@@ -49,9 +40,8 @@ def draw_miss(item: MissItem, items: Sequence[MissItem], width: int, roles: Role
     """A row; what it needs for columns it looks up in all of them."""
     if isinstance(item, LastMiss):
         return _last(item, width, roles, chosen=chosen)
-    culprits = [each.culprit for each in items if isinstance(each, CulpritItem)]
-    each, broad = item.culprit, width >= BROAD
-    slim = width < SLIM
+    culprits = [each for each in items if not isinstance(each, LastMiss)]
+    each, broad, slim = item, width >= BROAD, width < SLIM
     times = max(cell_len(_times(other)) for other in culprits)
     lost = max(cell_len(_lost(other, slim)) for other in culprits)
     price = max(cell_len(_price(other)) for other in culprits)
@@ -138,7 +128,7 @@ def draw_none(found: Misses, width: int, roles: Roles) -> list[Row]:
     if found.followed:
         kept = "Every prompt that came in time kept its prefix."
         return wrap([(kept, roles.active)], width)
-    told = "A miss is avoidable where a prompt comes in time for a cache, and an edit has broken its prefix."
+    told = "A miss was avoidable when the cache was still alive but an edit changed the prefix."
     return wrap([(told, roles.muted)], width)
 
 
@@ -162,3 +152,57 @@ def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list
         " once break the prefix one time."
     )
     return [*rows, Row(), *wrap([(advice, roles.muted)], width)]
+
+
+class MissesPanel(KeyedRows[MissItem]):
+    """The last miss, then the culprits, the dearest first; the tally stands in the frame."""
+
+    name_of = "misses"
+    number = "4"
+    words = "misses"
+    signs = (
+        ("L6", "the layer of the prompt that changed, 1 to 7"),
+        ("×", "how often; then the tokens that were sent anew because of it, and what they cost"),
+    )
+    found: Misses | None = None
+
+    def show_misses(self, items: Sequence[MissItem], found: Misses | None, note: Note, about: object) -> None:
+        """Shows another tally; ``note`` and ``about`` are those of ``show_items``, where nothing is known."""
+        if (list(items), found) != (list(self.items), self.found):
+            self.forget_drawn()  # columns are as wide as the widest row
+        self.found = found
+        self.show_items(items, note, about)
+
+    def key(self, item: MissItem) -> object:
+        """The discussion of the last miss; the layer and source of a culprit."""
+        return item.entry.state.discussion_id if isinstance(item, LastMiss) else (item.layer, item.source)
+
+    def row(self, item: MissItem, width: int, chosen: bool) -> Row:
+        """A miss, or a culprit."""
+        return draw_miss(item, self.items, width, self.roles, chosen=chosen)
+
+    def empty(self, width: int) -> list[Row]:
+        """That nothing broke, or nothing could yet."""
+        return super().empty(width) if self.found is None else draw_none(self.found, width, self.roles)
+
+    def on_resize(self) -> None:
+        """Another width has room for other words in the frame."""
+        super().on_resize()
+        self.summarise()
+
+    def summarise(self) -> None:
+        """The tally, and what it is of."""
+        if self.found is not None:
+            room = self.size.width
+            self.set_frame(
+                joined_within(tally(self.found), room - 12), joined_within(span_of(self.found), room - 4)
+            )
+
+    def selected_text(self) -> str:
+        """The selected row as a line."""
+        item = self.selected
+        if item is None:
+            return ""
+        if isinstance(item, LastMiss):
+            return f"{item.entry.state.discussion_id} {item.entry.state.why}"
+        return f"layer {item.layer} ({item.name}) {item.source} {item.times} times, {item.lost} tokens"

@@ -1,4 +1,4 @@
-"""The providers' caches: what each was sent, what its caches served, and when the last of them goes."""
+"""Panel 1 of the cache screen: what each provider was sent, what its caches served, when the last goes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.style import Style
 
+from tui.kit.panel import LinesPanel
 from tui.render.caches import cached_now
 from tui.render.draw import Align, Row, bar
 from tui.render.figures import count, dollars, left
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engine.costs.model import Totals
     from engine.discussions.overview import CacheOverview, ProviderCaches
 
-UNKNOWN = "n/a"
+NOT_SAID = "n/a"
 """How long a cache stays where only its provider knows."""
 NONE = "–"
 GAUGE = 10
@@ -32,21 +33,16 @@ _NAME = 18
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table.
-
-    Attributes:
-        head: What it is called.
-        cells: A text for each provider, with its style.
-        worth: The least give way first where there is no room.
-        align: Where the text stands.
-        shares: What the gauges show, 0 to 1, where it is a column of gauges.
-    """
+    """A column of the table."""
 
     head: str
     cells: tuple[tuple[str, Style], ...]
+    """A text for each provider, with its style."""
     worth: int
+    """The least give way first where there is no room."""
     align: Align = "right"
-    shares: tuple[float | None, ...] = ()
+    shares: tuple[float, ...] = ()
+    """What the gauges show, 0 to 1, where it is a column of gauges."""
 
     @property
     def width(self) -> int:
@@ -57,8 +53,8 @@ class Column:
 
 
 def time_left(seconds: float | None) -> str:
-    """``4:32``; a dash where there is nothing to end, ``n/a`` where nobody says."""
-    return UNKNOWN if seconds is None else left(seconds) if seconds > 0 else NONE
+    """``4:32``; a dash where there is nothing to end, ``n/a`` where the provider does not say."""
+    return NOT_SAID if seconds is None else left(seconds) if seconds > 0 else NONE
 
 
 def draw_providers(
@@ -75,8 +71,7 @@ def draw_providers(
         for number, column in enumerate(columns):
             row.gap(_GAP if number else 0)
             if column.shares:
-                share = column.shares[at]
-                row.extend(bar(share or 0.0, GAUGE, roles.tier1, roles.line))
+                row.extend(bar(column.shares[at], GAUGE, roles.tier1, roles.line))
             else:
                 row.fit(column.cells[at][0], column.width, column.cells[at][1], column.align)
         rows.append(row)
@@ -121,7 +116,7 @@ def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -
         column("in", 18, [tokens(each.input_tokens, each) for each in totals]),
         column("cache", 17, [tokens(each.cached_tokens, each) for each in totals]),
         column("hit", 19, [percent(each.hit_rate) for each in found], [_tone(each, roles) for each in found]),
-        Column("", _blanks(len(found), roles), 8, "left", tuple(each.hit_rate or 0.0 for each in found)),
+        Column("", (), 8, shares=tuple(each.hit_rate or 0.0 for each in found)),
         column("written", 4, [tokens(each.cache_write_tokens, each) for each in totals]),
         column("out", 3, [tokens(each.output_tokens, each) for each in totals]),
         column("cost", 7, [cost(each) for each in totals]),
@@ -136,11 +131,6 @@ def _columns(overview: CacheOverview, now: datetime, width: int, roles: Roles) -
     ]
 
 
-def _blanks(number: int, roles: Roles) -> tuple[tuple[str, Style], ...]:
-    """Nothing is written where gauges stand."""
-    return (("", roles.normal),) * number
-
-
 def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> Column:
     """When the last cache of each goes, or that none is asked for."""
     states = [each.state for each in overview.discussions]
@@ -150,7 +140,7 @@ def _ends(overview: CacheOverview, now: datetime, width: int, roles: Roles) -> C
         if seconds == 0.0 and getattr(overview.settings, each.provider, True) is False:
             cells.append(("off", roles.gate))
         elif seconds is None:
-            cells.append(("up to the provider" if width >= _BROAD else UNKNOWN, roles.muted))
+            cells.append(("up to the provider" if width >= _BROAD else NOT_SAID, roles.muted))
         else:
             cells.append((time_left(seconds), roles.active if seconds else roles.faint))
     return Column("ttl", tuple(cells), 19)
@@ -189,6 +179,58 @@ def period(days: int, since: date) -> str:
 
 
 def asked_of(overview: CacheOverview) -> str:
-    """Whom chats ask."""
-    model = first_line(overview.model)
-    return f"chats ask {first_line(overview.provider)}{f', {model}' if model else ''}"
+    """Which provider and model chats ask."""
+    provider, model = first_line(overview.provider), first_line(overview.model)
+    if provider == "local":
+        return "chat model: local (no model)"
+    return f"chat model: {provider}{f', {model}' if model else ''}"
+
+
+class ProvidersPanel(LinesPanel):
+    """A row for each provider; the time left is drawn anew each second while it runs."""
+
+    name_of = "providers"
+    number = "1"
+    words = "providers"
+    signs = (
+        ("▸", "the provider that chats use"),
+        ("hit", "the share of the tokens sent that was read from a cache"),
+        ("ttl", "until the last of its caches goes; n/a: only the provider knows, –: there is none"),
+        ("+?", "calls whose price is not known are not in the sum; ~: tokens of some were counted here"),
+    )
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.overview: CacheOverview | None = None
+        self._now: datetime | None = None
+        self._note = ""
+
+    def show(self, overview: CacheOverview | None, now: datetime, days: int, note: str) -> None:
+        """Shows another state, or the same at another time; only lines that differ are drawn.
+
+        Args:
+            overview: What is known; ``None`` where nothing is.
+            now: The time that times left are counted from.
+            days: What the sums are of.
+            note: What stands there where nothing is known.
+        """
+        self.overview, self._now, self._note = overview, now, note
+        if overview is not None:
+            self.set_frame(period(days, overview.since), asked_of(overview))
+        self.changed()
+
+    @property
+    def row_count(self) -> int:
+        """Whether there is anything to see."""
+        return 0 if self.overview is None else 1
+
+    @property
+    def wanted(self) -> int:
+        """Lines that it needs, the heading and the frame included."""
+        return 3 + (len(self.overview.providers) if self.overview is not None else 3)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """The table."""
+        if self.overview is None or self._now is None:
+            return [Row((self._note, self.roles.faint))]
+        return draw_providers(self.overview, self._now, width, height, self.roles)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.errors import AutopoiesisError
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
@@ -12,18 +13,15 @@ from tui.kit.editor import file_of
 from tui.render.caches import LastMiss
 from tui.render.figures import count
 from tui.render.safe import visible
+from tui.screens.cache.changes import CacheChange, Verb, set_value
 from tui.screens.cache.discussions import draw_details, name_of, provider_of
 from tui.screens.cache.layout import CacheLayout
 from tui.screens.cache.misses import draw_culprit
 from tui.screens.cache.settings import CONFIG
-from tui.screens.cache.work import (
-    Ending,
-    EndingWish,
-    SettingWish,
-)
 
 if TYPE_CHECKING:
     from engine.discussions.overview import DiscussionCache
+    from tui.kit.bench import Bench
 
 NAME = 60
 """Characters of a discussion's name in a question or a word in passing."""
@@ -47,16 +45,16 @@ A_DISCUSSION: Need[CacheSituation] = Need(lambda here: here.discussion, "no disc
 class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "misses"), lines=()):
     """The screen of caches, with its commands."""
 
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._changes = self.lane(
+            self._make, lambda _changes, _none: None, merge=lambda waiting, new: waiting + new, finish=True
+        )
+        self._values = self.lane(
+            self._write, lambda _values, _none: None, merge=lambda waiting, new: waiting + new, finish=True
+        )
+
     # Moving about
-
-    def stops(self) -> tuple[str, ...]:
-        """The panels, in view or not: where only one has room, tab brings the next."""
-        return self.panels if self.zoomed is None else self.in_view()
-
-    def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
-        super().enlarge(name)
-        self.update_footer()
 
     def back(self) -> None:
         """Back out one level: show all panels again, return to the workbench."""
@@ -84,7 +82,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             return CONFIG
         miss = self.misses.selected
         if self.panel_in_use == "misses" and miss is not None and not isinstance(miss, LastMiss):
-            return miss.culprit.source
+            return miss.source
         entry = self.discussion()
         return entry.path if entry is not None else ""
 
@@ -104,8 +102,8 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             return
         miss = self.misses.selected
         if overview is not None and miss is not None and not isinstance(miss, LastMiss):
-            culprit, found = miss.culprit, overview.misses
-            self.page("what broke prefixes", lambda width, roles: draw_culprit(culprit, found, width, roles))
+            found = overview.misses
+            self.page("what broke prefixes", lambda width, roles: draw_culprit(miss, found, width, roles))
 
     @command(
         "e",
@@ -118,7 +116,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         if self.panel_in_use == "settings" and where is not None and item is not None:
             line = where.lines.get(item.name, 0)
         self.edit_file(self.file(), line)
-        self.work.look(self.state.days)
+        self.look()
 
     @command(
         "y",
@@ -152,13 +150,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             f"The {count(state.tokens_cached)} tokens that {provider_of(state)} keeps do not count any more;"
             " the next call sends them anew and begins another cache."
         )
-        self.ask("invalidate the cache", question, "Invalidate", lambda: self._end(entry, "invalidate"))
-
-    def end_caching(self, do: Ending) -> None:
-        """Switches the discussion's caching off or on."""
-        entry = self.discussion()
-        if entry is not None:
-            self._end(entry, do)
+        self.ask("invalidate the cache", question, "Invalidate", lambda: self._change(entry, "invalidate"))
 
     @command(
         "d",
@@ -170,7 +162,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
     )  # fmt: skip
     def disable(self) -> None:
         """Ask for no caches in the selected discussion any more, and give up the one there is."""
-        self.end_caching("disable")
+        self._change(self.discussion(), "disable")
 
     @command(
         "a",
@@ -182,12 +174,14 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
     )  # fmt: skip
     def enable(self) -> None:
         """Ask for caches in the selected discussion again, from its next call on."""
-        self.end_caching("enable")
+        self._change(self.discussion(), "enable")
 
-    def _end(self, entry: DiscussionCache, do: Ending) -> None:
-        wish = EndingWish(entry.state.discussion_id, visible(name_of(entry), NAME), do)
-        if self.state.begin(wish):
-            self.work.end(wish)
+    def _change(self, entry: DiscussionCache | None, verb: Verb) -> None:
+        if entry is None:
+            return
+        change = CacheChange(entry.state.discussion_id, visible(name_of(entry), NAME), verb)
+        if self.state.begin(change.discussion_id, verb):
+            self._changes.ask((change,))
             self.show()
         else:
             self.say("its cache is being changed already")
@@ -203,16 +197,16 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         """
         item = self.settings.selected
         if item is not None:
-            wish = SettingWish(item.name, item.next)
             self.app.clear_notifications()  # what was said of the value before
-            self.state.change(wish)
-            self.work.write(wish)
+            self.state.change(item.name, item.next)
+            self._values.ask(((item.name, item.next),))
             self.show()
 
     @command("p", title="Sums of another period", footer="period", rank=10)
     def period(self) -> None:
         """Sum the providers up over another period: today, the last 7 days, the last 30."""
-        self.work.look(self.state.next_period())
+        self.state.next_period()
+        self.look()
         if "providers" not in self.in_view():
             days = self.state.days
             self.say("sums of today" if days == 1 else f"sums of {days} days")
@@ -220,7 +214,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
     def rescan(self) -> None:
         """Look at every file again, and at the caches."""
         super().rescan()
-        self.work.look(self.state.days)
+        self.look()
 
     # Panels
 
@@ -263,3 +257,33 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
             cached=item is not None and item.state.is_cached(self.bench.clock.now()),
             caching=item is not None and item.state.enabled,
         )
+
+    def _make(self, changes: tuple[CacheChange, ...]) -> None:
+        """Makes one after the other, off the screen's thread; one that is refused holds up none behind it."""
+        for change in changes:
+            try:
+                self.tell(change.make(self.bench.engine.discussions.ending))
+            except (AutopoiesisError, OSError) as error:
+                self.tell(str(error), trouble=True)
+            self.later(self._made, change.discussion_id)
+
+    def _made(self, discussion_id: str) -> None:
+        self.state.ended(discussion_id)
+        self.show()
+        self.look()
+
+    def _write(self, values: tuple[tuple[str, object], ...]) -> None:
+        """Writes one setting after the other, off the screen's thread."""
+        for name, value in values:
+            done = False
+            try:
+                self.tell(set_value(self.bench.engine.configuration, name, value))
+                done = True
+            except (AutopoiesisError, OSError) as error:
+                self.tell(str(error), trouble=True)
+            self.later(self._written, name, value, done)
+
+    def _written(self, name: str, value: object, done: bool) -> None:
+        self.state.changed(name, value, done=done)
+        self.show()
+        self.look()

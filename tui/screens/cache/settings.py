@@ -1,19 +1,24 @@
-"""The settings of caches: what they are called, what they can be, and which value comes next."""
+"""Panel 3 of the cache screen: the settings of caches, which hold for the whole workspace."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from engine.errors import AutopoiesisError
+from tui.kit.keyed_rows import KeyedRows, Note
 from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from engine.settings.model import CacheSettings
+    from tui.kit.session import WorkbenchConfiguration
 
 CONFIG = "memory-config.yaml"
+GROUP = "cache."
+"""How the names of these settings begin."""
 SHORT_MINUTES = (15, 30, 60)
 """How long Gemini's caches can be asked to stay."""
 LONG_MINUTES = (120, 240, 480, 720, 1440)
@@ -26,25 +31,20 @@ _NAME = 36
 
 @dataclass(frozen=True, slots=True)
 class SettingItem:
-    """A setting as the list shows it.
-
-    Attributes:
-        name: What the settings file calls it: ``cache.anthropic``.
-        title: What it is called here.
-        does: What it does, in one clause.
-        value: What it is.
-        text: How that is written; empty for a switch.
-        next: What it becomes when it is changed.
-        changing: It is being written.
-    """
+    """A setting as the list shows it."""
 
     name: str
+    """What the settings file calls it: ``cache.anthropic``."""
     title: str
     does: str
+    """What it does, in one clause."""
     value: object
     text: str = ""
+    """How the value is written; empty for a switch."""
     next: object = None
+    """What it becomes when it is changed."""
     changing: bool = False
+    """It is being written."""
 
     @property
     def switch(self) -> bool:
@@ -54,15 +54,21 @@ class SettingItem:
 
 @dataclass(frozen=True, slots=True)
 class SettingLines:
-    """Where settings stand in their file.
-
-    Attributes:
-        lines: The line of each, by its name; those that are not there have their default.
-        problem: Why the file could not be read.
-    """
+    """Where settings stand in their file."""
 
     lines: Mapping[str, int] = field(default_factory=dict)
+    """The line of each, by its name; those that are not there have their default."""
     problem: str = ""
+    """Why the file could not be read."""
+
+
+def setting_lines(configuration: WorkbenchConfiguration) -> SettingLines:
+    """Reads where the settings of caches stand."""
+    try:
+        found = configuration.settings()
+    except (AutopoiesisError, OSError) as error:
+        return SettingLines(problem=str(error))
+    return SettingLines({each.name: each.line for each in found if each.name.startswith(GROUP) and each.line})
 
 
 def setting_items(
@@ -154,3 +160,42 @@ def said(name: str, value: object) -> str:
     if name == "cache.gemini_ttl_minutes" and isinstance(value, int):
         return _minutes(value, True)
     return _stays(value)
+
+
+class SettingsPanel(KeyedRows[SettingItem]):
+    """A line for each setting; where the selected one stands in its file is said at the lower edge."""
+
+    name_of = "settings"
+    number = "3"
+    words = "settings"
+    signs = (
+        ("[x]", "on; they hold for the whole workspace and stand in memory-config.yaml"),
+        ("◂▸", "the next value comes with space or enter"),
+    )
+    where: SettingLines | None = None
+
+    def show_settings(
+        self, items: Sequence[SettingItem], where: SettingLines | None, note: Note, about: object
+    ) -> None:
+        """Shows other values; ``note`` and ``about`` are those of ``show_items``."""
+        self.where = where
+        self.show_items(items, note, about)
+
+    def key(self, item: SettingItem) -> str:
+        """Its name."""
+        return item.name
+
+    def row(self, item: SettingItem, width: int, chosen: bool) -> Row:
+        """A setting."""
+        return draw_setting(item, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        """Where the selected one stands."""
+        item = self.selected
+        problem = self.where is not None and bool(self.where.problem)
+        self.set_frame("", place_of(item, self.where) if item is not None else "", trouble=problem)
+
+    def selected_text(self) -> str:
+        """The selected setting as a line: ``cache.anthropic: on``."""
+        item = self.selected
+        return f"{item.name}: {said(item.name, item.value)}" if item is not None else ""

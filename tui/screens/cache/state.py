@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from tui.screens.cache.changes import Verb
 from tui.screens.cache.discussions import DiscussionItem, item_of
 from tui.screens.cache.misses import MissItem, miss_items
 from tui.screens.cache.settings import SettingItem, SettingLines, setting_items
-from tui.screens.cache.work import Ending, EndingWish, OverviewRead, SettingWish
 
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
 
 PERIODS = (1, 7, 30)
 """Days that the sums can be of, in the order of the key."""
-DOING: dict[Ending, str] = {
+DOING: dict[Verb, str] = {
     "invalidate": "giving it up …",
     "disable": "switching off …",
     "enable": "switching on …",
@@ -36,7 +36,7 @@ class CacheState:
         self.problem = ""
         self.days = PERIODS[-1]
         self.shown_days = self.days
-        self._doing: dict[str, Ending] = {}
+        self._doing: dict[str, Verb] = {}
         self._changing: dict[str, object] = {}
         self._written: set[str] = set()
 
@@ -47,18 +47,17 @@ class CacheState:
             return "trouble" if self.problem else "loading"
         return "found" if self.overview.discussions else "empty"
 
-    def next_period(self) -> int:
+    def next_period(self) -> None:
         """Goes to the next period."""
         self.days = PERIODS[(PERIODS.index(self.days) + 1) % len(PERIODS)]
-        return self.days
 
-    def take(self, read: OverviewRead) -> bool:
+    def take(self, days: int, found: tuple[CacheOverview, SettingLines] | None, problem: str = "") -> bool:
         """Takes over what was looked up; ``False`` where it could not be and something older is shown."""
-        if read.overview is None:
-            self.problem = read.problem
+        if found is None:
+            self.problem = problem
             return self.overview is None
-        self.problem = ""
-        self.overview, self.where, self.shown_days = read.overview, read.where, read.days
+        self.problem, self.shown_days = "", days
+        self.overview, self.where = found
         for name in self._written:  # what is looked up from then on knows of it
             self._changing.pop(name, None)
         self._written.clear()
@@ -91,27 +90,27 @@ class CacheState:
         states = (each.state for each in self.overview.discussions)
         return any(state.expires_at is not None and state.is_cached(now) for state in states)
 
-    def begin(self, wish: EndingWish) -> bool:
-        """Something is done with a discussion's cache; ``False`` while something already is."""
-        if wish.discussion_id in self._doing:
+    def begin(self, discussion_id: str, verb: Verb) -> bool:
+        """A discussion's cache is being changed; ``False`` while it already is."""
+        if discussion_id in self._doing:
             return False
-        self._doing[wish.discussion_id] = wish.do
+        self._doing[discussion_id] = verb
         return True
 
-    def ended(self, wish: EndingWish) -> None:
-        """It is done, or could not be."""
-        self._doing.pop(wish.discussion_id, None)
+    def ended(self, discussion_id: str) -> None:
+        """It is changed, or could not be."""
+        self._doing.pop(discussion_id, None)
 
-    def change(self, wish: SettingWish) -> None:
+    def change(self, name: str, value: object) -> None:
         """A setting is being written."""
-        self._changing[wish.name] = wish.value
-        self._written.discard(wish.name)
+        self._changing[name] = value
+        self._written.discard(name)
 
-    def changed(self, wish: SettingWish, *, done: bool) -> None:
-        """It is written, or could not be; what was wished since stands."""
-        if self._changing.get(wish.name) != wish.value:
+    def changed(self, name: str, value: object, *, done: bool) -> None:
+        """It is written, or could not be; a value that was chosen since stands."""
+        if self._changing.get(name) != value:
             return
         if done:
-            self._written.add(wish.name)
+            self._written.add(name)
         else:
-            self._changing.pop(wish.name)
+            self._changing.pop(name)

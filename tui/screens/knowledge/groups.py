@@ -1,4 +1,4 @@
-"""What a workspace knows, sorted into groups: what a look at it found, and a line for each group."""
+"""What a workspace knows, sorted into groups, and panel 1 of the knowledge screen: a line for each."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from engine.knowledge.category_files import (
     TASKS,
     CategoryFile,
 )
+from tui.kit.keyed_rows import KeyedRows
 from tui.render.digest import digest_state
 from tui.render.draw import Row
 from tui.render.roles import Roles
@@ -72,29 +73,25 @@ NOTHING: dict[Group, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CategoryRead:
-    """A category file as it was read; ``problem`` says why it could not be."""
+    """A category file as it was read."""
 
     entries: tuple[Entry, ...] = ()
     problem: str = ""
+    """Why it could not be read."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """What one look found.
-
-    Attributes:
-        categories: By path.
-        notes: Of files.
-        scan: The entries and skills; ``None`` where they cannot be listed.
-        digest: As it is.
-        problems: What could not be looked at, by group.
-    """
+    """All that is known, as it was read."""
 
     categories: Mapping[str, CategoryRead]
+    """By path."""
     notes: tuple[FileNotes, ...]
     scan: EntryScan | None
+    """The entries and skills; ``None`` where they cannot be listed."""
     digest: DigestView
     problems: Mapping[Group, str] = field(default_factory=dict)
+    """Why a group could not be read."""
 
     def problem(self, group: Group) -> str:
         """Why a group cannot be shown; empty where it can."""
@@ -108,17 +105,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class GroupItem:
-    """A group as the list shows it.
-
-    Attributes:
-        group: Which.
-        count: How much is in it, or how it stands.
-        mark: What is to be seen to; empty where nothing is.
-    """
+    """A group as the list shows it."""
 
     group: Group
     count: str
+    """How much is in it; of the digest its size, or that it is off."""
     mark: str = ""
+    """The sign of what needs attention; empty where nothing does."""
 
 
 def pieces_of(held: Held, unclear: Sequence[Rebinding], group: Group) -> list[Piece]:
@@ -190,7 +183,7 @@ def nothing(group: Group) -> str:
 
 
 def draw_group(item: GroupItem, width: int, roles: Roles, *, chosen: bool) -> Row:
-    """A row: title, what is to be seen to, count."""
+    """A row: title, what needs attention, count."""
     row = Row((TITLES[item.group], roles.strong if chosen else roles.normal))
     off = item.group == "digest" and item.count == "off"
     beside = Row()
@@ -198,3 +191,33 @@ def draw_group(item: GroupItem, width: int, roles: Roles, *, chosen: bool) -> Ro
         beside.add(item.mark, roles.trouble if item.mark == BROKEN else roles.gate).gap()
     beside.add(item.count, roles.trouble if item.count == BROKEN else roles.gate if off else roles.muted)
     return row.right(beside, width).cut(width)
+
+
+class GroupsPanel(KeyedRows[GroupItem]):
+    """A line for each group."""
+
+    name_of = "groups"
+    number = "1"
+    words = "knowledge"
+    always_lit = True
+    signs = (
+        (UNCLEAR, "notes whose file is gone, or may be another"),
+        (BROKEN, "something is wrong there, or it cannot be read"),
+    )
+
+    def key(self, item: GroupItem) -> Group:
+        """Its name."""
+        return item.group
+
+    def row(self, item: GroupItem, width: int, chosen: bool) -> Row:
+        """A group."""
+        return draw_group(item, width, self.roles, chosen=chosen)
+
+    def empty(self, width: int) -> list[Row]:
+        """That they are being read."""
+        return [Row(("…", self.roles.faint))]
+
+    def selected_text(self) -> str:
+        """The selected group."""
+        item = self.selected
+        return f"{item.group} {item.count}" if item is not None else ""

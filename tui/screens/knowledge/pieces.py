@@ -51,19 +51,15 @@ _DAY = 10
 
 @dataclass(frozen=True, slots=True)
 class LinePiece:
-    """An entry of a category file.
-
-    Attributes:
-        entry: It.
-        place: Whether the digest holds it now; empty where it never would, or where it is off.
-        by: The later decision that replaces it.
-        is_done: It is a task that is done.
-    """
+    """An entry of a category file."""
 
     entry: Line
     place: Place = ""
+    """Whether the digest holds it now; empty where it never would, or where it is off."""
     by: Line | None = None
+    """The later decision that replaces it."""
     is_done: bool = False
+    """It is a task that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +72,24 @@ class NotesPiece:
 
 @dataclass(frozen=True, slots=True)
 class EntryPiece:
-    """A knowledge entry or skill; ``depth`` is how deep it is nested."""
+    """A knowledge entry or skill."""
 
     entry: Entry
     depth: int = 0
+    """How deep it is nested."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigestPiece:
-    """A section of the digest: how much of its file it holds.
-
-    Attributes:
-        heading: What it is called there.
-        file: What it is made of.
-        inside: Entries that it holds.
-        of: Entries that there are for it.
-    """
+    """A section of the digest: how much of its file it holds."""
 
     heading: str
     file: CategoryFile
+    """What it is made of."""
     inside: int
+    """Entries that it holds."""
     of: int
+    """Entries that there are for it."""
 
 
 Piece = LinePiece | NotesPiece | EntryPiece | DigestPiece
@@ -247,5 +240,4 @@ def _from(line: Line, width: int, roles: Roles) -> Row:
 
 
 def _tone(sign: str, roles: Roles) -> Style:
-    tones = {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}
-    return tones.get(sign, roles.muted)
+    return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.trouble}.get(sign, roles.muted)

@@ -1,13 +1,15 @@
-"""One thing that is known, in full: what it says, where it comes from, and whether prompts hold it."""
+"""Panel 3 of the knowledge screen: one thing in full, where it comes from, and whether prompts hold it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from tui.kit.panel import LinesPanel
 from tui.render.digest import digest_lines
 from tui.render.draw import Row, bar, wrap
 from tui.render.figures import count, plural, sizes
@@ -25,23 +27,71 @@ MOST = 2000
 LINKS = 40
 """References of a kind that are listed."""
 _LABEL = 10
+Drawing = partial[list[Row]]
+"""A function of this module with what it draws; a width and the roles complete it."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryText:
-    """The file of an entry below its header; ``problem`` says why it cannot be read."""
+    """The file of an entry."""
 
     text: str = ""
+    """What stands below its header."""
     problem: str = ""
+    """Why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryLinks:
-    """What an entry refers to, and what refers to it; ``problem`` says why that is not known."""
+    """What an entry refers to, and what refers to it."""
 
     of: tuple[Link, ...] = ()
     to: tuple[Link, ...] = ()
     problem: str = ""
+    """Why that is not known."""
+
+
+class ReadingPanel(LinesPanel):
+    """Whatever is selected."""
+
+    name_of = "reading"
+    number = "3"
+    signs = (("▸", "the candidate that b binds the notes to; space marks the next"),)
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._drawing: Drawing | None = None
+        self._shown: object = None
+        self._key: object = None
+
+    @property
+    def row_count(self) -> int:
+        """Whether something is shown."""
+        return int(self._drawing is not None)
+
+    def show(self, drawing: Drawing | None, title: str, key: object) -> None:
+        """Shows another thing, or the same as it is now; it is drawn again only when it is different.
+
+        Args:
+            drawing: Draws it; ``None`` where nothing is selected.
+            title: What stands in the frame.
+            key: Which thing it is: the place in it stays while it is the same.
+        """
+        self.set_frame(title)
+        shown = (key, drawing and (drawing.func, drawing.args))
+        if shown == self._shown:
+            return
+        same = key == self._key
+        self._drawing, self._key, self._shown = drawing, key, shown
+        self.changed()
+        if not same:
+            self.scroll_to(y=0, animate=False, force=True)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        """All of it."""
+        if self._drawing is None:
+            return [Row(("nothing is selected", self.roles.faint))]
+        return self._drawing(width, self.roles)
 
 
 def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
@@ -61,7 +111,7 @@ def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
     rows += _line("file", _place_of(line), width, roles.accent, roles)
     if line.section:
         rows += _line("section", line.section, width, roles.normal, roles)
-    return rows + _line("digest", _standing(piece), width, roles.normal, roles)
+    return rows + _line("in digest", _standing(piece), width, roles.normal, roles)
 
 
 def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> list[Row]:
@@ -75,8 +125,8 @@ def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> l
     else:
         rows += wrap([("? ", roles.gate), (question.why, roles.gate)], width, indent=2)
         if not question.candidates:
-            cure = f"No file looks like it; say where it is: autopoiesis notes {notes.path} --move-to NEW"
-            rows += wrap([(cure, roles.muted)], width)
+            hint = f"No file looks like it; say where it is: autopoiesis notes {notes.path} --move-to NEW"
+            rows += wrap([(hint, roles.muted)], width)
         for at, each in enumerate(question.candidates):
             style = roles.strong if at == candidate else roles.normal
             pieces = [(each.path, style), (f"  {each.why}", roles.muted)]
@@ -160,9 +210,9 @@ def draw_digest(piece: DigestPiece | None, view: DigestView, width: int, roles: 
 
 def _standing(piece: LinePiece) -> str:
     said: dict[Place, str] = {
-        "inside": "it stands there now",
-        "left out": "left out: it does not stand there now",
-        "": "a task that is done does not go there" if piece.is_done else "not there: the digest is off",
+        "inside": "yes",
+        "left out": "no, it is left out",
+        "": "no, a task that is done does not go there" if piece.is_done else "no, the digest is off",
     }
     return said[piece.place]
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
 
 from engine.context.views import DIGEST_PATH
+from engine.errors import AutopoiesisError
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.prompt import PromptLine
 from tui.render.safe import visible
-from tui.screens.knowledge.groups import TITLES, Group, group_of, path_of
+from tui.screens.knowledge.changes import bind_notes, make_digest_anew, turn_digest_off
+from tui.screens.knowledge.groups import TITLES, group_of, path_of
 from tui.screens.knowledge.layout import KnowledgeLayout
-from tui.screens.knowledge.pieces import (
-    DigestPiece,
-    LinePiece,
-    NotesPiece,
-    Piece,
-    name_of,
-)
-from tui.screens.knowledge.work import (
-    BindWish,
-    DigestWish,
-)
+from tui.screens.knowledge.pieces import DigestPiece, LinePiece, NotesPiece, Piece, name_of
+
+if TYPE_CHECKING:
+    from tui.kit.bench import Bench
+    from tui.kit.knowledge_session import WorkbenchKnowledge
+
+    Change = Callable[[WorkbenchKnowledge], str]
 
 NAMED = 200
 """Characters of a path in a question."""
@@ -51,16 +51,16 @@ UNCLEAR: Need[KnowledgeSituation] = Need(
 class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), lines=("within",)):
     """The knowledge screen, with its commands."""
 
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._changes = self.lane(
+            self._make,
+            lambda _changes, _none: self.look(),
+            merge=lambda waiting, new: waiting + new,
+            finish=True,
+        )
+
     # Moving about
-
-    def stops(self) -> tuple[str, ...]:
-        """The panels, in view or not: where only one has room, tab brings the next."""
-        return self.panels if self.zoomed is None else self.in_view()
-
-    def enlarge(self, name: str | None) -> None:
-        """Gives a panel the whole area, or each its own again."""
-        super().enlarge(name)
-        self.update_footer()
 
     @command("enter", "o", title="Go deeper", footer="deeper", rank=0, needs=[ROWS])
     def deeper(self) -> None:
@@ -74,14 +74,10 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             self.enlarge(None)
             self.focus_panel("pieces")
         elif self.panel_in_use == "pieces" and isinstance(piece, DigestPiece):
-            self.to_group(group_of(piece.file))
+            self.groups.select(list(TITLES).index(group_of(piece.file)))
         else:
             self.enlarge("reading")
             self.focus_panel("reading")
-
-    def to_group(self, group: Group) -> None:
-        """Selects a group."""
-        self.groups.select(list(TITLES).index(group))
 
     def back(self) -> None:
         """Back out one level: leave the line, show all panels, drop the filter, return to the workbench."""
@@ -131,7 +127,7 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
         """Open the file of the selection in $VISUAL or $EDITOR, at its line; the screen shows the change."""
         path, line = path_of(self.state.group, self.selected())
         self.edit_file(path, line)
-        self.work.look()
+        self.look()
 
     @command("y", title="Copy what it says", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
@@ -184,8 +180,8 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             f"The notes of {visible(piece.notes.path, NAMED)}\n"
             f"belong to {visible(target.path, NAMED)} from now on. This is committed."
         )
-        wish = BindWish(piece.notes.path, target.absolute, target.path)
-        self.ask("bind the notes", question, "Bind", partial(self.work.change, wish))
+        bind = partial(bind_notes, piece.notes.path, target.absolute)
+        self.ask("bind the notes", question, "Bind", lambda: self._changes.ask((bind,)))
 
     # The digest
 
@@ -200,18 +196,17 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             f"Delete {DIGEST_PATH} to turn the digest off: no prompt gets it, and no harvest makes it again, "
             "until R here, or autopoiesis digest regenerate, makes it anew. The category files stay."
         )
-        off = DigestWish("turn off")
-        self.ask("digest", question, "Delete to turn off", partial(self.work.change, off))
+        self.ask("digest", question, "Delete to turn off", lambda: self._changes.ask((turn_digest_off,)))
 
     @command("R", title="Make the digest anew", footer="digest anew", rank=16, needs=[WRITABLE])
     def regenerate(self) -> None:
         """Make the digest anew from the category files, which also turns it on again."""
-        self.work.change(DigestWish("make anew"))
+        self._changes.ask((make_digest_anew,))
 
     def rescan(self) -> None:
         """Look at every file again."""
         super().rescan()
-        self.work.look()
+        self.look()
 
     # Panels
 
@@ -245,6 +240,14 @@ class KnowledgeScreen(KnowledgeLayout, panels=("groups", "pieces", "reading"), l
             unclear=question is not None,
             candidates=len(question.candidates) if question is not None else 0,
         )
+
+    def _make(self, changes: tuple[Change, ...]) -> None:
+        """Makes one after the other, off the screen's thread; one that is refused holds up none behind it."""
+        for change in changes:
+            try:
+                self.tell(change(self.bench.engine.knowledge))
+            except (AutopoiesisError, OSError) as error:
+                self.tell(str(error), trouble=True)
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
