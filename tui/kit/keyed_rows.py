@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from tui.kit.rows import Item, RowList
 from tui.render.draw import Row
@@ -14,6 +15,9 @@ Note = Callable[[int, Roles], list[Row]]
 
 class KeyedRows(RowList[Item]):
     """Knows its items by a key (``key``), so that the selection stays with a thing whatever became of it."""
+
+    aligned: ClassVar[bool] = False
+    """Whether how a row looks depends on all of them: columns as wide as the longest name."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -42,6 +46,8 @@ class KeyedRows(RowList[Item]):
             self.refresh()
         self._note, self._about = note, about
         if not items or self.query_text or not self.same_things(items):
+            if self.aligned and list(items) != list(self.items):
+                self._cache.clear()
             self.show(items)
             return
         before, self.items = self.items, items

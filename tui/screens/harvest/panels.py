@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from tui.kit.keyed_rows import KeyedRows
 from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count
-from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.harvest.rows import (
     Choice,
@@ -19,47 +19,17 @@ from tui.screens.harvest.rows import (
     draw_switch,
 )
 
-Note = Callable[[int, Roles], list[Row]]
 
-
-class ChoicesPanel(RowList[Choice]):
+class ChoicesPanel(KeyedRows[Choice]):
     """Conversations, a line each; why the selected one is of its kind stands at the lower edge."""
 
     words = "conversations"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._note: Note = lambda _width, _roles: []
-        self._about: object = None
+    aligned = True
 
-    def show_items(self, items: Sequence[Choice], note: Note, about: object) -> None:
-        """Shows another state; where the conversations are the same, only the rows that differ are drawn.
-
-        Args:
-            items: The rows.
-            note: Draws what stands where there are none.
-            about: What ``note`` depends on, so that it is drawn again when that changes.
-        """
-        again, self._note, self._about = about != self._about, note, about
-        if items and [each.candidate for each in items] == [each.candidate for each in self.items]:
-            before, self.items = self.items, items
-            for row in range(self.row_count):
-                at = row if self._found is None else self._found[row]
-                if before[at] != items[at]:
-                    self.refresh_line(row)
-            self.summarise()
-            return
-        first = not self.items
-        self._cache.clear()  # names take as much room as the longest
-        self.show(items)
-        if first and items:
-            self.select(0, by_hand=False)
-        elif again and not items:
-            self.refresh()
-
-    def _grown(self, items: Sequence[Choice]) -> bool:
-        """A row in the middle may be another, so this list never only grows."""
-        return False
+    def key(self, item: Choice) -> object:
+        """The conversation, chosen or not."""
+        return item.candidate
 
     def row(self, item: Choice, width: int, chosen: bool) -> Row:
         """A conversation."""
@@ -68,10 +38,6 @@ class ChoicesPanel(RowList[Choice]):
     def finds(self, item: Choice, query: str) -> bool:
         """Whether it holds the filter's words."""
         return choice_finds(item, query)
-
-    def empty(self, width: int) -> list[Row]:
-        """Why there are none."""
-        return self._note(width, self.roles)
 
     def summarise(self) -> None:
         """How many there are; below, the whole reason of the selected one."""

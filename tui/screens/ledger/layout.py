@@ -98,7 +98,7 @@ class LedgerLayout(ListDetail):
         """Hands the state to the panels; each draws only what is different."""
         state = self.state
         about = (state.phase, state.problem, state.only, self.entries.query_text)
-        self.entries.show_items(
+        self.entries.show_entries(
             state.items, self._note, about, only=state.only, whole=state.whole, below=state.result
         )
         if self._begin_with and state.phase == "found":
