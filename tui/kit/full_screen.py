@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from textual import on
 from textual.message import Message
@@ -49,7 +49,7 @@ class FullScreen(Commanded):
 
     Args:
         bench: The workbench.
-        used: What has the keys to begin with.
+        used: What has the keys to begin with; the first panel when left out.
     """
 
     burst_s: ClassVar[float] = 0.2
@@ -57,8 +57,8 @@ class FullScreen(Commanded):
     line_passes = True
     work: ScreenWork | None = None  # to be replaced by lanes
 
-    def __init__(self, bench: Bench, used: str) -> None:
-        super().__init__(bench, used)
+    def __init__(self, bench: Bench, used: str = "") -> None:
+        super().__init__(bench, used or self.catalog.panels[0])
         self.bridge = EventBridge(lambda: self._post(EventsArrived()))
         self._unsubscribe: Callable[[], None] | None = None
         self._burst: Timer | None = None
@@ -66,6 +66,11 @@ class FullScreen(Commanded):
         self._leaving: list[Lane[Any, Any]] = []
 
     # What a screen says of itself
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen as a command of the workbench opens it; one that begins with a selection takes it."""
+        return cls(bench)
 
     def begin(self) -> None:
         """What is to be done once it is there."""

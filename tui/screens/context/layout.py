@@ -56,7 +56,7 @@ class ContextLayout(FullScreen):
     burst_s = 0.3
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "sections")
+        super().__init__(bench)
         self.state = ContextState()
         self.out_open = False
         engine = bench.engine

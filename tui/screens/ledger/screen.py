@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tui.kit import clipboard
 from tui.kit.command import Need, Situation, command
@@ -17,6 +17,7 @@ from tui.screens.ledger.record import line_of
 
 if TYPE_CHECKING:
     from engine.knowledge.verify import CheckedLine
+    from tui.kit.bench import Bench
 
 NAME = 60
 """Characters of a conversation's path in a question."""
@@ -49,6 +50,11 @@ A_FILE: Need[LedgerSituation] = Need(
 
 class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-filter",)):
     """The ledger screen, with its commands."""
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on the selected conversation."""
+        return cls(bench, bench.selected_sha256)
 
     # Moving about
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual import on
 
@@ -43,6 +43,11 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
         super().__init__(bench, query)
         self._adding: Hit | None = None
         self._file_of: tuple[Hit | None, str] = (None, "")
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on what was searched for last."""
+        return cls(bench, bench.searched)
 
     # Moving about
 

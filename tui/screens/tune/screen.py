@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual import on
 
@@ -58,6 +58,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         self._labelled: list[tuple[str, str, bool | None]] = []
         self._applied: Applied | None = None
         self._file_of: tuple[object, str, str] = (None, "", "")
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on the selected topic."""
+        return cls(bench, bench.selected_topic)
 
     # Moving about
 

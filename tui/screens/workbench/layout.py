@@ -159,6 +159,20 @@ class WorkbenchLayout(Commanded):
         self.memory.show(self.digest, self.ledger, compiled)
         self.update_footer()
 
+    # What is selected
+
+    @property
+    def selected_topic(self) -> str:
+        """The topic that is selected; empty where none is."""
+        row = self.activation.selected
+        return row.topic if row is not None else ""
+
+    @property
+    def selected_sha256(self) -> str:
+        """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
+        item = self.ledger_panel.selected
+        return item.row.sha256 if item is not None else ""
+
     # Which message is shown
 
     def show_message(self, shown: Shown) -> None:
