@@ -152,6 +152,48 @@ async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
         assert page.panel.selected_text() == "topic   score\n    indented  .5\n\nlast"
 
 
+async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run: Run) -> None:
+    async with run() as driven:
+        bench, line = driven.bench, "reindex"
+        ends, stops = threading.Event(), []
+
+        def reindex(_line: str, stop: threading.Event) -> str:
+            stops.append(stop)
+            ends.wait(10)
+            return "a third of it\nstopped\n"
+
+        bench.conductor._run_line = reindex
+        bench.run_command(line)
+        await driven.until(lambda: stops and "esc stops it" in driven.text)
+        bench.conductor._run_line = driven.engine.run_command
+        await driven.send("q")
+        await driven.until(lambda: len(driven.app.screen_stack) == 1)
+        bench.run_command("doctor")  # while the other runs
+        await driven.until(lambda: "42 topics" in driven.text)
+        await driven.send("ctrl+c")  # has nothing to stop any more
+        assert "42 topics" in driven.text and not stops[0].is_set()
+        await driven.send("escape")
+        await driven.until(lambda: len(driven.app.screen_stack) == 1)
+        ends.set()
+        await driven.settle()
+        assert f":{line} has ended" in driven.text and not bench.outputs
+
+        for key in ("escape", "ctrl+c"):
+            ends.clear()
+            bench.conductor._run_line = reindex
+            bench.run_command(line)
+            await driven.until(lambda: "running …" in driven.text)
+            await driven.send(key)
+            await driven.until(lambda: "stopping …" in driven.text)
+            assert stops[-1].is_set()
+            ends.set()
+            await driven.settle()
+            assert isinstance(driven.app.screen, PageScreen)
+            assert driven.app.screen.panel.selected_text() == "a third of it\nstopped"
+            await driven.press("escape")
+            assert len(driven.app.screen_stack) == 1
+
+
 async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:
     async with run() as driven:
         driven.engine.failing["run_command"] = AutopoiesisError("no such command", where="nonsense")
