@@ -19,13 +19,18 @@ ChangeKind = Literal["added", "changed", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class TurnArrived:
-    """A transcript grew by a turn. ``key`` is stable: ``{path}#{ordinal of the turn in the file}``."""
+    """A transcript grew by a turn. ``key`` is stable: ``{path}#{ordinal of the turn in the file}``.
+
+    ``past`` is one of a conversation that was restored or imported: it was spoken long before, and nothing is
+    activated for it.
+    """
 
     at: datetime
     key: str
     path: str
     session_id: str
     turn: Turn
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)

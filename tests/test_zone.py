@@ -9,11 +9,12 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import ConfigError
-from engine.events import Signal
+from engine.events import Signal, TurnArrived
 from engine.settings.file import load
 from engine.settings.model import Config
 from engine.store.moments import moment
 from engine.store.zone import is_zone, local_day, local_time, moment_of
+from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
 from tests.conftest import set_zone
 from tui.cli.watch import described
@@ -173,6 +174,9 @@ def test_a_setting_that_is_no_zone_is_refused(engine: Engine) -> None:
 def test_the_feed_without_a_screen_shows_them_too() -> None:
     assert described(Signal(NIGHT, "key", "email", "new"), "Asia/Tokyo").startswith("08:30 ")
     assert described(Signal(NIGHT, "key", "email", "new")).startswith("23:30 ")
+    # A turn of a restored conversation has its day as well.
+    turn = TurnArrived(NIGHT, "a#0", "a", "", Turn("user", "23:30", (Text("And?"),)), past=True)
+    assert described(turn, "Asia/Tokyo").startswith("2026-06-13 08:30 user ")
 
 
 def test_screens_show_the_clocks_of_the_zone() -> None:

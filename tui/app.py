@@ -21,6 +21,7 @@ from textual.types import CSSPathType
 from engine.errors import AutopoiesisError
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.clock import Clock
+from tui.kit.conductor import RunLine
 from tui.kit.confirm import ConfirmScreen
 from tui.kit.control_filter import ControlFilter
 from tui.kit.messages import NextTheme
@@ -50,7 +51,7 @@ class WorkbenchApp(App[int]):
         preferences: What it remembers of the person; their ``tui.yaml`` by default.
         clock: Where times come from.
         theme: A theme to start with instead of the remembered one.
-        run_line: Runs a line of the command line and returns its output; by default in a process of its own.
+        run_line: Runs a line of the command line; by default in a process of its own.
     """
 
     TITLE = "autopoiesis"
@@ -65,7 +66,7 @@ class WorkbenchApp(App[int]):
         preferences: Preferences | None = None,
         clock: Clock | None = None,
         theme: str = "",
-        run_line: Callable[[str], str] | None = None,
+        run_line: RunLine | None = None,
     ) -> None:
         plain = "NO_COLOR" in os.environ
         super().__init__(PasteDriver, ansi_color=True if plain else None)

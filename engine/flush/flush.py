@@ -98,6 +98,11 @@ class Flusher:
         self._guard = threading.Lock()
         self._under_way: set[Question] = set()
 
+    @property
+    def has_provider(self) -> bool:
+        """Whether a provider is set that can be asked."""
+        return self._settings().provider != "none"
+
     def plan(
         self,
         conversation: Conversation,

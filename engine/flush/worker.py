@@ -111,12 +111,15 @@ class FlushWorker:
             return
         flusher = self._engine.flush
         parts = flusher.plan(conversation, room, dropped=dropped).parts
-        for part in parts:
+        # Without a provider there is no news in that none is asked; doctor says it once.
+        told = flusher.has_provider
+        for part in parts if told else ():
             now = self._engine.clock()
             self._publish(FlushDue(now, path, conversation.session_id, part.first, part.last))
         why_not = self._why_nobody(conversation)
         for record in flusher.run(conversation, parts, most=MOST_PARTS, why_not=why_not):
-            self._publish(Flushed(self._engine.clock(), record))
+            if told:
+                self._publish(Flushed(self._engine.clock(), record))
 
     def _why_nobody(self, conversation: Conversation) -> str:
         if self._stopping:

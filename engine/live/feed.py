@@ -134,6 +134,7 @@ class FeedLog:
         self._guard = threading.Lock()
         self._entries: OrderedDict[str, FeedEntry] = OrderedDict()
         self._numbers = 0
+        self._late: dict[str, None] = {}
 
     def fill(self, entries: Iterable[FeedEntry]) -> None:
         """Puts the past before everything that has been taken since the log was made."""
@@ -173,6 +174,21 @@ class FeedLog:
                     self._entries[last_name] = entry
                     return
             self._add(entry)
+            if isinstance(event, TurnArrived) and event.past:
+                self._late[event.key] = None
+
+    def _put_in_place(self) -> None:
+        """Moves what came late to where it belongs by its time; the others keep their order."""
+        late = [(name, self._entries.pop(name)) for name in self._late if name in self._entries]
+        self._late.clear()
+        late.sort(key=lambda item: item[1].at, reverse=True)
+        placed: OrderedDict[str, FeedEntry] = OrderedDict()
+        for name, entry in self._entries.items():
+            while late and late[-1][1].at <= entry.at:
+                placed.update([late.pop()])
+            placed[name] = entry
+        placed.update(reversed(late))
+        self._entries = placed
 
     def _add(self, entry: FeedEntry) -> None:
         self._numbers += 1
@@ -187,6 +203,8 @@ class FeedLog:
     def recent(self, limit: int) -> list[FeedEntry]:
         """The last ``limit`` lines, oldest first."""
         with self._guard:
+            if self._late:
+                self._put_in_place()
             if limit >= len(self._entries):
                 return list(self._entries.values())
             newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]

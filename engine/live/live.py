@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Event, Message
@@ -59,6 +59,9 @@ IDLE_S = 1.0
 
 MOST_NEW_TURNS = 200
 """Turns of one file that are traced when they arrive at once; of more, only the last ones are."""
+
+LOCAL_TIMES = timedelta(hours=12)
+"""How far behind a heading may be that an agent wrote in its local time instead of UTC."""
 
 
 class LiveEngine(Indexing, Protocol):
@@ -119,6 +122,9 @@ class Live:
         self._stop = threading.Event()
         self._sizes: dict[str, int] = {}
         self._known: dict[str, tuple[int, Turn | None]] = {}
+        self._shows_past = False
+        self._removed: dict[str, datetime] = {}
+        self._started = engine.clock()
         self._waiting: set[str] = set()
         self._told: set[Problem] = set()
         self._head: tuple[str, str] | None = None
@@ -194,6 +200,7 @@ class Live:
 
     def trace_the_past(self) -> None:
         """Traces the messages from before the start, for a face whose feed says what fired for them."""
+        self._shows_past = True
         self.soon(
             lambda: self._trace_one([entry.key for entry in self._engine.feed(KEPT_ENTRIES) if entry.key])
         )
@@ -281,20 +288,26 @@ class Live:
         if conversation is None:
             self._known.pop(path, None)
             self._sizes.pop(path, None)
+            self._removed[path] = self._engine.clock()
             if kind == "removed":
                 self._publish(FileChanged(self._engine.clock(), path, "removed"))
             return
+        is_known = path in self._known or path in self._sizes
         first = self._first_news(path, conversation)
         end = conversation.end
+        news = first if is_known else self._first_recent(path, conversation, first)
         self._known[path] = (end, conversation.turn(end - 1))
         if self._engine.conversations.is_waiting(path):
             self._waiting.add(path)
         for ordinal in range(first, end):
             at, turn = conversation.times[ordinal - conversation.first], conversation.turn(ordinal)
             if turn is not None:
-                self._publish(TurnArrived(at, f"{path}#{ordinal}", path, conversation.session_id, turn))
+                key, is_past = f"{path}#{ordinal}", ordinal < news
+                self._publish(TurnArrived(at, key, path, conversation.session_id, turn, is_past))
+        if self._shows_past and first < news:
+            self._trace_one([f"{path}#{ordinal}" for ordinal in range(first, news)])
         last_input = ""
-        for ordinal in range(max(first, end - MOST_NEW_TURNS), end):
+        for ordinal in range(max(news, end - MOST_NEW_TURNS), end):
             key = f"{path}#{ordinal}"
             trace = self._engine.trace_turn(key, record=True, ask=True)
             if trace is None:
@@ -307,9 +320,20 @@ class Live:
         if compiled is not None:
             self._publish(PromptCompiled(last_input, compiled))
         if first < end:
-            self._flushes.look(path, compiled)
-            self._engine.labels.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
-            self._engine.injections.learn_from_use(path, max(first, end - MOST_NEW_TURNS))
+            # Of a conversation that is all past, too, it is recorded which turns nobody was shown.
+            self._flushes.look(path, compiled if news < end else self._engine.compile_of(f"{path}#{end - 1}"))
+        if news < end:
+            self._engine.labels.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
+            self._engine.injections.learn_from_use(path, max(news, end - MOST_NEW_TURNS))
+
+    def _first_recent(self, path: str, conversation: Conversation, first: int) -> int:
+        """The first turn of a file that has just come, from one on, that was not spoken long before: what is
+        restored or imported is past."""
+        removed = self._removed.pop(path, None)
+        since = self._started - LOCAL_TIMES if removed is None else removed
+        since = since.replace(second=0, microsecond=0)  # headings hold no seconds
+        recent = (at >= since for at in conversation.times[first - conversation.first :])
+        return next((number for number, it_is in enumerate(recent, first) if it_is), conversation.end)
 
     def _tell_problems(self) -> None:
         """Reports patterns that only a message showed to be unusable; the others are known from loading."""

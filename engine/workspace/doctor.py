@@ -123,6 +123,12 @@ def _config(files: Files) -> Iterator[Finding]:
             "gate.provider is claude-code, but there is no claude command",
             "install Claude Code, or set gate.provider: local",
         )
+    if config.flush.provider == "none":
+        yield Finding(
+            "note",
+            "flush.provider is none: no notes are taken of turns that no longer fit the prompt",
+            "to have a model take them: flush.provider; the turns stay in the transcripts",
+        )
 
 
 def _git(repository: Repository) -> Iterator[Finding]:

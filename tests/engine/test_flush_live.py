@@ -18,6 +18,7 @@ from engine.live.feed import FeedEntry, entry_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
+from engine.workspace.doctor import examine
 from tests.engine.conftest import Witness
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
 
@@ -52,7 +53,7 @@ class Followed:
             events = list(self.seen.events)
             due = sum(isinstance(event, FlushDue) for event in events)
             done = sum(isinstance(event, Flushed) for event in events)
-            is_done = done > 0 and (due == done or not every_one)
+            is_done = bool(self.engine.flush_log.records(path)) and (due == done or not every_one)
             quiet = quiet + 1 if is_done and not self.unrecorded(path) else 0
             if quiet > 20:
                 return
@@ -105,6 +106,11 @@ def test_without_a_provider_every_turn_that_drops_is_recorded_as_unflushed(follo
     assert compiled is not None and compiled.dropped_turns == compiled.unflushed_turns > 0
     assert any(left.slot == "history" and "unflushed" in left.reason for left in compiled.left_out)
     assert not (follow.engine.workspace.root / "knowledge").exists()
+    # That nobody takes notes is no news at every turn: it is said once, by doctor.
+    assert not [event for event in follow.seen.events if isinstance(event, FlushDue | Flushed)]
+    assert not [entry for entry in follow.engine.feed(500) if entry.kind == "flush"]
+    notes = [each.text for each in examine(follow.engine.workspace.root) if "flush.provider" in each.text]
+    assert notes == ["flush.provider is none: no notes are taken of turns that no longer fit the prompt"]
 
 
 def test_each_batch_is_flushed_once_and_its_notes_are_written(

@@ -52,6 +52,37 @@ def test_a_message_of_a_running_session_is_traced_and_compiled(live: Live) -> No
     assert "github-pr-review" in compiled.compiled.active_topics
 
 
+def test_a_conversation_that_is_restored_or_imported_is_no_news(live: Live) -> None:
+    engine, seen = live
+    before = [(entry.at, entry.text) for entry in engine.feed(10_000)]
+    path = "conversations/2026-03-02-restored.md"
+    file = engine.workspace.root / path
+    file.write_text(
+        "---\nsession_id: ses_past0001\nstarted: 2026-03-02T19:10:00Z\n---\n\n"
+        "## 19:14 — user\nCan you review the PR of March?\n\n## 2026-03-03 07:05 — user\nAnd?\n"
+    )
+    last = seen.wait(TurnArrived, lambda event: event.key == f"{path}#1")
+    assert last.past and last.at == datetime(2026, 3, 3, 7, 5, tzinfo=UTC)
+    seen.wait(TurnTraced, lambda event: event.key == f"{path}#0")  # as the past is, for a feed that shows it
+    feed = engine.feed(10_000)
+    assert [entry.key for entry in feed[:2]] == [f"{path}#0", f"{path}#1"]
+    assert [(entry.at, entry.text) for entry in feed[2:]] == before
+
+    with file.open("a") as transcript:
+        transcript.write(f"\n## {datetime.now(UTC):%Y-%m-%d %H:%M} — user\nCan you review the PR of today?\n")
+    seen.wait(PromptCompiled, lambda event: event.key == f"{path}#2")
+    text = file.read_text()
+    file.unlink()
+    seen.wait(FileChanged, lambda event: event.path == path and event.change == "removed")
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    file.write_text(text.replace("of today", "of that day").replace(today, "2026-03-04"))
+    back = seen.wait(TurnArrived, lambda event: event.turn.text == "Can you review the PR of that day?")
+    assert back.past
+    asked = {decision.message for decision in engine.decision_log.read().decisions}
+    assert "Can you review the PR of today?" in asked
+    assert not asked & {"Can you review the PR of March?", "And?", "Can you review the PR of that day?"}
+
+
 def test_only_what_is_new_in_an_old_transcript_arrives(live: Live) -> None:
     engine, seen = live
     session = next(path for path in engine.conversations.newest(50) if path.endswith(".md"))
@@ -254,7 +285,8 @@ def test_the_sessions_of_another_agent_are_followed(sample: Path, tmp_path: Path
         engine.subscribe(seen)
         engine.start()
         log = folder / "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab.jsonl"
-        log.write_text(claude_log(("user", "Can you review the PR that just came in?")))
+        said = claude_log(("user", "Can you review the PR that just came in?"))
+        log.write_text(said.replace("2026-06-10T09:00", f"{datetime.now(UTC):%Y-%m-%dT%H:%M}"))
         arrived = seen.wait(TurnArrived, lambda event: event.path.startswith("raw/conversations/"))
         assert arrived.turn.text == "Can you review the PR that just came in?"
         traced = seen.wait(TurnTraced, lambda event: event.key == arrived.key)

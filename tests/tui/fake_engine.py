@@ -586,7 +586,7 @@ class FakeEngine:
         """Notes it."""
         self._called("rescan")
 
-    def run_command(self, line: str) -> str:
+    def run_command(self, line: str, stop: threading.Event) -> str:
         """Says the line back."""
         self._called("run_command", line)
         return self.output or f"$ autopoiesis {line}\n42 topics, 0 problems\n"

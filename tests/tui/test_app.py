@@ -15,6 +15,7 @@ import pexpect
 import pytest
 
 from tests.tui.fake_engine import FakeEngine
+from tests.tui.test_commandline import ended, starting
 from tui.app import run_workbench, unusable
 
 SCRIPT = """
@@ -46,11 +47,11 @@ def test_without_a_terminal_it_says_so_and_returns_one(
 
 
 @contextmanager
-def opened(tmp_path: Path, **environment: str) -> Iterator[pexpect.spawn]:
+def opened(tmp_path: Path, *, script: str = SCRIPT, **environment: str) -> Iterator[pexpect.spawn]:
     """The workbench on a real pseudo-terminal."""
     child = pexpect.spawn(
         sys.executable,
-        ["-c", SCRIPT, str(tmp_path)],
+        ["-c", script, str(tmp_path)],
         env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), **environment},
         dimensions=(24, 80),
         timeout=40,
@@ -80,6 +81,27 @@ def test_a_signal_gives_the_terminal_back_too(tmp_path: Path, number: int) -> No
         child.expect(pexpect.EOF)
         child.wait()
         assert child.exitstatus == 128 + number
+
+
+def test_a_command_is_stopped_by_its_page_and_when_the_workbench_is_left(tmp_path: Path) -> None:
+    reader = tmp_path / "reader"
+    os.mkfifo(reader)
+    patch = f"from tui.screens.workbench import commandline\ncommandline._START = {starting(reader)!r}\n"
+    with opened(tmp_path, script=f"{patch}{SCRIPT}") as child:
+        child.expect("following")
+        for key in ("\x1b", "\x03"):
+            child.send(":doctor\r")
+            process = int(reader.read_text())
+            child.send(key)
+            child.expect("stopped")
+            assert ended(process)
+            child.send("q")
+        child.send(":doctor\r")
+        process = int(reader.read_text())
+        child.send("q")
+        child.send("q")
+        child.expect(pexpect.EOF)
+        assert ended(process)
 
 
 def test_after_a_suspension_everything_is_drawn_again(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,43 @@ def test_words_are_passed_as_they_are(tmp_path: Path) -> None:
         commandline.run_line(tmp_path, "'$(touch pwned); x'")
     assert "$(touch pwned); x" in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+def starting(reader: Path) -> str:
+    """A command that starts a second process, which writes its number into a named pipe, and waits for it."""
+    second = f"import os, time; open({str(reader)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    return (
+        f"print('begun', flush=True); import subprocess; subprocess.run([sys.executable, '-c', {second!r}])"
+    )
+
+
+def ended(process: int) -> bool:
+    """Whether a process ends within a time that is ample."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_what_is_stopped_ends_with_all_it_started_and_keeps_what_it_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, reader = threading.Event(), tmp_path / "reader"
+    os.mkfifo(reader)
+    child = f"import os, time; open({str(reader)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    start = (
+        f"import subprocess; print('begun', flush=True); subprocess.run([sys.executable, '-c', {child!r}])"
+    )
+    monkeypatch.setattr(commandline, "_START", start)
+    printed: list[str] = []
+    running = threading.Thread(target=lambda: printed.append(commandline.run_line(tmp_path, "doctor", stop)))
+    running.start()
+    process = int(reader.read_text())  # waits until the second process is there
+    stop.set()
+    running.join(60)
+    assert printed == ["begun\nstopped\n"] and ended(process)

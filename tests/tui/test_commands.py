@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.context.views import LedgerView
 from tests.cases import each_case
 from tests.tui.cache_driven import caching
 from tests.tui.conftest import Run
 from tests.tui.context_driven import looking
+from tests.tui.fake_engine import FakeEngine, ledger_rows
 from tests.tui.ledger_driven import auditing
 from tests.tui.search_driven import searching
+from tui import screens as screens_package
 from tui.kit.command import Catalog, Need, Situation, command
 from tui.kit.commands import Commanded
+from tui.kit.full_screen import FullScreen
 from tui.kit.help import help_lines
 from tui.render.roles import PLAIN
 from tui.screens.cache.screen import CacheScreen, CacheSituation
@@ -26,6 +32,7 @@ from tui.screens.ledger.screen import LedgerScreen, LedgerSituation
 from tui.screens.review.screen import ReviewScreen, ReviewSituation
 from tui.screens.search.screen import SearchScreen, SearchSituation
 from tui.screens.tune.screen import TuneScreen, TuneSituation
+from tui.screens.workbench.openings import OPENINGS, Opening
 from tui.screens.workbench.screen import BenchSituation, Workbench
 
 BENCH, TUNE, SEARCH, CONTEXT = (
@@ -291,6 +298,43 @@ def test_what_cannot_be_done_says_why(catalog: Catalog, name: str, situation: Si
     if there is not None:
         rows = help_lines(catalog, there, (), 200, PLAIN)
         assert refusal in " ".join(" ".join(row.text.split()) for row in rows)
+
+
+# The screens over the workbench
+
+
+def screen_of(opening: Opening) -> type:
+    module, _, name = opening.screen.partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+
+
+def test_every_screen_has_one_opening() -> None:
+    screens = [screen_of(each) for each in OPENINGS]
+    parts = {each.__module__.split(".")[2] for each in screens}
+    found = {path.parent.name for path in Path(screens_package.__path__[0]).glob("*/screen.py")}
+    assert found - parts == {"workbench", "harvest"}  # the ledger leads on to the harvest
+    assert len(screens) == len(parts) and all(issubclass(each, FullScreen) for each in screens)
+
+
+async def test_screens_open_on_what_is_selected(run: Run, engine: FakeEngine) -> None:
+    rows = tuple(replace(ledger_rows()[0], sha256=each) for each in engine.knowledge.ledger.known)
+    async with run(ledger_view=LedgerView(rows)) as driven:
+        await driven.press("4", "j")
+        ledger, topic = driven.bench.selected_sha256, driven.bench.selected_topic
+        driven.bench.searched = "gauge 7"
+        assert ledger and topic
+        for each in OPENINGS:
+            await driven.press(each.key)
+            screen = driven.app.screen
+            assert type(screen) is screen_of(each)
+            if isinstance(screen, TuneScreen):
+                assert screen.state.topic == topic
+            elif isinstance(screen, LedgerScreen):
+                assert screen.situation.record == ledger
+            elif isinstance(screen, SearchScreen):
+                assert screen.prompt.input.value == "gauge 7"
+            driven.app.pop_screen()
+            await driven.settle()
 
 
 # The footer

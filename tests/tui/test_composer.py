@@ -36,16 +36,18 @@ async def test_a_paste_of_several_lines_stays_whole_and_is_not_sent(run: Run) ->
         assert driven.engine.asked("try_message")[-1][1] == "review this:\n\tif x:\ndone\n"
 
 
-@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
-async def test_a_key_begins_another_line_and_enter_ends_the_message(run: Run, key: str) -> None:
+async def test_a_key_begins_another_line_and_enter_ends_the_message(run: Run) -> None:
     async with run() as driven:
-        await driven.press("i")
-        await driven.type("one")
-        await driven.press(key)
-        await driven.type("two")
-        assert value(driven) == "one\ntwo" and driven.panel() == "try"
-        await driven.press("enter")
-        assert driven.source() == "kept" and driven.bench.shown.text == "one\ntwo"
+        for key in ("ctrl+j", "alt+enter", "shift+enter"):
+            await driven.press("i")
+            await driven.type("one")
+            await driven.press(key)
+            await driven.type("two")
+            assert value(driven) == "one\ntwo" and driven.panel() == "try", key
+            await driven.press("enter")
+            assert driven.source() == "kept" and driven.bench.shown.text == "one\ntwo"
+            await driven.press("escape")
+            assert driven.source() == "feed"
 
 
 async def test_keys_typed_faster_than_they_are_drawn_keep_their_order(run: Run) -> None:
@@ -68,19 +70,20 @@ async def test_only_a_message_has_several_lines(run: Run) -> None:
         assert "only a message has several lines" in driven.text
 
 
-@pytest.mark.parametrize(("size", "most"), [((120, 40), 10), ((80, 24), 5), ((60, 16), 2)])
-async def test_it_grows_and_then_scrolls(run: Run, size: tuple[int, int], most: int) -> None:
-    async with run(size) as driven:
-        await driven.press("i")
-        composer = driven.bench.query_one(Composer)
-        assert composer.size.height == 1
-        await paste(driven, "\n".join(f"line {number}" for number in range(2)))
-        assert composer.size.height == 2
-        await paste(driven, "".join(f"\nline {number}" for number in range(2, 30)))
-        assert composer.size.height == most
-        assert "line 29" in driven.text and composer.scroll_offset.y == 30 - most
-        await driven.press("escape")
-        assert composer.size.height == 1
+async def test_it_grows_and_then_scrolls_at_every_size(run: Run) -> None:
+    async with run() as driven:
+        for size, most in (((120, 40), 10), ((80, 24), 5), ((60, 16), 2)):
+            await driven.resize(*size)
+            await driven.press("i")
+            composer = driven.bench.query_one(Composer)
+            assert composer.size.height == 1
+            await paste(driven, "\n".join(f"line {number}" for number in range(2)))
+            assert composer.size.height == 2
+            await paste(driven, "".join(f"\nline {number}" for number in range(2, 30)))
+            assert composer.size.height == most, size
+            assert "line 29" in driven.text and composer.scroll_offset.y == 30 - most
+            await driven.press("escape")
+            assert composer.size.height == 1
 
 
 async def test_a_paste_on_a_panel_is_no_keys(run: Run) -> None:

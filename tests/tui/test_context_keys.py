@@ -34,30 +34,48 @@ async def select(driven: Contexted, label: str) -> None:
     raise AssertionError(f"{label} was not reached")
 
 
-async def test_c_opens_it_on_the_message_in_view(run: Run) -> None:
+async def test_c_opens_it_and_keys_go_round_its_panels(run: Run) -> None:
     async with looking(run) as driven:
         assert REVIEW in driven.text and driven.in_use() == "sections"
         assert driven.label == "system:system.md"
-        await driven.press("escape")
-        assert not driven.is_open() and driven.panel() == "feed"
-
-
-async def test_the_palette_opens_it_as_well(run: Run) -> None:
-    async with run(compiled=prompt()) as driven:
-        looked = Contexted(driven.app, driven.pilot, driven.engine)
-        await looked.press("ctrl+p")
-        await looked.type("prompt")
-        await looked.press("enter")
-        assert looked.is_open()
-
-
-async def test_the_summary_says_how_full_it_is(run: Run) -> None:
-    async with looking(run) as driven:
         line = driven.line("for the reply")
         tokens = driven.engine.compiled.tokens
         assert f"{tokens} of 1,024 tok · {round(100 * tokens / 1024)} % · 128 for the reply" in line
         assert "5 left out · 4 turns dropped, 1 unflushed" in line
         assert "topics github-pr-review, code-style" in driven.text
+        seen = []
+        for _press in range(3):
+            await driven.press("tab")
+            seen.append(driven.in_use())
+        assert seen == ["text", "slots", "sections"]
+        await driven.press("shift+tab")
+        assert driven.in_use() == "slots"
+        await driven.press("1")
+        await driven.press("j")
+        assert driven.label == "identity:SOUL.md" and "I am Wren." in driven.text
+        assert "why always in the prompt" in driven.text
+        await driven.press("k", "k")
+        assert driven.label == "system:system.md"
+        await driven.press("G")
+        assert driven.label == "message" and "why the message to answer" in driven.text
+        await driven.press("g")
+        assert driven.label == "system:system.md"
+        await driven.press("ctrl+d")
+        assert driven.label not in ("system:system.md", "message")
+        await driven.press("ctrl+u")
+        assert driven.label == "system:system.md"
+        await driven.press("2", "plus")
+        assert driven.screen.text.size.width > 100 and not driven.screen.sections.display
+        await driven.press("1")
+        assert driven.zoomed() == "sections" and "always in the prompt" in driven.text
+        await driven.press("underscore")
+        assert driven.zoomed() is None and driven.in_use() == "sections"
+        await driven.press("escape")
+        assert not driven.is_open() and driven.panel() == "feed"
+        await driven.press("ctrl+p")
+        await driven.type("prompt")
+        await driven.press("enter")
+        assert driven.is_open()
 
 
 async def test_sections_stand_by_layer_with_the_end_of_the_stable_prefix(run: Run) -> None:
@@ -77,70 +95,36 @@ async def test_sections_stand_by_layer_with_the_end_of_the_stable_prefix(run: Ru
         assert "P1" in row and "▇" in row and "memory" in row
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
-async def test_numbers_go_to_the_panels(run: Run, size: tuple[int, int]) -> None:
-    async with looking(run, size) as driven:
-        for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
-            await driven.press(key)
-            assert driven.in_use() == PANELS[key]
-            panel = driven.screen.panel_named(PANELS[key])
-            assert panel.has_focus and panel.display and panel.size.height > 2, key
-
-
-async def test_tab_goes_round_what_is_in_view(run: Run) -> None:
+async def test_numbers_go_to_the_panels_at_every_size(run: Run) -> None:
     async with looking(run) as driven:
-        seen = []
-        for _press in range(3):
-            await driven.press("tab")
-            seen.append(driven.in_use())
-        assert seen == ["text", "slots", "sections"]
-        await driven.press("shift+tab")
-        assert driven.in_use() == "slots"
+        for size in ((120, 40), (80, 24), (60, 16)):
+            await driven.resize(*size)
+            for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
+                await driven.press(key)
+                assert driven.in_use() == PANELS[key]
+                panel = driven.screen.panel_named(PANELS[key])
+                assert panel.has_focus and panel.display and panel.size.height > 2, (size, key)
 
 
-async def test_tab_shows_the_other_panel_where_only_one_has_room(run: Run) -> None:
+async def test_where_only_one_panel_has_room_tab_and_enter_show_the_other(run: Run) -> None:
     async with looking(run, (60, 16)) as driven:
         assert not driven.screen.text.display
         await driven.press("tab")
         assert driven.in_use() == "text" and not driven.screen.sections.display
         await driven.press("tab")
         assert driven.in_use() == "sections"
+        await driven.press("j", "enter")
+        assert driven.in_use() == "text" and "I am Wren." in driven.text
+        await driven.press("escape")
+        assert driven.is_open() and driven.zoomed() is None
 
 
-async def test_moves_pass_over_headings_and_show_the_text(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("j")
-        assert driven.label == "identity:SOUL.md" and "I am Wren." in driven.text
-        assert "why always in the prompt" in driven.text
-        await driven.press("k", "k")
-        assert driven.label == "system:system.md"
-        await driven.press("G")
-        assert driven.label == "message" and "why the message to answer" in driven.text
-        await driven.press("g")
-        assert driven.label == "system:system.md"
-        await driven.press("ctrl+d")
-        assert driven.label not in ("system:system.md", "message")
-        await driven.press("ctrl+u")
-        assert driven.label == "system:system.md"
-
-
-async def test_the_heading_above_the_first_section_comes_into_view_again(run: Run) -> None:
+async def test_the_text_scrolls_below_what_is_known_of_it_and_e_opens_its_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with looking(run, (80, 24)) as driven:
         await driven.press("G", "g")
         assert driven.screen.sections.scroll_offset.y == 0
-
-
-async def test_lines_have_the_numbers_of_their_file(run: Run) -> None:
-    async with looking(run) as driven:
-        await select(driven, "memory:MEMORY.md")
-        assert " 7  # Core memory" in driven.text and "10  - 2026-06-01" in driven.text
-        await driven.press("G")
-        assert driven.state.numbers.get(driven.state.section) is None
-        assert [call[1] for call in driven.engine.asked("lines_of")].count("memory:MEMORY.md") == 1
-
-
-async def test_the_text_scrolls_below_what_is_known_of_it(run: Run) -> None:
-    async with looking(run, (80, 24)) as driven:
         await select(driven, "memory:MEMORY.md")
         await driven.press("2", "j", "j")
         assert driven.screen.text.scroll_offset.y == 2
@@ -149,10 +133,26 @@ async def test_the_text_scrolls_below_what_is_known_of_it(run: Run) -> None:
         assert "2026-06-11" in driven.text
         await driven.press("g")
         assert "# Core memory" in driven.text
+        await driven.press("1", "g")
+        opened: list[tuple[str, int]] = []
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
+        asked = len(driven.engine.asked("compile_of"))
+        await select(driven, "memory:MEMORY.md")
+        await driven.press("e", "2", "j", "j", "j", "e")
+        await driven.press("o", "j", "j", "e")
+        memory = "knowledge/memory/MEMORY.md"
+        assert opened == [(memory, 7), (memory, 10), (memory, 21)]
+        assert len(driven.engine.asked("compile_of")) == asked + 3
 
 
-async def test_t_shows_the_whole_prompt_at_the_section(run: Run) -> None:
+async def test_lines_have_the_numbers_of_their_file_and_t_shows_the_whole_prompt(run: Run) -> None:
     async with looking(run) as driven:
+        await select(driven, "memory:MEMORY.md")
+        assert " 7  # Core memory" in driven.text and "10  - 2026-06-01" in driven.text
+        await driven.press("G")
+        assert driven.state.numbers.get(driven.state.section) is None
+        assert [call[1] for call in driven.engine.asked("lines_of")].count("memory:MEMORY.md") == 1
+        await driven.press("1", "g")
         await select(driven, "knowledge:digest.md")
         await driven.press("t")
         assert "the whole prompt" in driven.text
@@ -165,10 +165,6 @@ async def test_t_shows_the_whole_prompt_at_the_section(run: Run) -> None:
         assert "<!-- message -->" in driven.text
         await driven.press("t")
         assert "<!-- message -->" not in driven.text and REVIEW in driven.text
-
-
-async def test_the_whole_prompt_is_the_prompt(run: Run) -> None:
-    async with looking(run) as driven:
         placed = driven.state.placed
         assert placed is not None
         compiled = driven.engine.compiled
@@ -194,11 +190,13 @@ async def test_o_shows_what_was_left_out(run: Run, size: tuple[int, int]) -> Non
         assert "the rest of it: over context" in driven.text
         await driven.press("o")
         assert driven.in_use() == "sections" and not driven.screen.left_out.display
-
-
-async def test_enter_says_everything_about_what_was_left_out(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("o", "j", "j", "enter")
+        await driven.press("o", "slash")
+        await driven.type("memory")
+        assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text
+        await driven.press("enter", "escape")
+        assert "3 left out  5" in driven.text
+        await driven.resize(120, 40)
+        await driven.press("g", "j", "j", "enter")
         assert isinstance(driven.app.screen, PageScreen)
         assert LEFT_OUT[0].reason in driven.text and "a larger cap would let it in" in driven.text
 
@@ -221,10 +219,7 @@ async def test_many_search_results_left_out_are_listed_when_they_are_opened(run:
         assert "the selection comes from no file" in driven.said
         await driven.press("enter")
         assert "▸ 40 search results" in driven.text and driven.state.on_fold
-
-
-async def test_a_filter_finds_search_results_that_are_not_listed(run: Run) -> None:
-    async with looking(run, compiled=with_many_results()) as driven:
+        await driven.press("o")
         await driven.press("o", "slash")
         await driven.type("note-17")
         await driven.press("enter")
@@ -240,24 +235,6 @@ async def test_nothing_left_out_says_so(run: Run) -> None:
     async with looking(run, compiled=prompt(left_out=(), next_kb=())) as driven:
         await driven.press("o")
         assert "Everything got in." in driven.text and "nothing left out" in driven.text
-
-
-async def test_enter_opens_the_text_and_esc_leaves_it(run: Run) -> None:
-    async with looking(run, (60, 16)) as driven:
-        await driven.press("j", "enter")
-        assert driven.in_use() == "text" and "I am Wren." in driven.text
-        await driven.press("escape")
-        assert driven.is_open() and driven.zoomed() is None
-
-
-async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("2", "plus")
-        assert driven.screen.text.size.width > 100 and not driven.screen.sections.display
-        await driven.press("1")
-        assert driven.zoomed() == "sections" and "always in the prompt" in driven.text
-        await driven.press("underscore")
-        assert driven.zoomed() is None and driven.in_use() == "sections"
 
 
 async def test_d_compares_with_the_prompt_before(run: Run) -> None:
@@ -282,7 +259,7 @@ async def test_d_compares_with_the_prompt_before(run: Run) -> None:
         assert not driven.comparing() and driven.label == "system:system.md"
 
 
-async def test_d_says_where_the_stable_prefix_broke(run: Run) -> None:
+async def test_d_says_where_the_stable_prefix_broke_at_every_size(run: Run) -> None:
     before = prompt_before(broken=True)
     async with looking(run, compiled_before=before) as driven:
         await driven.press("d")
@@ -293,15 +270,13 @@ async def test_d_says_where_the_stable_prefix_broke(run: Run) -> None:
             if one != other
         )
         assert f"! stable prefix broken: layer 7 knowledge, knowledge:digest.md, byte {byte:,}" in driven.text
-
-
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
-async def test_a_difference_is_shown_where_there_is_little_room(run: Run, size: tuple[int, int]) -> None:
-    async with looking(run, size, compiled_before=prompt_before(broken=True)) as driven:
-        await driven.press("o", "d")
-        assert driven.in_use() == "sections" and "byte 1,588" in driven.text
-        await driven.press("escape")
-        assert driven.is_open() and not driven.comparing()
+        await driven.press("d")
+        for size in ((120, 40), (80, 24), (60, 16)):
+            await driven.resize(*size)
+            await driven.press("o", "d")
+            assert driven.in_use() == "sections" and "byte 1,588" in driven.text
+            await driven.press("escape")
+            assert driven.is_open() and not driven.comparing()
 
 
 async def test_the_first_message_has_nothing_to_compare_with(run: Run) -> None:
@@ -346,48 +321,15 @@ async def test_slash_filters_while_it_is_typed(run: Run) -> None:
         assert driven.label == "subscription:code-review" and driven.in_use() == "sections"
         await driven.press("escape")
         assert driven.state.queries["sections"] == "" and driven.label == "subscription:code-review"
-
-
-async def test_a_filter_that_finds_nothing_says_so(run: Run) -> None:
-    async with looking(run) as driven:
         await driven.press("slash")
         await driven.type("zebra")
         assert "No section holds these words." in driven.text
         await driven.press("escape")
         assert "knowledge/identity/SOUL.md" in driven.text
-
-
-async def test_slash_filters_what_was_left_out_too(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("o", "slash")
-        await driven.type("memory")
-        assert "3 left out  2 of 5" in driven.text and "1 sections  15" in driven.text
-        await driven.press("enter", "escape")
-        assert "3 left out  5" in driven.text
-
-
-async def test_letters_are_letters_in_the_line(run: Run) -> None:
-    async with looking(run) as driven:
         await driven.send("slash", *"tdow")
         await driven.settle()
         assert driven.screen.prompt.input.value == "tdow"
         assert not driven.state.whole and not driven.comparing()
-
-
-async def test_y_copies_the_section_and_capital_y_the_prompt(run: Run) -> None:
-    async with looking(run) as driven:
-        await select(driven, "memory:MEMORY.md")
-        await driven.press("y")
-        assert driven.state.chosen is not None
-        assert copied(driven) == driven.state.chosen.text
-        await driven.press("Y")
-        assert copied(driven) == driven.engine.compiled.text
-        await driven.press("d", "y")
-        assert copied(driven).startswith("@@ ") and "\n-- The mast" in copied(driven)
-        await driven.press("d", "o", "y")
-        assert copied(driven).startswith("P2 topic topics/release-notes.md 420")
-        await driven.press("4", "y")
-        assert "identity" in copied(driven)
 
 
 @pytest.fixture
@@ -402,10 +344,35 @@ def editor(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return noted
 
 
-async def test_e_without_a_terminal_says_so(run: Run, editor: Path) -> None:
+async def test_copying_writing_and_what_cannot_be_edited(run: Run, editor: Path) -> None:
     async with looking(run) as driven:
+        await driven.press("w")
+        assert driven.screen.prompt.input.value == "scratch/prompt.md"
+        await driven.type("x")
+        await driven.press("enter")
+        assert driven.engine.asked("keep_prompt") == [
+            ("keep_prompt", "scratch/prompt.mdx", driven.engine.compiled.text, False)
+        ]
+        assert "written to scratch/prompt.mdx" in driven.said and driven.in_use() == "sections"
+        await driven.press("w", "escape")
+        assert len(driven.engine.asked("keep_prompt")) == 1 and driven.is_open()
+        await driven.press("G", "e")
+        assert "the selection comes from no file" in driven.said
+        await driven.press("g")
         await driven.press("e")
         assert "this terminal cannot be handed to an editor" in driven.said
+        await select(driven, "memory:MEMORY.md")
+        await driven.press("y")
+        assert driven.state.chosen is not None
+        assert copied(driven) == driven.state.chosen.text
+        await driven.press("Y")
+        assert copied(driven) == driven.engine.compiled.text
+        await driven.press("d", "y")
+        assert copied(driven).startswith("@@ ") and "\n-- The mast" in copied(driven)
+        await driven.press("d", "o", "y")
+        assert copied(driven).startswith("P2 topic topics/release-notes.md 420")
+        await driven.press("4", "y")
+        assert "identity" in copied(driven)
 
 
 @pytest.mark.parametrize("named", ["nano", "./nano", "../home/nano"])
@@ -419,41 +386,6 @@ async def test_e_starts_no_editor_of_the_current_folder(
         await driven.press("e")
         assert f"{named} cannot be started: it is not on PATH; give its full path" in driven.said
     assert not editor.exists()
-
-
-async def test_e_opens_the_file_at_its_line_and_compiles_anew(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with looking(run, (80, 24)) as driven:
-        opened: list[tuple[str, int]] = []
-        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: opened.append((path, line)))
-        asked = len(driven.engine.asked("compile_of"))
-        await select(driven, "memory:MEMORY.md")
-        await driven.press("e", "2", "j", "j", "j", "e")
-        await driven.press("o", "j", "j", "e")
-        memory = "knowledge/memory/MEMORY.md"
-        assert opened == [(memory, 7), (memory, 10), (memory, 21)]
-        assert len(driven.engine.asked("compile_of")) == asked + 3
-
-
-async def test_what_comes_from_no_file_cannot_be_edited(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("G", "e")
-        assert "the selection comes from no file" in driven.said
-
-
-async def test_w_writes_the_prompt(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("w")
-        assert driven.screen.prompt.input.value == "scratch/prompt.md"
-        await driven.type("x")
-        await driven.press("enter")
-        assert driven.engine.asked("keep_prompt") == [
-            ("keep_prompt", "scratch/prompt.mdx", driven.engine.compiled.text, False)
-        ]
-        assert "written to scratch/prompt.mdx" in driven.said and driven.in_use() == "sections"
-        await driven.press("w", "escape")
-        assert len(driven.engine.asked("keep_prompt")) == 1 and driven.is_open()
 
 
 async def test_a_name_that_is_taken_is_asked_about_with_the_focus_on_cancel(run: Run) -> None:
@@ -483,7 +415,7 @@ async def test_a_read_only_workspace_writes_nothing(run: Run, engine: FakeEngine
         assert driven.comparing()
 
 
-async def test_capital_j_and_k_go_through_the_messages(run: Run) -> None:
+async def test_messages_the_gate_and_help_from_here(run: Run) -> None:
     async with looking(run) as driven:
         await driven.press("K")
         assert driven.bench.feed.selected is not None and driven.bench.feed.selected.key == f"{SESSION}#4"
@@ -492,26 +424,15 @@ async def test_capital_j_and_k_go_through_the_messages(run: Run) -> None:
         assert REVIEW in driven.text
         await driven.press("J")
         assert "there is no later message" in driven.said
-
-
-async def test_esc_backs_out_level_by_level(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("d", "slash")
-        await driven.type("message")
-        await driven.press("enter", "plus", "escape")
-        assert driven.state.queries["sections"] == "" and driven.zoomed() == "sections"
-        await driven.press("escape")
-        assert driven.zoomed() is None and driven.comparing()
-        await driven.press("escape")
-        assert not driven.comparing()
-        await driven.press("o", "escape")
-        assert driven.is_open() and not driven.screen.out_open
-        await driven.press("q")
-        assert not driven.is_open() and driven.app.is_running
-
-
-async def test_help_theme_problems_and_palette_work_here(run: Run) -> None:
-    async with looking(run) as driven:
+        driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules", 30.0))
+        await driven.settle()
+        assert "the gate asks" in driven.text
+        await driven.press("ctrl+y")
+        assert driven.engine.asked("answer") == [("answer", "q1", True)] and not copied(driven)
+        before = len(driven.engine.asked("compile_of"))
+        await driven.press("ctrl+r")
+        assert len(driven.engine.asked("compile_of")) == before + 1
+        assert driven.engine.asked("rescan")
         await driven.press("question_mark")
         assert "Show the whole prompt as one text" in " ".join(driven.text.split())
         await driven.press("escape", "exclamation_mark")
@@ -524,20 +445,16 @@ async def test_help_theme_problems_and_palette_work_here(run: Run) -> None:
         await driven.press("enter")
         await driven.settle()
         assert driven.comparing()
-
-
-async def test_the_gate_is_answered_from_here(run: Run) -> None:
-    async with looking(run) as driven:
-        driven.engine.publish(GateAsked(NOW, "q1", "code-style", REVIEW, "House rules", 30.0))
-        await driven.settle()
-        assert "the gate asks" in driven.text
-        await driven.press("ctrl+y")
-        assert driven.engine.asked("answer") == [("answer", "q1", True)] and not copied(driven)
-
-
-async def test_ctrl_r_compiles_anew(run: Run) -> None:
-    async with looking(run) as driven:
-        before = len(driven.engine.asked("compile_of"))
-        await driven.press("ctrl+r")
-        assert len(driven.engine.asked("compile_of")) == before + 1
-        assert driven.engine.asked("rescan")
+        await driven.press("d")
+        await driven.press("d", "slash")
+        await driven.type("message")
+        await driven.press("enter", "plus", "escape")
+        assert driven.state.queries["sections"] == "" and driven.zoomed() == "sections"
+        await driven.press("escape")
+        assert driven.zoomed() is None and driven.comparing()
+        await driven.press("escape")
+        assert not driven.comparing()
+        await driven.press("o", "escape")
+        assert driven.is_open() and not driven.screen.out_open
+        await driven.press("q")
+        assert not driven.is_open() and driven.app.is_running

@@ -13,7 +13,7 @@ from engine.errors import BudgetError
 from engine.events import FileChanged, TurnTraced
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
-from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt, prompt_before
+from tests.tui.context_data import candidate, candidates, compiled_of, huge, prompt
 from tests.tui.context_driven import Contexted, looking
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
 from tests.tui.test_hostile_text import TOGETHER, assert_harmless, each_alone
@@ -48,8 +48,32 @@ async def test_leaving_while_it_is_compiled_waits_for_nothing(run: Run) -> None:
         assert driven.panel() == "feed" and not driven.bench.followers
 
 
-async def test_it_follows_the_message_that_the_workbench_shows(run: Run) -> None:
+async def test_it_follows_the_message_in_view_and_keeps_the_selected_section(run: Run) -> None:
     async with looking(run) as driven:
+        await driven.press("j", "j", "j", "2", "j")
+        placed, at = driven.state.placed, driven.screen.text.scroll_offset.y
+        driven.engine.compiled = replace(prompt())
+        await driven.press("ctrl+r")
+        assert driven.state.placed is placed and driven.screen.text.scroll_offset.y == at
+        await driven.press("1", "g")
+        driven.engine.compiled = prompt()
+        while driven.label != "topic:github-pr-review":
+            await driven.press("j")
+        pieces = [each for each in candidates() if each.label != "knowledge:digest.md"]
+        driven.engine.compiled = compiled_of(pieces)
+        await driven.press("ctrl+r")
+        assert driven.label == "topic:github-pr-review" and "1 sections  14" in driven.text
+        driven.engine.compiled = compiled_of(pieces[:3])
+        await driven.press("ctrl+r")
+        assert driven.label == "identity:USER.md"
+        before = len(driven.engine.asked("compile_of"))
+        driven.engine.compiled = prompt(tokens=700)
+        driven.engine.publish(
+            *(FileChanged(NOW, f"knowledge/{number}.md", "changed") for number in range(30))
+        )
+        await driven.settle()
+        assert len(driven.engine.asked("compile_of")) == before + 1
+        assert "700 of 1,024 tok" in driven.text
         driven.engine.compiled = prompt("And the one after it?")
         driven.engine.entries = [
             *driven.engine.entries,
@@ -60,43 +84,15 @@ async def test_it_follows_the_message_that_the_workbench_shows(run: Run) -> None
         assert "“And the one after it?”  user · 18:47" in driven.text
         await driven.press("G")
         assert "1  And the one after it?" not in driven.text and "And the one after it?" in driven.text
-
-
-async def test_the_selected_section_stays_selected_in_another_prompt(run: Run) -> None:
-    async with looking(run) as driven:
-        while driven.label != "topic:github-pr-review":
-            await driven.press("j")
-        pieces = [each for each in candidates() if each.label != "knowledge:digest.md"]
-        driven.engine.compiled = compiled_of(pieces)
-        await driven.press("ctrl+r")
-        assert driven.label == "topic:github-pr-review" and "1 sections  14" in driven.text
-        driven.engine.compiled = compiled_of(pieces[:3])
-        await driven.press("ctrl+r")
-        assert driven.label == "identity:USER.md"
-
-
-async def test_a_changed_file_compiles_it_anew(run: Run) -> None:
-    async with looking(run) as driven:
-        before = len(driven.engine.asked("compile_of"))
-        driven.engine.compiled = prompt(tokens=700)
-        driven.engine.publish(
-            *(FileChanged(NOW, f"knowledge/{number}.md", "changed") for number in range(30))
-        )
+        shown = driven.bench.shown
+        late, newest = prompt("late"), prompt("newest")
+        driven.bench.show_message(replace(shown, compiled=late))
+        driven.bench.show_message(replace(shown, compiled=newest))
         await driven.settle()
-        assert len(driven.engine.asked("compile_of")) == before + 1
-        assert "700 of 1,024 tok" in driven.text
+        assert driven.state.compiled is newest
 
 
-async def test_the_same_prompt_again_moves_nothing(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("j", "j", "j", "2", "j")
-        placed, at = driven.state.placed, driven.screen.text.scroll_offset.y
-        driven.engine.compiled = replace(prompt())
-        await driven.press("ctrl+r")
-        assert driven.state.placed is placed and driven.screen.text.scroll_offset.y == at
-
-
-async def test_another_prompt_leaves_the_place_in_the_text(run: Run) -> None:
+async def test_the_place_in_the_text_survives_another_prompt_and_another_size(run: Run) -> None:
     async with looking(run, (80, 24)) as driven:
         await driven.press(*["j"] * 3, "2", "j", "j", "j")
         line = driven.screen.text.line_in_view
@@ -104,16 +100,17 @@ async def test_another_prompt_leaves_the_place_in_the_text(run: Run) -> None:
         driven.engine.compiled = prompt(tokens=700)
         await driven.press("ctrl+r")
         assert driven.screen.text.line_in_view == line and "700 of 1,024" in driven.text
-
-
-async def test_a_late_prompt_is_dropped(run: Run) -> None:
-    async with looking(run) as driven:
-        shown = driven.bench.shown
-        late, newest = prompt("late"), prompt("newest")
-        driven.bench.show_message(replace(shown, compiled=late))
-        driven.bench.show_message(replace(shown, compiled=newest))
-        await driven.settle()
-        assert driven.state.compiled is newest
+        await driven.resize(120, 40)
+        await driven.press("t", "2", "G", *["k"] * 20)
+        line = driven.screen.text.line_in_view
+        await driven.resize(90, 30)
+        assert abs(driven.screen.text.line_in_view - line) <= 1
+        await driven.press("1")
+        for size in ((59, 24), (80, 15)):
+            await driven.resize(*size)
+            assert "needs 60×16" in driven.text
+            await driven.resize(120, 40)
+            assert REVIEW in driven.text and driven.in_use() == "sections"
 
 
 async def test_a_late_comparison_is_dropped(run: Run) -> None:
@@ -216,46 +213,26 @@ def poisoned(text: str) -> Compiled:
     )
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-async def test_each_hostile_text_is_shown_as_text(run: Run, size: tuple[int, int]) -> None:
-    async with looking(run, size) as driven:
-        await each_alone(driven, lambda text: setattr(driven.engine, "compiled", poisoned(text)))
-
-
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_hostile_text_is_shown_and_does_nothing(run: Run, text: str) -> None:
-    async with run((80, 24), compiled=poisoned(text), compiled_before=prompt_before()) as driven:
-        looked = Contexted(driven.app, driven.pilot, driven.engine)
-        await looked.press("c")
-        for keys in (("j",), ("t",), ("2", "j"), ("o", "j"), ("enter",), ("escape", "d"), ("j",), ("plus",)):
-            await looked.press(*keys)
-            assert_harmless(looked)
-        assert looked.is_open()
-
-
-@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]"])
-async def test_markup_keeps_all_its_words(run: Run, text: str) -> None:
-    async with run((200, 60), compiled=poisoned(text)) as driven:
-        looked = Contexted(driven.app, driven.pilot, driven.engine)
-        await looked.press("c", "o")
-        assert looked.text.count(text) > 30
-
-
-async def test_the_place_in_the_text_survives_another_size(run: Run) -> None:
-    async with looking(run) as driven:
-        await driven.press("t", "2", "G", *["k"] * 20)
-        line = driven.screen.text.line_in_view
-        await driven.resize(90, 30)
-        assert abs(driven.screen.text.line_in_view - line) <= 1
-
-
-@pytest.mark.parametrize("size", [(59, 24), (80, 15)])
-async def test_too_small_a_terminal_says_what_it_needs(run: Run, size: tuple[int, int]) -> None:
-    async with looking(run) as driven:
-        await driven.resize(*size)
-        assert "needs 60×16" in driven.text
-        await driven.resize(120, 40)
-        assert REVIEW in driven.text and driven.in_use() == "sections"
+async def test_hostile_text_is_shown_as_text_and_does_nothing(run: Run) -> None:
+    async with looking(run, (80, 24)) as driven:
+        for size in ((160, 50), (80, 24)):
+            await driven.resize(*size)
+            await each_alone(driven, lambda text: setattr(driven.engine, "compiled", poisoned(text)))
+        for text in TOGETHER:
+            driven.engine.compiled = poisoned(text)
+            await driven.press("ctrl+r")
+            for keys in ("j", "t", "2 j", "o j", "enter", "escape d", "j", "plus"):
+                await driven.press(*keys.split())
+                assert_harmless(driven)
+            assert driven.is_open()
+            await driven.press("underscore", "d", "1", "g")
+        await driven.resize(200, 60)
+        for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # what looks like markup keeps all its words
+            driven.engine.compiled = poisoned(text)
+            await driven.press("ctrl+r")
+            if not driven.screen.out_open:
+                await driven.press("o")
+            assert driven.text.count(text) > 30
 
 
 async def test_what_comes_in_while_the_screen_is_taken_down_is_for_nobody(run: Run) -> None:

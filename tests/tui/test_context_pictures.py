@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +10,6 @@ from engine.errors import BudgetError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.context_data import prompt, prompt_before, with_many_results
 from tests.tui.context_driven import looking
-from tests.tui.fake_engine import FakeEngine, status_view
 
 Picture = Callable[[Driven, str], None]
 
@@ -69,42 +67,14 @@ async def test_broken_prefix(run: Run, picture: Picture) -> None:
         picture(driven, "context/prefix-broken-120x40")
 
 
-async def test_nothing_to_compare_with(run: Run) -> None:
-    async with looking(run, compiled_before=None) as driven:
-        await driven.press("d")
-        assert "first" in driven.text
-
-
 async def test_error(run: Run, picture: Picture) -> None:
     async with looking(run, SIZES["80x24"], failing={"compile_of": TOO_MUCH}) as driven:
         picture(driven, "context/error-80x24")
 
 
-async def test_loading(run: Run) -> None:
-    still = threading.Event()
-    async with looking(run, settle=False, gates={"compile_of": still}) as driven:
-        await driven.until(lambda: driven.engine.asked("compile_of"))
-        assert "compiling" in driven.text
-        still.set()
-
-
 async def test_empty(run: Run, picture: Picture) -> None:
     async with looking(run, SIZES["80x24"], entries=[], compiled=prompt(budget=8192)) as driven:
         picture(driven, "context/empty-80x24")
-
-
-async def test_read_only(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with looking(run) as driven:
-        await driven.press("w")
-        assert "read-only" in driven.text
-
-
-async def test_filter(run: Run) -> None:
-    async with looking(run, SIZES["80x24"]) as driven:
-        await driven.press("slash")
-        await driven.type("review")
-        assert "review" in driven.text
 
 
 async def test_write(run: Run, picture: Picture) -> None:

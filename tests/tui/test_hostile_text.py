@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-import pytest
-
 from engine.activation.trace import Correction, TriggerHit
 from engine.context.compiled import LeftOut
 from engine.context.views import DigestView, LedgerRow, LedgerView
@@ -95,50 +93,56 @@ def poison(engine: FakeEngine, text: str) -> None:
     engine.output = text
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_nothing_of_it_acts(run: Run, engine: FakeEngine, size: tuple[int, int]) -> None:
+async def test_it_is_shown_as_text_and_nothing_of_it_acts(run: Run, engine: FakeEngine) -> None:
     poison(engine, HOSTILE[0])
-    async with run(size) as driven:
-        for text in HOSTILE:
+    async with run((80, 24)) as driven:
+        for size in ((80, 24), (120, 40)):
+            await driven.resize(*size)
+            for text in HOSTILE:
+                poison(engine, text)
+                driven.app.clear_notifications()
+                driven.bench.conductor.read(ALL_PARTS)
+                await driven.settle()
+                await driven.press("1", "G")
+                assert driven.bench.activation.selected is not None, repr(text)
+                driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
+                await driven.settle()
+                assert_harmless(driven)
+                assert driven.app.is_running, repr(text)
+                await driven.press("n")
+        for text in TOGETHER:
+            poison(engine, text)
+            driven.bench.conductor.read(ALL_PARTS)
+            await driven.settle()
+            await pages_and_lines_show_it(driven, text)
+        await driven.resize(200, 60)
+        for text in ("[todo] buy", "[/]", "[red]no[/red]"):  # what looks like markup keeps all its words
             poison(engine, text)
             driven.app.clear_notifications()
             driven.bench.conductor.read(ALL_PARTS)
             await driven.settle()
-            await driven.press("1", "G")
-            assert driven.bench.activation.selected is not None, repr(text)
-            driven.engine.publish(GateAsked(NOW, text, text, text, text, 30.0), Trouble(NOW, text))
+            screen = "\n".join(drawn(driven))
+            assert screen.count(text) >= 12
+            driven.bench.say(text)
             await driven.settle()
-            assert_harmless(driven)
-            assert driven.app.is_running, repr(text)
-            await driven.press("n")
+            assert "\n".join(drawn(driven)).count(text) > screen.count(text)
 
 
-@pytest.mark.parametrize("text", TOGETHER)
-async def test_pages_and_lines_show_it_too(run: Run, engine: FakeEngine, text: str) -> None:
-    poison(engine, text)
-    async with run() as driven:
-        for keys in (["2", "enter"], ["4", "enter"], ["5", "enter"], ["exclamation_mark"], ["question_mark"]):
-            await driven.press(*keys)
-            assert len(driven.app.screen_stack) == 2
-            assert_harmless(driven)
-            await driven.press("escape")
-        driven.bench.prompt.enter_mode("command", value=text, about=text)
-        driven.bench.run_command(f"echo {text}")
-        await driven.settle()
+async def pages_and_lines_show_it(driven: Driven, text: str) -> None:
+    """Opens every page and line of the workbench."""
+    await driven.press("1", "G")
+    for keys in (["2", "enter"], ["4", "enter"], ["5", "enter"], ["exclamation_mark"], ["question_mark"]):
+        await driven.press(*keys)
+        assert len(driven.app.screen_stack) == 2
         assert_harmless(driven)
-        await driven.press("escape", "ctrl+p")
-        assert_harmless(driven)
-
-
-@pytest.mark.parametrize("text", ["[todo] buy", "[/]", "[red]no[/red]"])
-async def test_markup_keeps_all_its_words(run: Run, engine: FakeEngine, text: str) -> None:
-    poison(engine, text)
-    async with run((200, 60)) as driven:
-        screen = "\n".join(drawn(driven))
-        assert screen.count(text) >= 12
-        driven.bench.say(text)
-        await driven.settle()
-        assert "\n".join(drawn(driven)).count(text) > screen.count(text)
+        await driven.press("escape")
+    driven.bench.prompt.enter_mode("command", value=text, about=text)
+    driven.bench.run_command(f"echo {text}")
+    await driven.settle()
+    assert_harmless(driven)
+    await driven.press("escape", "ctrl+p")
+    assert_harmless(driven)
+    await driven.press("escape")
 
 
 async def test_the_net_behind_the_door_is_part_of_the_application(run: Run) -> None:

@@ -17,7 +17,7 @@ from tui.kit.preferences import Preferences
 PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}
 
 
-async def test_numbers_jump_and_tab_goes_round(run: Run) -> None:
+async def test_numbers_tab_enter_and_plus_lead_round_the_panels(run: Run) -> None:
     async with run() as driven:
         for key, name in PANELS.items():
             await driven.press(key)
@@ -28,39 +28,6 @@ async def test_numbers_jump_and_tab_goes_round(run: Run) -> None:
         assert driven.panel() == "feed"
         await driven.press("shift+tab", "shift+tab")
         assert driven.panel() == "budget"
-
-
-async def test_tab_leaves_folded_panels_out(run: Run) -> None:
-    async with run((80, 24)) as driven:
-        seen = []
-        for _press in range(3):
-            await driven.press("tab")
-            seen.append(driven.panel())
-        assert seen == ["activation", "try", "feed"]
-
-
-@pytest.mark.parametrize("key", ["3", "4", "5"])
-async def test_a_folded_panel_opens_over_the_area_and_esc_closes_it(run: Run, key: str) -> None:
-    async with run((80, 24)) as driven:
-        await driven.press(key)
-        panel = driven.bench.panel_named(PANELS[key])
-        assert panel.has_focus and panel.size.height > 12
-        assert driven.bench.feed not in driven.visible()
-        await driven.press("escape")
-        assert driven.bench.feed in driven.visible() and not driven.bench.query_one("#lower").display
-        assert driven.panel() == "activation"
-
-
-async def test_from_an_opened_panel_numbers_lead_back_to_the_others(run: Run) -> None:
-    async with run((80, 24)) as driven:
-        await driven.press("3", "5")
-        assert driven.zoomed() == "budget"
-        await driven.press("1")
-        assert driven.zoomed() is None and driven.panel() == "feed"
-
-
-async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
-    async with run() as driven:
         await driven.press("2", "plus")
         assert driven.bench.activation.size.width > 100
         assert not driven.bench.query_one("#lower").display
@@ -68,10 +35,35 @@ async def test_plus_enlarges_and_underscore_restores(run: Run) -> None:
         assert driven.zoomed() == "digest"
         await driven.press("underscore")
         assert driven.zoomed() is None and driven.panel() == "digest"
+        await driven.press("1")
+        await driven.press("enter")
+        assert driven.panel() == "activation"
+        await driven.press("enter")
+        assert "why github-pr-review" in driven.text
+        await driven.press("escape")
+        await driven.press("ctrl+c")
+        assert "q quits, esc backs out" in driven.text
 
 
-async def test_lines_move_by_one_by_half_and_to_the_ends(run: Run) -> None:
+async def test_where_panels_are_folded_they_open_over_the_area(run: Run) -> None:
     async with run((80, 24)) as driven:
+        seen = []
+        for _press in range(3):
+            await driven.press("tab")
+            seen.append(driven.panel())
+        assert seen == ["activation", "try", "feed"]
+        for key in ("3", "4", "5"):
+            await driven.press(key)
+            panel = driven.bench.panel_named(PANELS[key])
+            assert panel.has_focus and panel.size.height > 12
+            assert driven.bench.feed not in driven.visible()
+            await driven.press("escape")
+            assert driven.bench.feed in driven.visible() and not driven.bench.query_one("#lower").display
+            assert driven.panel() == "activation"
+        await driven.press("3", "5")
+        assert driven.zoomed() == "budget"
+        await driven.press("1")
+        assert driven.zoomed() is None and driven.panel() == "feed"
         await driven.press("question_mark")
         page = driven.app.screen
         assert isinstance(page, PageScreen)
@@ -87,7 +79,7 @@ async def test_lines_move_by_one_by_half_and_to_the_ends(run: Run) -> None:
         assert page.panel.scroll_offset.y == 0
 
 
-async def test_esc_backs_out_one_level_at_a_time(run: Run) -> None:
+async def test_esc_and_q_back_out_one_level_at_a_time_and_q_quits_at_the_top(run: Run) -> None:
     async with run() as driven:
         await driven.press("plus", "k", "slash")
         await driven.type("mail")
@@ -101,30 +93,18 @@ async def test_esc_backs_out_one_level_at_a_time(run: Run) -> None:
         assert driven.zoomed() is None and not driven.following()
         await driven.press("escape")
         assert driven.following()
-
-
-async def test_q_quits_only_at_the_top(run: Run) -> None:
-    async with run() as driven:
+        await driven.press("ctrl+r")
+        assert len(driven.engine.asked("rescan")) == 1
+        assert "every file was looked at again" in driven.text
+        driven.app.post_message(AppFocus())
+        await driven.settle()
+        assert len(driven.engine.asked("rescan")) == 2
         await driven.press("question_mark", "q")
         assert len(driven.app.screen_stack) == 1
         await driven.press("plus", "q")
         assert driven.zoomed() is None and driven.app.is_running
         await driven.press("q")
         assert driven.app.return_code == 0 and driven.app._exit
-
-
-async def test_ctrl_c_says_how_to_quit(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("ctrl+c")
-        assert "q quits, esc backs out" in driven.text
-
-
-async def test_enter_leads_from_the_feed_to_the_trace_to_its_page(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("enter")
-        assert driven.panel() == "activation"
-        await driven.press("enter")
-        assert "why github-pr-review" in driven.text
 
 
 async def test_what_cannot_be_done_says_why(run: Run, engine: FakeEngine) -> None:
@@ -156,7 +136,13 @@ async def test_a_theme_that_cannot_be_remembered_is_used_all_the_same(run: Run, 
         assert "cannot be" in driven.text
 
 
-async def test_copying_puts_the_selection_on_the_clipboard(run: Run) -> None:
+async def test_copying_and_editing_are_about_the_selection(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\n", encoding="utf-8")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(editor))
     async with run() as driven:
         await driven.press("Y")
         assert driven.app.clipboard == "Can you review the PR that just came in?"
@@ -166,6 +152,17 @@ async def test_copying_puts_the_selection_on_the_clipboard(run: Run) -> None:
         assert driven.app.clipboard.startswith("investigate-cache ")
         await driven.press("2", "Y")
         assert "github-pr-review active" in driven.app.clipboard
+        await driven.press("1")
+        assert driven.bench.situation.file == ""
+        await driven.press("2")
+        assert driven.bench.situation.file == "topics/github-pr-review.md"
+        await driven.press("j")
+        assert driven.bench.situation.file == ""
+        await driven.press("3")
+        assert driven.bench.situation.file == "knowledge/digest.md"
+        await driven.press("2", "k")
+        await driven.press("2", "e")
+        assert "cannot be handed to an editor" in driven.text
 
 
 async def test_a_copy_of_too_much_says_so(run: Run) -> None:
@@ -175,40 +172,7 @@ async def test_a_copy_of_too_much_says_so(run: Run) -> None:
         assert "copied, 100,000 of 150,000 characters" in driven.text
 
 
-async def test_an_editor_that_cannot_be_handed_the_terminal_is_explained(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\n", encoding="utf-8")
-    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("VISUAL", str(editor))
-    async with run() as driven:
-        await driven.press("2", "e")
-        assert "cannot be handed to an editor" in driven.text
-
-
-async def test_only_files_of_the_workspace_are_offered_to_the_editor(run: Run) -> None:
-    async with run() as driven:
-        assert driven.bench.situation.file == ""
-        await driven.press("2")
-        assert driven.bench.situation.file == "topics/github-pr-review.md"
-        await driven.press("j")
-        assert driven.bench.situation.file == ""
-        await driven.press("3")
-        assert driven.bench.situation.file == "knowledge/digest.md"
-
-
-async def test_rescan_reaches_the_engine_and_so_does_coming_back(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("ctrl+r")
-        assert len(driven.engine.asked("rescan")) == 1
-        assert "every file was looked at again" in driven.text
-        driven.app.post_message(AppFocus())
-        await driven.settle()
-        assert len(driven.engine.asked("rescan")) == 2
-
-
-async def test_the_mouse_can_do_it_too(run: Run) -> None:
+async def test_the_mouse_works_and_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
     async with run() as driven:
         await driven.pilot.click("#feed", offset=(10, 4))
         await driven.settle()
@@ -216,10 +180,6 @@ async def test_the_mouse_can_do_it_too(run: Run) -> None:
         await driven.pilot.click("#ledger", offset=(10, 3))
         await driven.settle()
         assert driven.panel() == "ledger" and driven.bench.ledger_panel.cursor == 2
-
-
-async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
-    async with run((120, 40)) as driven:
         for size, folded in (((100, 32), False), ((99, 40), True), ((120, 31), True), ((60, 16), True)):
             await driven.resize(*size)
             assert driven.bench.compact is folded
@@ -229,10 +189,6 @@ async def test_every_size_down_to_the_smallest_is_usable(run: Run) -> None:
         await driven.resize(120, 40)
         await driven.press("j")
         assert "needs 60×16" not in driven.text
-
-
-async def test_folding_takes_the_focus_along(run: Run) -> None:
-    async with run((120, 40)) as driven:
         await driven.press("4")
         await driven.resize(80, 24)
         assert driven.bench.focused is driven.bench.activation

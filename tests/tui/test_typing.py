@@ -11,7 +11,7 @@ from tests.tui.conftest import Run
 from tui.kit.page import PageScreen
 
 
-async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:
+async def test_a_draft_is_tried_once_the_typing_rests(run: Run) -> None:
     async with run() as driven:
         assert "6,912/8,192" in driven.text
         await driven.press("i")
@@ -19,16 +19,36 @@ async def test_a_draft_changes_trace_and_gauge(run: Run) -> None:
         assert driven.source() == "draft"
         assert "please review my PR" in driven.lines[2]
         assert f"{6200 + 11 * len('please review my PR'):,}/8,192" in driven.lines[0]
+        await driven.press("escape")
+        driven.engine.calls.clear()
 
-
-async def test_typing_is_tried_once_it_rests(run: Run) -> None:
-    async with run() as driven:
         await driven.press("i")
         driven.bench.prompt.input.value = "r"
         driven.bench.prompt.input.value = "re"
         driven.bench.prompt.input.value = "rev"
         await driven.settle()
         assert [call[1] for call in driven.engine.asked("try_message")] == ["rev"]
+        await driven.press("escape")
+        driven.engine.calls.clear()
+
+        await driven.press("i")
+        driven.bench.prompt.input.value = "review"
+        await driven.press("escape")
+        assert not driven.engine.asked("try_message")
+        assert driven.source() == "feed"
+
+        await driven.press("i")
+        await driven.type("review")
+        driven.bench.feed.show([*driven.engine.entries, driven.engine.entries[0]])
+        await driven.settle()
+        assert driven.bench.activation.shown.text == "review"
+        await driven.press("escape")
+        driven.engine.calls.clear()
+
+        driven.engine.failing["try_message"] = AutopoiesisError("the budget is too small", cure="raise it")
+        await driven.press("i")
+        await driven.type("review")
+        assert "the budget is too small; raise it" in driven.text
 
 
 async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
@@ -46,7 +66,7 @@ async def test_a_slow_try_is_overtaken_by_the_newest(run: Run) -> None:
         assert driven.bench.activation.shown.trace is not None
 
 
-async def test_only_a_kept_message_is_put_to_a_gate_that_has_to_be_asked(run: Run) -> None:
+async def test_enter_keeps_a_message_puts_it_to_the_gate_and_esc_follows_again(run: Run) -> None:
     async with run() as driven:
         driven.engine.gate_is_silent = True
         await driven.press("i")
@@ -56,10 +76,9 @@ async def test_only_a_kept_message_is_put_to_a_gate_that_has_to_be_asked(run: Ru
         await driven.press("enter")
         await driven.settle()
         assert driven.engine.asked("try_message")[-1] == ("try_message", "review", "asked")
+        await driven.press("i", "escape", "escape")
+        driven.engine.gate_is_silent = False
 
-
-async def test_enter_keeps_it_and_esc_follows_again(run: Run) -> None:
-    async with run() as driven:
         await driven.press("i")
         await driven.type("review")
         await driven.press("enter")
@@ -72,35 +91,6 @@ async def test_enter_keeps_it_and_esc_follows_again(run: Run) -> None:
         assert driven.source() == "feed"
         assert driven.panel() == "activation"
 
-
-async def test_esc_before_the_typing_rests_tries_nothing(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("i")
-        driven.bench.prompt.input.value = "review"
-        await driven.press("escape")
-        assert not driven.engine.asked("try_message")
-        assert driven.source() == "feed"
-
-
-async def test_new_turns_do_not_take_a_tried_message_away(run: Run) -> None:
-    async with run() as driven:
-        await driven.press("i")
-        await driven.type("review")
-        driven.bench.feed.show([*driven.engine.entries, driven.engine.entries[0]])
-        await driven.settle()
-        assert driven.bench.activation.shown.text == "review"
-
-
-async def test_a_try_that_fails_says_why(run: Run) -> None:
-    async with run() as driven:
-        driven.engine.failing["try_message"] = AutopoiesisError("the budget is too small", cure="raise it")
-        await driven.press("i")
-        await driven.type("review")
-        assert "the budget is too small; raise it" in driven.text
-
-
-async def test_letters_that_are_keys_are_typed(run: Run) -> None:
-    async with run() as driven:
         await driven.press("i")
         await driven.type("q1?:/ynT")
         assert driven.bench.prompt.input.value == "q1?:/ynT"
@@ -134,10 +124,8 @@ async def test_a_command_opens_a_page_with_its_output(run: Run) -> None:
         assert "42 topics, 0 problems" in driven.text
         await driven.press("escape", "colon", "up")
         assert driven.bench.prompt.input.value == "topics check"
+        await driven.press("escape")
 
-
-async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
-    async with run() as driven:
         still = threading.Event()
         driven.engine.gates["run_command"] = still
         driven.bench.run_command("autopoiesis doctor")
@@ -150,23 +138,61 @@ async def test_a_slow_command_says_that_it_runs(run: Run) -> None:
         page = driven.app.screen
         assert isinstance(page, PageScreen)
         assert page.panel.selected_text() == "topic   score\n    indented  .5\n\nlast"
+        await driven.press("escape")
 
+        driven.engine.output = "line\n" * 20_100
+        driven.bench.run_command("decisions list")
+        await driven.settle()
+        await driven.press("G")
+        assert "100 more lines" in driven.text
+        await driven.press("escape")
 
-async def test_a_command_that_fails_shows_its_reason(run: Run) -> None:
-    async with run() as driven:
         driven.engine.failing["run_command"] = AutopoiesisError("no such command", where="nonsense")
         driven.bench.run_command("nonsense")
         await driven.settle()
         assert "nonsense: no such command" in driven.text
 
 
-async def test_a_very_long_output_says_what_is_left_out(run: Run) -> None:
+async def test_a_command_that_runs_is_stopped_or_left_and_holds_up_no_other(run: Run) -> None:
     async with run() as driven:
-        driven.engine.output = "line\n" * 20_100
-        driven.bench.run_command("decisions list")
+        bench, line = driven.bench, "reindex"
+        ends, stops = threading.Event(), []
+
+        def reindex(_line: str, stop: threading.Event) -> str:
+            stops.append(stop)
+            ends.wait(10)
+            return "a third of it\nstopped\n"
+
+        bench.conductor._run_line = reindex
+        bench.run_command(line)
+        await driven.until(lambda: stops and "esc stops it" in driven.text)
+        bench.conductor._run_line = driven.engine.run_command
+        await driven.send("q")
+        await driven.until(lambda: len(driven.app.screen_stack) == 1)
+        bench.run_command("doctor")  # while the other runs
+        await driven.until(lambda: "42 topics" in driven.text)
+        await driven.send("ctrl+c")  # has nothing to stop any more
+        assert "42 topics" in driven.text and not stops[0].is_set()
+        await driven.send("escape")
+        await driven.until(lambda: len(driven.app.screen_stack) == 1)
+        ends.set()
         await driven.settle()
-        await driven.press("G")
-        assert "100 more lines" in driven.text
+        assert f":{line} has ended" in driven.text and not bench.outputs
+
+        for key in ("escape", "ctrl+c"):
+            ends.clear()
+            bench.conductor._run_line = reindex
+            bench.run_command(line)
+            await driven.until(lambda: "running …" in driven.text)
+            await driven.send(key)
+            await driven.until(lambda: "stopping …" in driven.text)
+            assert stops[-1].is_set()
+            ends.set()
+            await driven.settle()
+            assert isinstance(driven.app.screen, PageScreen)
+            assert driven.app.screen.panel.selected_text() == "a third of it\nstopped"
+            await driven.press("escape")
+            assert len(driven.app.screen_stack) == 1
 
 
 async def test_quit_is_a_command_too(run: Run) -> None:

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from engine.events import EngineEvent, TurnTraced
+from engine.events import EngineEvent, TurnArrived, TurnTraced
 from engine.live.feed import entry_of
 from engine.store.zone import local_time
 from tui.cli.base import directory_option, emit, example, invocation, json_option, plain
@@ -50,9 +50,9 @@ def described(event: EngineEvent, zone: str = "") -> str:
     if entry is None:
         return ""
     first = " ".join(entry.text.split())[:100]
-    return (
-        f"{local_time(entry.at, zone):%H:%M} {entry.kind:<7} {first}{f'  {entry.note}' if entry.note else ''}"
-    )
+    clock = "%Y-%m-%d %H:%M" if isinstance(event, TurnArrived) and event.past else "%H:%M"
+    note = f"  {entry.note}" if entry.note else ""
+    return f"{local_time(entry.at, zone):{clock}} {entry.kind:<7} {first}{note}"
 
 
 class _Deadline:

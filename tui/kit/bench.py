@@ -48,6 +48,16 @@ class Bench(Protocol):
         """What came in."""
         ...
 
+    @property
+    def selected_topic(self) -> str:
+        """The topic that is selected; empty where none is."""
+        ...
+
+    @property
+    def selected_sha256(self) -> str:
+        """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
+        ...
+
     def key_of(self, name: str) -> str:
         """The key of one of its commands, as a person reads it."""
         ...

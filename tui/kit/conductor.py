@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ FEED_LIMIT = 100_000
 """Rows of the feed that are asked for."""
 LEAVE_S = 0.5
 """How long leaving waits for the engine's answers at most."""
+LEAVE_COMMAND_S = 3.0
+"""How long it waits for a command that was stopped: longer than one that does not end is left to live."""
+RunLine = Callable[[str, threading.Event], str]
+"""Runs a command line and returns what it printed; stops it when the event is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +42,12 @@ class Conductor:
     Args:
         engine: What is asked.
         post: Takes messages from any thread.
-        run_line: Runs a command line and returns what it printed.
+        run_line: Runs a command line.
     """
 
-    def __init__(
-        self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: Callable[[str], str]
-    ) -> None:
+    def __init__(self, engine: WorkbenchEngine, post: Callable[[Message], object], run_line: RunLine) -> None:
         self._engine = engine
+        self._run_line = run_line
         self._send = post
         self.bridge = EventBridge(lambda: self._post(EventsArrived()))
         self._unsubscribe: Callable[[], None] | None = None
@@ -64,11 +68,7 @@ class Conductor:
             lambda wish, found: self._post(Tried(wish[0], *found)),
             lambda wish, error: self._post(Tried(wish[0], None, None, error)),
         )
-        self._commands: Lane[str, str] = Lane(
-            run_line,
-            lambda line, output: self._post(CommandRan(line, output)),
-            lambda line, error: self._post(CommandRan(line, error, failed=True)),
-        )
+        self._commands: dict[threading.Event, Lane[str, str]] = {}
         self._errands: Lane[tuple[Errand, ...], None] = Lane(
             self._run_errands,
             lambda _errands, _nothing: None,
@@ -80,13 +80,12 @@ class Conductor:
             self._parts,
             self._traces,
             self._tries,
-            self._commands,
         )
 
     @property
     def busy(self) -> bool:
         """Whether anything is under way."""
-        return any(lane.busy for lane in self._lanes)
+        return any(lane.busy for lane in (*self._lanes, *self._commands.values()))
 
     def start(self) -> None:
         """Listens to the engine and starts it."""
@@ -98,8 +97,12 @@ class Conductor:
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
+        for stop in self._commands:
+            stop.set()
         for lane in self._lanes:
             lane.stop(LEAVE_S / len(self._lanes))
+        for lane in self._commands.values():
+            lane.stop(LEAVE_COMMAND_S)
         self._engine.stop()
 
     def read(self, parts: frozenset[Part]) -> None:
@@ -115,9 +118,18 @@ class Conductor:
         """Tries a message, the newest wish first: ``Tried``; ``ask`` lets the gate be asked."""
         self._tries.ask((text, ask))
 
-    def run(self, line: str) -> None:
-        """Runs a command line: ``CommandRan``."""
-        self._commands.ask(line)
+    def run(self, line: str) -> threading.Event:
+        """Runs a command line, beside others that still run: ``CommandRan``; the event stops it."""
+        stop = threading.Event()
+        lane: Lane[str, str] = Lane(
+            lambda line: self._run_line(line, stop),
+            lambda line, output: self._post(CommandRan(line, output, stop)),
+            lambda line, error: self._post(CommandRan(line, error, stop, failed=True)),
+        )
+        self._commands = {each: known for each, known in self._commands.items() if known.busy}
+        self._commands[stop] = lane
+        lane.ask(line)
+        return stop
 
     def label(self, key: str, topic: str, useful: bool) -> None:
         """Records a label, then says so."""

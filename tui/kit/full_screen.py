@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from textual import on
 from textual.message import Message
@@ -16,7 +16,6 @@ from tui.kit.bridge import Burst, EventBridge
 from tui.kit.commands import Commanded
 from tui.kit.lanes import Lane
 from tui.kit.messages import EventsArrived, Said
-from tui.kit.work import ScreenWork
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -53,16 +52,15 @@ class FullScreen(Commanded):
 
     Args:
         bench: The workbench.
-        used: What has the keys to begin with.
+        used: What has the keys to begin with; the first panel when left out.
     """
 
     burst_s: ClassVar[float] = 0.2
     """How long news may gather before the screen looks at it."""
     line_passes = True
-    work: ScreenWork | None = None  # to be replaced by lanes
 
-    def __init__(self, bench: Bench, used: str) -> None:
-        super().__init__(bench, used)
+    def __init__(self, bench: Bench, used: str = "") -> None:
+        super().__init__(bench, used or self.catalog.panels[0])
         self.bridge = EventBridge(lambda: self._post(EventsArrived()))
         self._unsubscribe: Callable[[], None] | None = None
         self._burst: Timer | None = None
@@ -70,6 +68,11 @@ class FullScreen(Commanded):
         self._leaving: list[Lane[Any, Any]] = []
 
     # What a screen says of itself
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen as a command of the workbench opens it; one that begins with a selection takes it."""
+        return cls(bench)
 
     def begin(self) -> None:
         """What is to be done once it is there."""
@@ -151,8 +154,6 @@ class FullScreen(Commanded):
         self.bench.questions.show()
         self.show()
         self._unsubscribe = self.bench.engine.subscribe(self.bridge.handle)
-        if self.work is not None:
-            self.work.start()
         self.begin()
 
     def on_unmount(self) -> None:
@@ -163,8 +164,6 @@ class FullScreen(Commanded):
             self._unsubscribe = None
         for lane in self._leaving:
             lane.stop(LEAVE_S)
-        if self.work is not None:
-            self.work.stop()
 
     @property
     def listening(self) -> bool:
@@ -174,11 +173,7 @@ class FullScreen(Commanded):
     @property
     def waiting(self) -> bool:
         """Whether something is under way that will change the screen."""
-        return (
-            self._burst is not None
-            or any(lane.busy for lane in self._lanes)
-            or (self.work is not None and self.work.busy)
-        )
+        return self._burst is not None or any(lane.busy for lane in self._lanes)
 
     @on(EventsArrived)
     def _events_arrived(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 from textual.message import Message
@@ -60,6 +61,8 @@ class CommandRan(Message):
 
     line: str
     output: str
+    run: threading.Event
+    """What would have stopped it, as ``Conductor.run`` returned it."""
     failed: bool = False
 
 

@@ -16,6 +16,7 @@ from tui.render.roles import Roles
 
 Builder = Callable[[int, Roles], list[Row]]
 
+KEYS = "esc closes · j k move · Y copies"
 CLOSING = ("escape", "q", "enter", "question_mark")
 
 
@@ -24,19 +25,20 @@ class PagePanel(LinesPanel):
 
     name_of = "feed"
 
-    def __init__(self, title: str, build: Builder) -> None:
+    def __init__(self, title: str, build: Builder, keys: str = KEYS) -> None:
         super().__init__(id="page")
         self._title = title
         self._build = build
+        self._keys = keys
 
     def first_frame(self) -> None:
         """Says how to leave."""
-        self.set_frame(self._title, "esc closes · j k move · Y copies")
+        self.set_frame(self._title, self._keys)
 
-    def turn_to(self, title: str, build: Builder) -> None:
+    def turn_to(self, title: str, build: Builder, keys: str = KEYS) -> None:
         """Shows something else."""
-        self._title, self._build = title, build
-        self.set_frame(title, "esc closes · j k move · Y copies")
+        self._title, self._build, self._keys = title, build, keys
+        self.set_frame(title, keys)
         self.changed()
         self.scroll_to(y=0, animate=False)
 
@@ -52,6 +54,7 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         title: Plain text for the frame.
         build: Draws the lines for a width.
         full: Takes nearly the whole screen instead of what a page of text needs.
+        keys: What its frame says of the keys.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,9 +67,9 @@ class PageScreen(ModalScreen[None], inherit_bindings=False):
         Binding("Y", "copy", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, build: Builder, *, full: bool = False) -> None:
+    def __init__(self, title: str, build: Builder, *, full: bool = False, keys: str = KEYS) -> None:
         super().__init__(classes="-full" if full else None)
-        self.panel = PagePanel(title, build)
+        self.panel = PagePanel(title, build, keys)
 
     def compose(self) -> ComposeResult:
         """The page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.context.compiled import LAYERS, Compiled
 from engine.context.difference import ChangeKind, Difference, PrefixChange, SectionChange
@@ -15,24 +16,21 @@ from tui.render.safe import first_line, visible
 from tui.screens.context.head import add_parts
 from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, holds, kind_of, sign_style
 
+if TYPE_CHECKING:
+    from tui.kit.session import WorkbenchEngine
+
 SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two prompts compared.
-
-    Attributes:
-        difference: How they differ.
-        before: The earlier prompt.
-        after: The later one.
-        tried: The later one was tried by hand, and the earlier one is that of the feed's message.
-    """
+    """Two prompts compared."""
 
     difference: Difference
     before: Compiled
     after: Compiled
     tried: bool = False
+    """The later one was tried by hand, and the earlier one is that of the feed's message."""
 
     def text(self, index: int) -> str:
         """The unified difference of one change; all lines of what came or went."""
@@ -48,6 +46,23 @@ class Comparison:
         lines = self.text(index).split("\n")
         signs = tuple(line[:1] for line in lines)
         return signs, tuple(visible(line if line.startswith("@@") else line[1:]) for line in lines)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparing:
+    """A prompt, and what it is to be compared with."""
+
+    compiled: Compiled
+    key: str
+    """The feed's message that it answers."""
+    tried: bool = False
+    """It was tried by hand: it is compared with the prompt of that message, else with the one before."""
+
+
+def compare_with_earlier(engine: WorkbenchEngine, asked: Comparing) -> Comparison | None:
+    """Compares a prompt with an earlier one; ``None`` where there is none."""
+    before = engine.compile_of(asked.key) if asked.tried else engine.compile_before(asked.key)
+    return compare(before, asked.compiled, tried=asked.tried) if before is not None else None
 
 
 def compare(before: Compiled, after: Compiled, *, tried: bool = False) -> Comparison:

@@ -51,7 +51,7 @@ def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
         ("tokens", count(entry.tokens)),
         ("budget", f"P{entry.priority} {entry.slot}"),
         ("score", "" if entry.score is None else f"{entry.score:.4f}"),
-        ("cure", _CURES[entry.limit]),
+        ("hint", _HINTS[entry.limit]),
     ]
     for name, words in facts:
         if words:
@@ -60,7 +60,7 @@ def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-_CURES = {
+_HINTS = {
     "room": "a larger context_compiler.token_budget would let it in",
     "cap": "a larger cap would let it in; the reason names the setting",
     "": "",

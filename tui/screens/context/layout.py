@@ -5,30 +5,31 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.types import CSSPathType
 
+from tui.kit.bridge import Burst
 from tui.kit.full_screen import FullScreen
+from tui.kit.rows import RowList
 from tui.render.draw import clip
 from tui.render.figures import count, kilobytes
 from tui.render.safe import first_line
-from tui.screens.context.difference import change_head
+from tui.screens.context.difference import Comparing, Comparison, change_head, compare_with_earlier
 from tui.screens.context.head import section_head, title_of
 from tui.screens.context.list_panels import LeftOutPanel, SectionsPanel
 from tui.screens.context.lists import SectionItem
+from tui.screens.context.prompt import Placed, place
 from tui.screens.context.state import ContextState, Listed
-from tui.screens.context.summary import Summary
-from tui.screens.context.summary_bar import SummaryBar
+from tui.screens.context.summary import Summary, SummaryBar
 from tui.screens.context.text import TextPage
 from tui.screens.context.text_panels import SlotsPanel, TextPanel
-from tui.screens.context.work import (
-    ContextWork,
-    NumberWish,
-)
 
 if TYPE_CHECKING:
+    from engine.context.compiled import Compiled
     from tui.kit.bench import Bench
+    from tui.kit.lanes import Lane
 
 FULL = (100, 32)
 """Columns and lines from which the budget has a place of its own."""
@@ -51,15 +52,30 @@ class ContextLayout(FullScreen):
     AUTO_FOCUS = "#sections"
     CSS_PATH: ClassVar[CSSPathType | None] = "context.tcss"
     area = "context"
-    work: ContextWork
     line = "name"
     burst_s = 0.3
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "sections")
+        super().__init__(bench)
         self.state = ContextState()
-        self.work = ContextWork(bench.engine, self.post_message)
         self.out_open = False
+        engine = bench.engine
+        self._places = self.lane(_place, self._take_prompt)
+        self._bare: Lane[None, Compiled] = self.lane(
+            lambda _none: engine.try_message("", ask=False)[1],
+            lambda _none, compiled: self._take_bare(compiled),
+            lambda _none, problem: self._take_bare(None, problem),
+        )
+        self._numbers: Lane[tuple[Placed, int], tuple[int, ...]] = self.lane(
+            lambda asked: engine.lines_of(asked[0].compiled.sections[asked[1]]),
+            self._take_numbers,
+            lambda asked, _problem: self._take_numbers(asked, ()),
+        )
+        self._compares: Lane[Comparing, Comparison | None] = self.lane(
+            partial(compare_with_earlier, engine),
+            self._take_comparison,
+            lambda asked, problem: self._take_comparison(asked, None, problem),
+        )
 
     def body(self) -> ComposeResult:
         """A summary; sections and budget on the left, text and what was left out on the right."""
@@ -242,8 +258,113 @@ class ContextLayout(FullScreen):
             and section.source
             and state.section not in state.numbers
         ):
-            self.work.number(NumberWish(state.placed, state.section))
+            self._numbers.ask((state.placed, state.section))
 
     def panel_changed(self) -> None:
         """On a narrow screen only the panel in use is in view."""
         self.lay_out()
+
+    # What comes in
+
+    def begin(self) -> None:
+        """Follows the workbench."""
+        self.bench.followers.append(self.follow)
+        self.follow()
+
+    def end(self) -> None:
+        """Stops following it."""
+        self.bench.followers.remove(self.follow)
+
+    def follow(self) -> None:
+        """The workbench shows another message, or more about it."""
+        wanted = self.state.follow(self.bench.shown)
+        if wanted == "place" and self.state.wanted is not None:
+            self._places.ask(self.state.wanted)
+        elif wanted == "bare":
+            self._bare.ask(None)
+        self.show()
+
+    def heard(self, burst: Burst) -> None:
+        """Compiles anew when files, topics or settings have changed."""
+        if burst.parts & {"status", "digest"}:
+            self.refetch()
+
+    def refetch(self) -> None:
+        """Compiles the prompt in view anew; it stays in view until the new one is there."""
+        shown, conductor = self.bench.shown, self.bench.conductor
+        if shown.key:
+            conductor.fetch(shown.key)
+        elif shown.trying:
+            conductor.try_text(shown.text, ask=shown.source == "kept")
+        elif self.state.without:
+            self._bare.ask(None)
+
+    def compare(self) -> None:
+        """Asks for the comparison, while there is to be one."""
+        state = self.state
+        if not state.comparing or state.compiled is None or state.comparison is not None:
+            return
+        shown = self.bench.shown
+        entry = self.bench.feed.selected
+        if shown.key:
+            self._compares.ask(Comparing(state.compiled, shown.key))
+        elif shown.trying and entry is not None and entry.key:
+            self._compares.ask(Comparing(state.compiled, entry.key, tried=True))
+        else:
+            state.compare_with(state.compiled, None, "There is no message before it to compare with.")
+
+    def _take_prompt(self, _compiled: Compiled, placed: Placed) -> None:
+        before = self.state.chosen
+        if self.state.take(placed):
+            after = self.state.chosen
+            self.compare()
+            self.show(stay=before is not None and after is not None and before.label == after.label)
+
+    def _take_bare(self, compiled: Compiled | None, problem: str = "") -> None:
+        state = self.state
+        if not state.without:  # another message is shown by now
+            return
+        if compiled is None:
+            state.fail(problem)
+            self.show(stay=False)
+        else:
+            state.wanted = compiled
+            self._places.ask(compiled)
+
+    def _take_numbers(self, asked: tuple[Placed, int], lines: tuple[int, ...]) -> None:
+        state, (placed, index) = self.state, asked
+        if placed is state.placed:
+            state.numbers[index] = lines
+            if index == state.section and not state.whole and not state.comparing:
+                self.show_text(stay=True)
+
+    def _take_comparison(self, asked: Comparing, comparison: Comparison | None, problem: str = "") -> None:
+        note = problem
+        if not note and comparison is None:
+            note = "This is the first message of its conversation: there is no prompt before it."
+        self.state.compare_failed = bool(problem)
+        self.state.compare_with(asked.compiled, comparison, note)
+        self.show(stay=False)
+
+    @on(RowList.Moved)
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        if not moved.by_hand:
+            return
+        state = self.state
+        if moved.panel is self.left_out and self.left_out.entry is not None:
+            state.left_out = self.left_out.entry.index
+            self.frame_lists()
+        elif moved.panel is self.sections and self.sections.entry is not None:
+            index = self.sections.entry.index
+            if state.comparing:
+                state.change = index
+            else:
+                state.section = index
+            self.show_text()
+        self.update_footer()
+
+
+def _place(compiled: Compiled) -> Placed:
+    from engine.context.tokens import count  # noqa: PLC0415 — loads the vocabulary, which takes a while
+
+    return place(compiled, count)

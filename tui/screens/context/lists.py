@@ -42,48 +42,41 @@ class HeadItem:
 
 @dataclass(frozen=True, slots=True)
 class RuleItem:
-    """The end of the stable prefix, or a cache boundary: a line across the list.
-
-    Attributes:
-        stable: Whether it is the end of the stable prefix.
-        characters: Of the prompt, up to here.
-        tokens: Of the prompt, up to here; only for the stable prefix.
-        cached: Whether a cache boundary lies here.
-    """
+    """The end of the stable prefix, or a cache boundary: a line across the list."""
 
     stable: bool
+    """Whether it is the end of the stable prefix."""
     characters: int
+    """Of the prompt, up to here."""
     tokens: int = 0
+    """Of the prompt, up to here; only for the stable prefix."""
     cached: bool = True
+    """Whether a cache boundary lies here."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionItem:
-    """A section, or something that was left out.
-
-    Attributes:
-        index: Its place among the sections, or among what was left out.
-        priority: 0 to 4.
-        kind: What it is, e.g. ``identity``.
-        place: Where it comes from; its name where it comes from no file.
-        tokens: Of its text.
-        share: Of the token budget, 0 to 1.
-        score: Relevance, where it was ranked.
-        note: Why it is there, or why not.
-        sign: In a comparison: came, went, changed or moved.
-        fold: The row stands for several, which are hidden below it, or follow it.
-    """
+    """A section, or something that was left out."""
 
     index: int
+    """Its place among the sections, or among what was left out."""
     priority: int
     kind: str
+    """What it is, e.g. ``identity``."""
     place: str
+    """Where it comes from; its name where it comes from no file."""
     tokens: int
+    """Of its text."""
     share: float
+    """Of the token budget, 0 to 1."""
     score: float | None
+    """Relevance, where it was ranked."""
     note: str
+    """Why it is there, or why not."""
     sign: Sign = ""
+    """In a comparison: came, went, changed or moved."""
     fold: Fold = ""
+    """The row stands for several, which are hidden below it, or follow it."""
 
 
 ListItem = HeadItem | RuleItem | SectionItem
@@ -203,19 +196,15 @@ def holds(row: SectionItem, query: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What all rows of a list have room for.
-
-    Attributes:
-        tokens: Cells of the largest number of tokens.
-        place: Cells of the longest place.
-        ranked: Some rows have a score.
-        reasons: The reason matters more than the share of the budget.
-    """
+    """What all rows of a list have room for."""
 
     tokens: int = 5
+    """Cells of the largest number of tokens."""
     place: int = 0
+    """Cells of the longest place."""
     ranked: bool = False
     reasons: bool = False
+    """The reason matters more than the share of the budget."""
 
     @classmethod
     def of(cls, items: Sequence[ListItem], *, reasons: bool = False) -> Columns:

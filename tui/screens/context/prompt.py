@@ -15,25 +15,21 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A prompt with places. Lines are counted from 0.
-
-    Attributes:
-        compiled: The prompt.
-        prefix_tokens: Tokens of its stable prefix, with the markers between sections.
-        lines: Its lines, safe to show.
-        markers: For each section the line of its marker; ``NOWHERE`` where it is not found in the text.
-        ends: For each section the line after its last one.
-        prefix_end: The line with which the volatile part begins; 0 where there is no stable prefix.
-        breaks: Before which section each cache boundary lies, and at which character.
-    """
+    """A prompt with places. Lines are counted from 0."""
 
     compiled: Compiled
     prefix_tokens: int
+    """Tokens of its stable prefix, with the markers between sections."""
     lines: tuple[str, ...]
+    """Its lines, safe to show."""
     markers: tuple[int, ...]
+    """For each section the line of its marker; ``NOWHERE`` where it is not found in the text."""
     ends: tuple[int, ...]
+    """For each section the line after its last one."""
     prefix_end: int
+    """The line with which the volatile part begins; 0 where there is no stable prefix."""
     breaks: tuple[tuple[int, int], ...]
+    """Before which section each cache boundary lies, and at which character."""
 
     def section_at(self, line: int) -> int:
         """The section that a line belongs to, ``NOWHERE`` before the first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,24 @@ from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.prompt import Mode, PromptLine
-from tui.screens.context.flow import ContextFlow
 from tui.screens.context.head import left_out_detail
-from tui.screens.context.work import (
-    KeepWish,
-    Kept,
-)
-
-DEFAULT_NAME = "scratch/prompt.md"
+from tui.screens.context.layout import ContextLayout
+from tui.screens.context.state import first_number
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
+    from tui.kit.lanes import Lane
+
+DEFAULT_NAME = "scratch/prompt.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A prompt to be written into a file."""
+
+    path: str
+    text: str
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +43,7 @@ class ContextSituation(Situation):
 A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no prompt")
 
 
-class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
+class ContextScreen(ContextLayout, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
     """The context screen, with its commands."""
 
     def __init__(self, bench: Bench) -> None:
@@ -44,6 +51,11 @@ class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"
         self._kept_as = DEFAULT_NAME
         self._written = ""
         self._file_of: tuple[str, str] = ("", "")
+        self._writes: Lane[Writing, bool] = self.lane(
+            lambda asked: bench.engine.keep_prompt(asked.path, asked.text, replace=asked.replace),
+            self._wrote,
+            finish=True,
+        )
 
     # Moving about
 
@@ -219,21 +231,14 @@ class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"
         self.leave_line()
         if mode == "write" and value.strip():
             self._kept_as = value.strip()
-            self.work.keep(KeepWish(self._kept_as, self._written))
+            self._writes.ask(Writing(self._kept_as, self._written))
 
-    def kept(self, kept: Kept) -> None:
-        """A file was written, or could not be; a name that is taken is asked about."""
-        if kept.problem:
-            self.say(kept.problem, trouble=True)
-        elif kept.taken:
-            self._ask_to_replace(kept.path)
-        else:
-            self.say(f"written to {kept.path}")
-
-    def _ask_to_replace(self, path: str) -> None:
-        replacing = partial(self.work.keep, KeepWish(path, self._written, replace=True))
-        question = f"{path} is there already. Replace it by the prompt?"
-        self.ask("write", question, "Replace it", replacing)
+    def _wrote(self, asked: Writing, done: bool) -> None:
+        if done:
+            self.say(f"written to {asked.path}")
+            return
+        question = f"{asked.path} is there already. Replace it by the prompt?"
+        self.ask("write", question, "Replace it", partial(self._writes.ask, replace(asked, replace=True)))
 
     # Acting on the selection
 
@@ -260,9 +265,9 @@ class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"
         state = self.state
         piece, change = state.piece(), state.chosen_change()
         if self.panel_in_use == "left-out" and piece is not None:
-            return _first(piece.lines)
+            return first_number(piece.lines)
         if change is not None:
-            return _first(change.after.lines or change.before.lines)
+            return first_number(change.after.lines or change.before.lines)
         top = self.text.line_in_view if self.panel_in_use == "text" and not state.whole else 0
         return state.source_line(top)
 
@@ -343,10 +348,6 @@ class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"
             prompt=self.state.compiled is not None,
         )
 
-    @on(Kept)
-    def _kept(self, kept: Kept) -> None:
-        self.kept(kept)
-
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
         if edited.mode == "filter":
@@ -355,8 +356,3 @@ class ContextScreen(ContextFlow, panels=("sections", "text", "left-out", "slots"
     @on(PromptLine.Entered)
     def _entered(self, entered: PromptLine.Entered) -> None:
         self.entered(entered.mode, entered.value)
-
-
-def _first(lines: str) -> int:
-    first = lines.partition("-")[0]
-    return int(first) if first.isdecimal() else 1

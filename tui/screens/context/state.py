@@ -190,8 +190,7 @@ class ContextState:
         numbers = self.numbers.get(self.section, ())
         number = next((each for each in islice(numbers, line, None) if each), 0)
         section = self.chosen
-        first = section.lines.partition("-")[0] if section is not None else ""
-        return number or (int(first) if first.isdecimal() else 1)
+        return number or first_number(section.lines if section is not None else "")
 
     # Comparison.
 
@@ -206,6 +205,12 @@ class ContextState:
             self.comparison.difference.sections if self.comparing and self.comparison is not None else ()
         )
         return changes[self.change] if self.change < len(changes) else None
+
+
+def first_number(lines: str) -> int:
+    """The first of some lines, written as ``7-20``; 1 where none are named."""
+    first = lines.partition("-")[0]
+    return int(first) if first.isdecimal() else 1
 
 
 def _name(section: Section | None) -> tuple[str, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.context.compiled import Compiled
+from tui.kit.bars import Bar
 from tui.render.draw import Row, clip
 from tui.render.figures import clock, count, plural
 from tui.render.roles import Roles
@@ -15,21 +16,33 @@ from tui.screens.context.difference import Comparison, difference_summary
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the lines say.
-
-    Attributes:
-        shown: The message.
-        compiled: Its prompt; ``None`` where there is none yet.
-        pending: Another one is being compiled.
-        without: The prompt is one without a message, and why.
-        comparison: How it differs from the one before, while it is compared.
-    """
+    """What the lines say."""
 
     shown: Shown = field(default_factory=Shown)
     compiled: Compiled | None = None
     pending: bool = False
+    """Another one is being compiled."""
     without: str = ""
+    """The prompt is one without a message, and why."""
     comparison: Comparison | None = None
+
+
+class SummaryBar(Bar):
+    """Whose prompt it is, how full it is, and its topics or how it differs; as high as the screen allows."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view = Summary()
+
+    def show(self, view: Summary) -> None:
+        """Shows another state; draws only when something is different."""
+        if view != self.view:
+            self.view = view
+            self.refresh()
+
+    def rows(self, width: int) -> list[Row]:
+        """One to three lines."""
+        return summary_rows(self.view, width, self.size.height, self.roles)
 
 
 def summary_rows(view: Summary, width: int, height: int, roles: Roles) -> list[Row]:

@@ -22,23 +22,20 @@ Part = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextPage:
-    """A text to be shown.
-
-    Attributes:
-        lines: Safe to show.
-        numbers: The number before each line, 0 for none; empty for no numbers at all.
-        signs: Of a difference: ``+``, ``-``, a blank, or ``@`` for a place; empty for other texts.
-        markers: Lines that are markers between sections.
-        lit: The lines of the selected section, first and after the last; none are lit where they are all.
-        rule: The line before which the stable prefix ends, and what the rule says; 0 for nowhere.
-    """
+    """A text to be shown."""
 
     lines: Sequence[str]
+    """Safe to show."""
     numbers: Sequence[int] = ()
+    """The number before each line, 0 for none; empty for no numbers at all."""
     signs: Sequence[str] = ()
+    """Of a difference: ``+``, ``-``, a blank, or ``@`` for a place; empty for other texts."""
     markers: frozenset[int] = frozenset()
+    """Lines that are markers between sections."""
     lit: tuple[int, int] = (0, 0)
+    """The lines of the selected section, first and after the last; none are lit where they are all."""
     rule: tuple[int, RuleItem | None] = (0, None)
+    """The line before which the stable prefix ends, and what the rule says; 0 for nowhere."""
 
 
 def parts_of(lines: Sequence[str], width: int) -> list[Part]:

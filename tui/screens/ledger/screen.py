@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from engine.errors import AutopoiesisError
 from tui.kit import clipboard
@@ -71,6 +71,11 @@ class LedgerScreen(LedgerLayout, panels=("entries", "record"), lines=("entries-f
         self._rebuilds: Lane[None, str] = self.lane(
             lambda _none: self._rebuild(), lambda _none, said: self.say(said), finish=True
         )
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on the selected conversation."""
+        return cls(bench, bench.selected_sha256)
 
     # Moving about
 

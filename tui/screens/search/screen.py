@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual import on
 
@@ -45,6 +45,11 @@ class SearchScreen(SearchFlow, panels=("results", "preview", "why"), lines=("que
         super().__init__(bench, query)
         self._adding: Hit | None = None
         self._additions = self.lane(self._add, lambda _additions, _none: None, merge=add, finish=True)
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on what was searched for last."""
+        return cls(bench, bench.searched)
 
     # Moving about
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE
 from tui.kit.editor import file_of
 from tui.kit.full_screen import committed
@@ -18,6 +17,7 @@ from tui.screens.tune.cuts import FAST, STEP, cuts_text
 from tui.screens.tune.decisions import decision_detail, label_text
 from tui.screens.tune.layout import TuneLayout
 from tui.screens.tune.log import Change, NewCuts, NewLabel, Written, write_all
+from tui.screens.tune.situation import A_DECISION, A_TOPIC, THE_LOG, TuneSituation
 from tui.screens.tune.topics import SORTED_BY
 
 if TYPE_CHECKING:
@@ -26,27 +26,6 @@ if TYPE_CHECKING:
     from tui.kit.bench import Bench
 
 _ONE_LINE = 400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneSituation(Situation):
-    """What the commands of this screen depend on."""
-
-    moved: bool = False
-    """A cut stands elsewhere than it does today."""
-    fitting: bool = False
-    """A fit is under way."""
-    loading: bool = False
-    """The decision log is being read."""
-    decision: bool = False
-    """A decision is selected."""
-    topic: str = ""
-    """The selected topic; empty where none is."""
-
-
-THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the decision log is being read")
-A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no decision is selected")
-A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
 
 
 class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("filter",)):
@@ -66,6 +45,11 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
             lambda name, problem: self._take_fit(name, None, problem),
         )
         self._writes = self.lane(self._write, self._take_written, merge=add, finish=True)
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on the selected topic."""
+        return cls(bench, bench.selected_topic)
 
     # Moving about
 

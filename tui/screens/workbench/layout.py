@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,8 @@ from tui.kit.bars import Header, QuestionBar, bars
 from tui.kit.bridge import ALL_PARTS
 from tui.kit.clock import Clock
 from tui.kit.commands import Commanded
-from tui.kit.conductor import Conductor
+from tui.kit.conductor import Conductor, RunLine
 from tui.kit.messages import EventsArrived, PartsRead, Said, TraceRead, Tried
-from tui.kit.page import PageScreen
 from tui.kit.questions import Questions
 from tui.kit.rows import RowList
 from tui.kit.session import WorkbenchEngine
@@ -27,6 +27,7 @@ from tui.screens.workbench.activation_panel import ActivationPanel
 from tui.screens.workbench.feed_panel import FeedPanel
 from tui.screens.workbench.ledger_panel import LedgerPanel
 from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, MemoryPanel
+from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
     from tui.screens.harvest.run import HarvestRun
@@ -50,7 +51,7 @@ class WorkbenchLayout(Commanded):
     area = "body"
     line = "try"
 
-    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: Callable[[str], str]) -> None:
+    def __init__(self, engine: WorkbenchEngine, clock: Clock, run_line: RunLine) -> None:
         super().__init__(self, "feed")
         self.engine = engine
         self.clock = clock
@@ -65,7 +66,8 @@ class WorkbenchLayout(Commanded):
         """What was searched for last."""
         self.harvesting: HarvestRun | None = None
         self.filtering: str = "feed"
-        self.output: PageScreen | None = None
+        self.outputs: dict[threading.Event, OutputPage] = {}
+        """The pages of the commands that run, by what stops each."""
         self.followers: list[Callable[[], None]] = []
         """Called when another message is shown, or more about it."""
         self._burst: Timer | None = None
@@ -158,6 +160,20 @@ class WorkbenchLayout(Commanded):
             header.show(self.status, compiled, self.progress)
         self.memory.show(self.digest, self.ledger, compiled)
         self.update_footer()
+
+    # What is selected
+
+    @property
+    def selected_topic(self) -> str:
+        """The topic that is selected; empty where none is."""
+        row = self.activation.selected
+        return row.topic if row is not None else ""
+
+    @property
+    def selected_sha256(self) -> str:
+        """The SHA-256 by which the ledger knows the selected conversation; empty where none is."""
+        item = self.ledger_panel.selected
+        return item.row.sha256 if item is not None else ""
 
     # Which message is shown
 

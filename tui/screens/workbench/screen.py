@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
@@ -15,11 +14,9 @@ from tui.render.budget import prompt_lines
 from tui.render.explain import detail
 from tui.screens.workbench.layout import FOLDED
 from tui.screens.workbench.ledger import ledger_detail
+from tui.screens.workbench.openings import Openings
 from tui.screens.workbench.reply import ReplyScreen, SendWish
 from tui.screens.workbench.typing import WorkbenchTyping
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +37,12 @@ LOGGED: Need[BenchSituation] = Need(
 A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
 
 
-class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger", "budget"), lines=("try",)):
+class Workbench(
+    Openings,
+    WorkbenchTyping,
+    panels=("feed", "activation", "digest", "ledger", "budget"),
+    lines=("try",),
+):
     """The workbench, with its commands."""
 
     def perform(self, wanted: Command, situation: Situation) -> None:
@@ -213,8 +215,8 @@ class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger
         """The file behind the selection of a panel, relative to the workspace."""
         root = self.engine.workspace.root
         if name == "activation":
-            row = self.activation.selected
-            return file_of(root, f"topics/{row.topic}.md") if row is not None else ""
+            topic = self.selected_topic
+            return file_of(root, f"topics/{topic}.md") if topic else ""
         if name == "digest":
             return file_of(root, DIGEST_PATH)
         if name == "ledger":
@@ -230,65 +232,6 @@ class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger
     def edit(self) -> None:
         """Open the selected topic or file in $VISUAL or $EDITOR; the workbench waits and shows the change."""
         self.edit_file(self.file_of(self.panel_in_use))
-
-    @command("t", title="Tune the topics", footer="tune", rank=16)
-    def open_tune(self) -> None:
-        """Tune the topics: how well each does, and for one of them what other cuts would have changed."""
-        from tui.screens.tune.screen import TuneScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
-
-        row = self.activation.selected
-        self.app.push_screen(TuneScreen(self, row.topic if row is not None else ""))
-
-    @command("c", title="Look at the prompt", footer="prompt", rank=18)
-    def open_context(self) -> None:
-        """Look at the prompt of the selected message: every section, why it is there, and what was
-        left out.
-        """
-        from tui.screens.context.screen import ContextScreen  # noqa: PLC0415 — it shows the workbench's own panels' kin
-
-        self.app.push_screen(ContextScreen(self))
-
-    @command("s", title="Search everything remembered", footer="search", rank=17)
-    def open_search(self) -> None:
-        """Search everything remembered, by words and by meaning, and see why a result ranks there."""
-        from tui.screens.search.screen import SearchScreen  # noqa: PLC0415 — brings the index's way of reading words
-
-        self.app.push_screen(SearchScreen(self, self.searched))
-
-    @command("L", title="Look at the ledger, and harvest", footer="ledger", rank=32)
-    def open_ledger(self) -> None:
-        """Look at the ledger: what became of each conversation; harvest, verify, restore (H there
-        harvests).
-        """
-        from tui.screens.ledger.screen import LedgerScreen  # noqa: PLC0415 — as above
-
-        item = self.ledger_panel.selected
-        self.app.push_screen(LedgerScreen(self, item.row.sha256 if item is not None else ""))
-
-    @command("K", title="Look at what is known", footer="knowledge", rank=31)
-    def open_knowledge(self) -> None:
-        """Look at all that is known: facts, decisions, tasks, notes of files, entries, skills, and the
-        digest.
-        """
-        from tui.screens.knowledge.screen import KnowledgeScreen  # noqa: PLC0415 — as above
-
-        self.app.push_screen(KnowledgeScreen(self))
-
-    @command("v", title="Review what waits for you", footer="review", rank=33)
-    def open_review(self) -> None:
-        """Review what a harvest held back: accept, edit or reject each item before it becomes knowledge."""
-        from tui.screens.review.screen import ReviewScreen  # noqa: PLC0415 — as above
-
-        self.app.push_screen(ReviewScreen(self))
-
-    @command("C", title="Look at the caches", footer="caches", rank=30)
-    def open_caches(self) -> None:
-        """Look at the caches of discussions: what each provider keeps, until when, and what broke
-        the prefix.
-        """
-        from tui.screens.cache.screen import CacheScreen  # noqa: PLC0415 — as above
-
-        self.app.push_screen(CacheScreen(self))
 
     # Panels
 
@@ -358,12 +301,11 @@ class Workbench(WorkbenchTyping, panels=("feed", "activation", "digest", "ledger
     @property
     def situation(self) -> BenchSituation:
         """What the keys depend on."""
-        row = self.activation.selected
         return self.situated(
             BenchSituation,
             filtered=bool(self.filter_of(self.panel_in_use)),
             trying=self.shown.trying,
-            topic=row.topic if row is not None else "",
+            topic=self.selected_topic,
             key=self.activation.shown.key,
             file=self.file_of(self.panel_in_use),
         )

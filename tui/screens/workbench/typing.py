@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.style import Style
 from textual import on
 
 from tui.kit.messages import CommandRan
-from tui.kit.page import Builder, PageScreen
 from tui.kit.prompt import PromptLine
-from tui.render.draw import Row, wrap
-from tui.render.roles import Roles
-from tui.render.safe import visible_lines
 from tui.render.shown import Shown
 from tui.screens.workbench.layout import WorkbenchLayout
+from tui.screens.workbench.output import OutputPage
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
 
 TYPING_S = 0.15
 """How long the typing must rest before a message is tried."""
-OUTPUT_LINES = 20_000
-"""Lines of a command's output that a page shows; it says how many more there were."""
 
 
 class WorkbenchTyping(WorkbenchLayout):
@@ -115,20 +109,20 @@ class WorkbenchTyping(WorkbenchLayout):
         if line in ("q", "quit", "exit"):
             self.app.exit(0)
             return
-        self.output = PageScreen(f":{line}", _text("running …"))
-        self.app.push_screen(self.output)
-        self.conductor.run(line)
-
-    def show_output(self, ran: CommandRan) -> None:
-        """Fills the page with what the command printed."""
-        page = self.output
-        if page is not None and page.is_attached:
-            output = ran.output if ran.output.strip() else "done; it printed nothing"
-            page.panel.turn_to(f":{ran.line}", _text(output, failed=ran.failed))
+        stop = self.conductor.run(line)
+        self.outputs[stop] = OutputPage(line, stop)
+        self.app.push_screen(self.outputs[stop])
 
     @on(CommandRan)
     def _command_ran(self, ran: CommandRan) -> None:
-        self.show_output(ran)
+        page = self.outputs.pop(ran.run)
+        if page.is_attached:
+            page.end(ran)
+        else:
+            why = ran.output.strip().partition("\n")[0]
+            self.say(
+                f":{ran.line} failed: {why}" if ran.failed else f":{ran.line} has ended", trouble=ran.failed
+            )
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
@@ -161,29 +155,6 @@ class WorkbenchTyping(WorkbenchLayout):
     def leave_line(self) -> None:
         """Gives the keys back, and the line its message."""
         self.leave_prompt()
-
-
-def _line(line: str, width: int, style: Style) -> list[Row]:
-    """A line of output with its indent kept, so that columns stay columns."""
-    text = line.lstrip(" ")
-    indent = min(len(line) - len(text), width // 2)
-    return [Row().gap(indent).extend(row) for row in wrap([(text, style)], width - indent)]
-
-
-def _text(output: str, *, failed: bool = False) -> Builder:
-    lines = visible_lines(output)
-    shown, rest = lines[:OUTPUT_LINES], len(lines) - OUTPUT_LINES
-
-    def build(width: int, roles: Roles) -> list[Row]:
-        style = roles.trouble if failed else roles.normal
-        rows = [row for line in shown for row in _line(line, width, style)]
-        if rest > 0:
-            rows.append(
-                Row((f"{rest:,} more lines; in the shell they can be piped into a pager", roles.gate))
-            )
-        return rows
-
-    return build
 
 
 def _is_open(trace: Trace | None) -> bool:
