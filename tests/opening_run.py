@@ -59,6 +59,13 @@ STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spa
 SPOKEN = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto")
 
 
+async def until(met: Callable[[], bool]) -> None:
+    """Waits until something is so."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not met():
+            await asyncio.sleep(0.02)
+
+
 async def shown(root: Path) -> Iterable[str]:
     """The workbench without a terminal: a message is tried in it, and every screen opened and left.
 
@@ -72,13 +79,16 @@ async def shown(root: Path) -> Iterable[str]:
     with Engine.open(root) as engine:
         app = WorkbenchApp(engine)
         async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("i", *"deploy", "ctrl+s", "escape")
-            for key in SCREENS:
-                await pilot.press(key)
-                await pilot.pause(0.3)
-                seen.append(type(app.screen).__name__)
-                await pilot.press("escape")
-                await pilot.pause()
+            await pilot.press("i", *"deploy", "ctrl+s")
+            await until(lambda: len(app.screen_stack) > 1)
+            for key in ("", *SCREENS):
+                if key:
+                    await pilot.press(key)
+                    await until(lambda: len(app.screen_stack) > 1)
+                    seen.append(type(app.screen).__name__)
+                while len(app.screen_stack) > 1:
+                    await pilot.press("escape")
+                    await pilot.pause(0.05)
             await app.workers.wait_for_complete()
     return seen
 
