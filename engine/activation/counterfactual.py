@@ -138,7 +138,8 @@ def _without_match(case: Case) -> str:
     step = case.otherwise(case.topic, (), left, around.watchers)
     marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
-    outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, "dropped")
+    dropped = "dropped" + (", as labels have not proven scores alone" if step.rule == UNPROVEN else "")
+    outcome = {"activate": active, "ask": "the gate would be asked"}.get(step.kind, dropped)
     return f"{start}it would be at about {written(left, *marks)}: {outcome}"
 
 
