@@ -58,9 +58,6 @@ def decoded(data: bytes) -> Noted | None:
 def left_behind(records: Iterable[FlushRecord]) -> list[tuple[Waiting, frozenset[str]]]:
     """Notes that earlier versions held, as the review queue takes them.
 
-    Args:
-        records: The flushes.
-
     Returns:
         Each with the ids under one of which it is in the queue, if it is: this, or that of a fact.
     """

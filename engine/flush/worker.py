@@ -45,9 +45,7 @@ class FlushWorker:
 
     One thread does everything, so a conversation is never flushed twice at once, and each batch once.
 
-    Args:
-        engine: What flushes.
-        publish: Where events go; called from the worker thread.
+    ``publish`` is called from the worker thread.
     """
 
     def __init__(self, engine: Flushing, publish: Callable[[EngineEvent], None]) -> None:
@@ -75,9 +73,7 @@ class FlushWorker:
     def look(self, path: str, compiled: Compiled | None) -> None:
         """Has a conversation looked at that has grown.
 
-        Args:
-            path: The conversation.
-            compiled: The prompt for its last message, where that is new.
+        ``compiled`` is the prompt for its last message, where that is new.
         """
         with self._guard:
             if compiled is not None:
