@@ -67,11 +67,7 @@ _PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Item]:
-    """The playbooks that the commands of a conversation are, the most frequent first.
-
-    Args:
-        turns: Its turns.
-    """
+    """The playbooks that the commands of a conversation are, the most frequent first."""
     counts: Counter[str] = Counter()
     for turn in turns:
         for tool in turn.tools:

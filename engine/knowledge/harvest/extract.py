@@ -54,22 +54,16 @@ _STOPPED = "stopped before it was finished"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a harvest of one conversation would take.
+    """What a harvest of one conversation would take."""
 
-    Attributes:
-        tokens: Sent, all questions together; 0 where nobody is asked.
-        cost_usd: What that costs with replies of ordinary length; ``None`` where the price is not known.
-    """
-
-    tokens: int
-    cost_usd: float | None
+    tokens: int  # sent, all questions together; 0 if no model is asked
+    cost_usd: float | None  # with replies of ordinary length; ``None`` if the price is unknown
 
 
 class _Failed(Exception):
     """There will be no items; the message is one line.
 
-    Args:
-        lasting: See ``Extraction.lasting``.
+    ``lasting`` is that of ``Extraction``.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -106,13 +100,8 @@ class _Taken:
 class Extractor:
     """Takes knowledge out of conversations, one at a time. ``stop`` may be called from any thread.
 
-    Args:
-        settings: How long an answer may take and be (``harvest:``).
-        completer: Who is asked; ``None`` takes what conversations mark themselves.
-        spending: Who keeps the accounts of the provider.
-        count: Counts tokens.
-        price: What a call of so many tokens, sent and received, costs; ``None`` where that is not known.
-        files: The workspace, whose own prompts go first; ``None`` for the shipped ones.
+    Without a ``completer`` it takes what conversations mark themselves. ``price`` is of so many tokens, sent
+    and received; ``None`` if it is unknown. Prompts of the workspace ``files`` go before the shipped ones.
     """
 
     def __init__(
@@ -137,9 +126,7 @@ class Extractor:
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What a conversation taught. Never raises for what is in it or for what a provider does.
 
-        Args:
-            source: The conversation.
-            files: Another workspace than the extractor's.
+        ``files`` is a workspace other than the extractor's.
         """
         blank = self._blank(source)
         if source.state == "too-large":
@@ -163,9 +150,7 @@ class Extractor:
     def estimate(self, source: SourceText, files: Files | None = None) -> Estimate:
         """What ``extract`` would take at its first attempt.
 
-        Args:
-            source: The conversation.
-            files: As ``extract``.
+        ``files`` is a workspace other than the extractor's.
 
         Raises:
             AutopoiesisError: The workspace's own prompt cannot be used.

@@ -18,10 +18,6 @@ def why_held(item: Item, said: Voices) -> Doubt | None:
     What is proposed without a model waits anyhow. It says why it was proposed, unless there is a reason to
     look twice: a group of proposals is accepted at once. A note of a session may be in words of the model's
     own, which also says whom it comes from.
-
-    Args:
-        item: The item.
-        said: What was said in the conversation that it was taken out of.
     """
     is_note = item.category == "notes"
     is_rule = bool(item.why) and item.voice == "person" and not is_note

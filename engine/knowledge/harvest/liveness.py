@@ -26,11 +26,8 @@ _SAME_MINUTES = 10
 def ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:
     """Whether a file says that nothing was said in it since a time.
 
-    Args:
-        horizon: That time.
-        path: The file.
-        written: When the file was last written to, UTC.
-        fields: ``started`` and ``ended`` of its header.
+    ``written`` is when the file was last written to, UTC; ``fields`` are ``started`` and ``ended`` of its
+    header.
     """
     ended = _time(fields["ended"])
     if ended is not None:

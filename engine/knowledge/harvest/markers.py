@@ -92,8 +92,7 @@ def marked(turns: Iterable[Turn]) -> tuple[Item, ...]:
     What cannot stand as one line of knowledge, such as a line that imitates a provenance, is not taken; what
     is too long ends with an ellipsis.
 
-    Args:
-        turns: Turns without what was injected into them.
+    ``turns`` are without what was injected into them.
     """
     turns = tuple(turns)
     last = {turn.role: number for number, turn in enumerate(turns) if turn.is_dialogue and turn.blocks}

@@ -24,11 +24,7 @@ STILL = "it was written to a moment ago, so it stays until it is quiet"
 class Mover:
     """Moves the conversations of one run.
 
-    Args:
-        files: The workspace's write path.
-        ledger: What became of contents.
-        reclaimer: Says what may go, and moves it.
-        most: More than these go only after their number was typed.
+    More than ``most`` go only after their number was typed.
     """
 
     def __init__(self, files: Files, ledger: Ledger, reclaimer: Reclaimer, most: int) -> None:

@@ -46,8 +46,7 @@ _LABEL = re.compile(
 def spoken(text: str) -> list[tuple[Turn, int]]:
     """The turns of a plain text whose paragraphs say who speaks, as ``user: …``.
 
-    Args:
-        text: The text, with ``\\n`` line ends.
+    ``text`` has ``\\n`` line ends.
 
     Returns:
         Each turn and the place at which it begins; nothing where not both a person and an agent are named.
@@ -76,12 +75,10 @@ def _said(label: str, text: str) -> Turn:
 class RecordReader:
     """Turns JSON lines of the common forms into turns: ``{"role": …, "content": …}``, alone, as a
     ``message``, or in a list of ``messages``.
-
-    Attributes:
-        turns: The turns so far. Whatever the agent says in a row is one for each line.
     """
 
     turns: list[Turn] = field(default_factory=list)
+    """So far; consecutive lines of the agent are one turn each."""
 
     def feed(self, line: Line) -> bool:
         """Take in a line; ``False`` when nothing on it says who speaks."""
@@ -135,9 +132,7 @@ def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
 def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
     """Whether a record of a log holds what the agent's own commands gave back, and no document.
 
-    Args:
-        record: A JSON object of a log.
-        calls: The calls before it, by id.
+    ``calls`` are those before it, by id.
     """
     answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in _objects(record)]
     known = [calls[name] for name in answered if name in calls]
@@ -148,9 +143,6 @@ def tool_output(record: Any) -> Iterator[str]:
     """What tools gave back as it stands in a record of a log, whole.
 
     A transcript keeps one short line of it. What was planted in the rest is known only here.
-
-    Args:
-        record: A JSON object of a log.
     """
     waiting: list[tuple[Any, bool]] = [(record, False)]
     while waiting:

@@ -51,8 +51,7 @@ _THANKS = 40
 def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
     """What turns propose, each once; nothing that looks like a secret.
 
-    Args:
-        turns: Turns without what was injected into them.
+    ``turns`` are without what was injected into them.
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     found = [

@@ -27,30 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person has agreed to.
-
-    Attributes:
-        number: How many conversations may go where that has to be typed; ``None`` where nothing was.
-        empty: Conversations may go in which nothing was found.
-        partial: Those may go that were looked at in part, or only for what they mark.
-    """
+    """What a person has agreed to."""
 
     number: int | None = None
-    empty: bool = False
-    partial: bool = False
+    """How many conversations may go, where the number has to be typed; ``None`` if it was not."""
+    empty: bool = False  # conversations without findings may go
+    partial: bool = False  # those that were read in part, or only for their markers, may go
 
 
 class Reclaimer:
-    """Reclaims and restores.
-
-    Args:
-        files: The workspace's write path.
-        ledger: The ledger.
-        trash: Where conversations go.
-        repository: The history.
-        commit: Commits files, with a message.
-        on_problem: Told of what stops nothing.
-    """
+    """Reclaims and restores."""
 
     def __init__(
         self,
@@ -70,13 +56,7 @@ class Reclaimer:
         self._known: tuple[str, dict[str, bytes | None]] = ("", {})
 
     def why_not(self, path: str, entry: LedgerEntry, consent: Consent) -> str:
-        """Why a conversation may not go, one clause; empty when it may.
-
-        Args:
-            path: The conversation.
-            entry: What the ledger says of its content.
-            consent: What a person has agreed to.
-        """
+        """Why a conversation may not go, one clause; empty when it may."""
         if entry.status == "deleted-unharvested":
             return self._not_in_history(path, ())
         if entry.status != "harvested":

@@ -53,16 +53,12 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reply holds.
-
-    Attributes:
-        items: What can be used, in the order of the categories, each once. One that a person has to look at
-            says why.
-        refused: A line for each item that cannot be used, and for each place at which the reply is damaged.
-    """
+    """What a reply holds."""
 
     items: tuple[Item, ...]
+    """In the order of the categories, each once; one that a person has to look at says why."""
     refused: tuple[str, ...] = ()
+    """A line for each item that cannot be used, and for each place at which the reply is damaged."""
 
 
 def read_reply(text: str, *, cut: bool = False) -> Reply:
@@ -71,9 +67,7 @@ def read_reply(text: str, *, cut: bool = False) -> Reply:
     A category that is left out is empty, as long as any is there. Of a reply that was cut off or is damaged,
     the items that are whole are taken.
 
-    Args:
-        text: The reply.
-        cut: Whether it ended at the token limit.
+    ``cut`` says that it ended at the token limit.
 
     Raises:
         BadReply: None of the categories is in it, nothing of what is in them can be used, it is too long or
@@ -249,11 +243,7 @@ def _named(refused: list[str]) -> tuple[str, ...]:
 
 
 class TooLong(ValueError):
-    """A text is sound but too long to be written by itself.
-
-    Attributes:
-        item: It.
-    """
+    """A text is sound but too long to be written by itself."""
 
     def __init__(self, message: str, item: Item) -> None:
         super().__init__(message)
@@ -263,11 +253,8 @@ class TooLong(ValueError):
 def item_of(category: Category, first: str, second: str = "", voice: Voice = "") -> Item:
     """An item from its two fields, as one line.
 
-    Args:
-        category: Where it belongs.
-        first: The statement; of a playbook its name, of a file its path.
-        second: The detail, which may be empty; of a playbook the steps, of a file the note.
-        voice: Who said it.
+    ``first`` is the statement, a playbook's name or a file's path; ``second`` is the detail, which may be
+    empty, a playbook's steps or the note on a file.
 
     Raises:
         TooLong: It is too long and nothing else is wrong with it.

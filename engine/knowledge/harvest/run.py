@@ -64,18 +64,7 @@ class Extracts(Protocol):
 
 
 class Harvest:
-    """Harvests conversations. One run at a time for each object.
-
-    Args:
-        files: The workspace's write path.
-        ledger: What became of contents.
-        settler: Writes findings down.
-        reclaimer: Moves conversations out of the way.
-        trash: Where they lie then.
-        settings: Today's settings.
-        extractor: Who takes knowledge out, with these settings.
-        clock: Now, UTC.
-    """
+    """Harvests conversations. One run at a time for each object."""
 
     def __init__(
         self,
@@ -104,9 +93,8 @@ class Harvest:
     def survey(self, *, transcripts: bool | None = None, named: Collection[str] = ()) -> Survey:
         """What there is, and what a harvest would do with it.
 
-        Args:
-            transcripts: Those of ``raw/`` instead of the working ones; see ``means_transcripts``.
-            named: Paths that a person has named.
+        ``transcripts`` looks at those of ``raw/`` instead of working conversations; see
+        ``means_transcripts``. ``named`` are paths that a person has named.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
@@ -152,10 +140,8 @@ class Harvest:
     ) -> Report:
         """Harvests.
 
-        Args:
-            wish: What to do.
-            on_result: Told of every conversation when it is done; again when it was reclaimed or kept.
-            on_start: Told of every conversation before somebody is asked about it.
+        ``on_result`` is told of each conversation when it is done, and again when it was reclaimed or kept.
+        ``on_start`` is told before a model is asked about it.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone; nothing was asked or changed.

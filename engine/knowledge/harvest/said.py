@@ -20,10 +20,6 @@ _LEAST = 0.34
 def where_said(item: Item, data: bytes) -> tuple[int, str]:
     """The line that has most of an item's words, from 1, and what it says around them; 0 and nothing where no
     line has enough of them. Of equals the first. Of a command that was run, the line that ran it.
-
-    Args:
-        item: The item.
-        data: The bytes of the conversation.
     """
     wanted = set(_words(item.text))
     if not wanted:

@@ -39,38 +39,19 @@ Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was written.
-
-    Attributes:
-        path: The conversation.
-        sha256: Of its bytes.
-        entry: What the ledger says now.
-        commit: The commit's object name; empty where none was made.
-        uncommitted: Why none was made.
-        items: Lines that were not there before, by category.
-        held: Items that were put up for review and never had been.
-    """
+    """What was written."""
 
     path: str
-    sha256: str
+    sha256: str  # of the conversation's bytes
     entry: LedgerEntry
-    commit: str
-    uncommitted: str
-    items: Mapping[str, int]
-    held: int
+    commit: str  # object name; empty when there is no commit
+    uncommitted: str  # why there is no commit
+    items: Mapping[str, int]  # lines that were not there before, by category
+    held: int  # items that were never up for review before
 
 
 class Settler:
-    """Writes findings down.
-
-    Args:
-        files: The workspace's write path.
-        ledger: The ledger.
-        review: What waits for a person.
-        digest: Made anew from what was written.
-        commit: Commits files, with a message.
-        on_problem: Told of what stops nothing.
-    """
+    """Writes findings down."""
 
     def __init__(
         self,
