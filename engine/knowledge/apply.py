@@ -38,17 +38,11 @@ Status = Literal["written", "there", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an edit came to.
+    """What an edit came to."""
 
-    Attributes:
-        status: ``there`` changed nothing; ``moved`` took an open task to the done ones.
-        path: The file, workspace-relative.
-        line: Where the line stands, from 1.
-    """
-
-    status: Status
-    path: str
-    line: int
+    status: Status  # ``there``: nothing changed; ``moved``: an open task went to the done ones
+    path: str  # workspace-relative
+    line: int  # from 1
 
 
 def apply(files: Files, edit: Edit) -> Applied:

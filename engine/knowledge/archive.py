@@ -33,36 +33,18 @@ Commit = Callable[[Sequence[str], str], ChangeCommit]
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """What was done, or would be.
-
-    Attributes:
-        moves: The entries that move.
-        applied: Whether they have moved.
-        already: Entries asked for that are where they were to go.
-        finished: Files whose earlier move was committed only now.
-        commit: The commit's object name; empty where none was made.
-        why: Why none was made.
-    """
+    """What was done, or would be."""
 
     moves: tuple[EntryMove, ...]
     applied: bool = False
-    already: tuple[str, ...] = ()
-    finished: tuple[str, ...] = ()
-    commit: str = ""
-    why: str = ""
+    already: tuple[str, ...] = ()  # entries asked for that are already where they were to go
+    finished: tuple[str, ...] = ()  # files whose earlier move was committed only now
+    commit: str = ""  # object name; empty when there is no commit
+    why: str = ""  # why there is no commit
 
 
 class EntryArchive:
-    """Puts entries away and brings them back.
-
-    Args:
-        files: The workspace's write path.
-        entries: Finds the entries.
-        repository: The history.
-        commit: Commits named files, where that is wanted.
-        log: The record.
-        committing: Whether commits are wanted.
-    """
+    """Puts entries away and brings them back."""
 
     def __init__(
         self,
@@ -83,10 +65,8 @@ class EntryArchive:
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
         """Puts entries away; without ``apply`` says what that would do.
 
-        Args:
-            names: Names, folders or locations of knowledge entries.
-            apply: Do it.
-            consent: A person has agreed to it.
+        ``names`` are names, folders or locations of knowledge entries; ``consent`` says that a person has
+        agreed.
 
         Raises:
             EntryError: An entry does not exist or cannot be moved, or nobody agreed.

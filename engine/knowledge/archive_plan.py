@@ -33,27 +33,16 @@ _SHARED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EntryMove:
-    """One entry with everything in its folder, and where it goes.
-
-    Attributes:
-        name: What it is called.
-        source: Its folder now.
-        target: Its folder then.
-        entries: Itself and the entries nested in it.
-        files: Files in its folder.
-        size: Their bytes.
-        incoming: References to it that lead nowhere then.
-        outgoing: Relative references in it that lead nowhere as long as it is put away.
-    """
+    """One entry with everything in its folder, and where it goes."""
 
     name: str
     source: str
     target: str
-    entries: int
+    entries: int  # itself and the entries nested in it
     files: int
-    size: int
-    incoming: tuple[Link, ...] = ()
-    outgoing: tuple[Link, ...] = ()
+    size: int  # bytes
+    incoming: tuple[Link, ...] = ()  # references to it that will lead nowhere
+    outgoing: tuple[Link, ...] = ()  # relative references in it that lead nowhere while it is archived
 
 
 def named(scan: EntryScan, name: str) -> list[Entry]:

@@ -48,21 +48,17 @@ _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a file is known by.
-
-    Attributes:
-        fingerprint: Its length and the beginning of the sha256 of its content; of more than 16 MiB of its
-            first and its last MiB.
-        device, inode: ``st_dev`` and ``st_ino``.
-        modified: ``st_mtime_ns``; a rename keeps it, a file that happens to get the same inode has another.
-        sketch: The smallest checksums of its lines, for how much two contents have in common.
-    """
+    """What a file is known by."""
 
     fingerprint: str
+    """Its length and the start of the sha256 of its content; above 16 MiB, of its first and last MiB only."""
     device: int
     inode: int
     modified: int
-    sketch: tuple[int, ...] = ()
+    """``st_mtime_ns``: a rename keeps it, while another file that happens to get the same inode has a
+    different one.
+    """
+    sketch: tuple[int, ...] = ()  # the smallest checksums of its lines: how much two contents have in common
 
     @property
     def size(self) -> int:
@@ -72,36 +68,23 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file as notes name it, and where it is on this machine.
-
-    Attributes:
-        key: Relative to the workspace; in another repository its name and the path in it; else absolute.
-        absolute: Where it is, or would be; free of symlinks.
-        root: The folder in which it may be renamed: workspace, repository, or its own folder.
-    """
+    """A file as notes name it, and where it is on this machine."""
 
     key: str
-    absolute: Path
-    root: Path
+    """Relative to the workspace; in another repository its name and the path in it; otherwise absolute."""
+    absolute: Path  # where it is, or would be; free of symlinks
+    root: Path  # the folder in which it may be renamed: workspace, repository, or its own folder
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A noted file as it was seen last on this machine.
+    """A noted file as it was seen last on this machine."""
 
-    Attributes:
-        key: The path that the notes had then.
-        absolute: Where it was.
-        root: See ``Place``.
-        identity: What it was known by.
-        day: When, ISO 8601.
-    """
-
-    key: str
+    key: str  # the path that the notes had then
     absolute: str
-    root: str
+    root: str  # as ``Place.root``
     identity: Identity
-    day: str
+    day: str  # iSO 8601
 
 
 def size_of(fingerprint: str) -> int:
@@ -178,10 +161,7 @@ def bound_path(data: bytes) -> tuple[str, str]:
 def new_notes(workspace: Workspace, title: str, known: Path | None = None) -> bytes:
     """A file of notes before its first note: header and title.
 
-    Args:
-        workspace: The workspace.
-        title: ``# `` and the file's path.
-        known: Where the file is, if the path does not say so.
+    ``known`` is where the file is, if the path does not say so.
     """
     key = title.removeprefix("# ").strip()
     absolute = known or (Path(key) if key.startswith("/") else workspace.root / key)

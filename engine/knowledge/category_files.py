@@ -24,17 +24,11 @@ DONE = "Done"
 
 @dataclass(frozen=True, slots=True)
 class CategoryFile:
-    """One of the five files.
+    """One of the five files."""
 
-    Attributes:
-        path: Workspace-relative.
-        title: Its first line.
-        sections: The headings below which its lines stand; none where they stand right below the title.
-    """
-
-    path: str
-    title: str
-    sections: tuple[str, ...] = ()
+    path: str  # workspace-relative
+    title: str  # its first line
+    sections: tuple[str, ...] = ()  # its headings; none when its lines stand right below the title
 
     @property
     def new(self) -> bytes:
@@ -77,30 +71,18 @@ _NESTED = 2
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A bullet of a file of knowledge, with whatever belongs to it.
+    """A bullet of a file of knowledge, with whatever belongs to it."""
 
-    Attributes:
-        path: The file, workspace-relative.
-        number: Its first line, from 1.
-        last: Its last line, from 1: lines that go on with it and bullets below it are part of it.
-        raw: Its first line as it stands, without the line end.
-        lines: All of its lines as they stand.
-        text: What it says, on one line: without bullet, box and provenance, without the bullets below it.
-        source: The conversation that it comes from; empty where nothing says so.
-        day: The day that stands with it, ISO 8601; empty where there is none.
-        section: ``Open`` or ``Done``, or the title of another section; empty right below the file's title.
-        is_ticked: Whether its box has a tick.
-    """
-
-    path: str
-    number: int
-    last: int
-    raw: str
+    path: str  # the file, workspace-relative
+    number: int  # its first line, from 1
+    last: int  # its last line, from 1: continuation lines and the bullets below it are part of it
+    raw: str  # its first line as it stands, without the line end
     lines: tuple[str, ...]
     text: str
-    source: str
-    day: str
-    section: str
+    """What it says on one line: without bullet, box and provenance, and without the bullets below it."""
+    source: str  # the conversation that it comes from; empty if unknown
+    day: str  # iSO 8601; empty if there is none
+    section: str  # ``Open``, ``Done`` or another section's title; empty right below the file's title
     is_ticked: bool = False
 
 
@@ -115,9 +97,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
     Every bullet that stands below no other is one, in the file's own list style; bullets in fenced code or in
     a comment are none.
 
-    Args:
-        data: The file. Bytes that are no UTF-8 are read as ``U+FFFD``.
-        path: What ``Entry.path`` says.
+    Bytes that are not UTF-8 are read as ``U+FFFD``.
     """
     start = locate(data).body
     body = data[start:].decode("utf-8", "replace").removeprefix("\ufeff")
@@ -133,10 +113,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
 def line_for(item: Item, origin: Origin, *, link: str = "") -> str:
     """An item as a line of its file: bullet, text, provenance, and nothing in it that passes for more.
 
-    Args:
-        item: The item.
-        origin: Where it comes from.
-        link: What stands between text and provenance, made by us.
+    ``link`` stands between text and provenance and is trusted as it is.
     """
     gone = f"{item.path}: " if item.category == "files" and item.path else ""
     said = plain(f"{gone}{item.text}")

@@ -69,8 +69,7 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
     Every section gets as much of the room as every other, and what one does not need goes to the others. An
     entry stands there whole or not at all. What is left out is counted at the end, by file.
 
-    Args:
-        knowledge: The entries of each category file in its order, by its path.
+    ``knowledge`` holds each category file's entries in its order, by path.
     """
     parts = [part for part in _parts(knowledge) if part.blocks]
     if not parts:
@@ -85,12 +84,7 @@ def digest_of(knowledge: Mapping[str, Sequence[Entry]]) -> bytes | None:
 class Digest:
     """The digest of one workspace.
 
-    Args:
-        files: Its write path.
-
-    Attributes:
-        path: The digest, workspace-relative.
-        paths: All that it writes: what a commit of it names.
+    ``paths`` is everything that it writes: what a commit of it names.
     """
 
     path = DIGEST
@@ -116,8 +110,7 @@ class Digest:
     def regenerate(self, *, force: bool = False) -> bool:
         """Makes the digest anew; without anything to say its file goes.
 
-        Args:
-            force: The person's own act: also when it is turned off.
+        ``force`` marks a person's own request, which is also met when the digest is turned off.
 
         Returns:
             Whether a file has changed.

@@ -19,12 +19,8 @@ R = TypeVar("R")
 class Journal(Generic[T]):
     """The journals of one kind of work. Safe to use from several processes.
 
-    Args:
-        files: The workspace's write path.
-        folder: Where they lie, workspace-relative.
-        encode, decode: From work to bytes, and back; ``None`` for bytes that hold none.
-        lost: What becomes of work whose journal cannot be read, one clause.
-        on_problem: Told of such a journal.
+    ``folder`` is workspace-relative. ``decode`` gives ``None`` for bytes that hold no work; ``lost`` says in
+    one clause what becomes of work whose journal cannot be read.
     """
 
     def __init__(
@@ -58,8 +54,7 @@ class Journal(Generic[T]):
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:
         """Has everything settled that was interrupted, under the workspace's lock.
 
-        Args:
-            settle: Does the work of a journal, by its name, and drops it.
+        ``settle`` does the work of a journal, by its name, and drops it.
 
         Raises:
             WriteFailed: Work cannot be finished now; its journal stays.

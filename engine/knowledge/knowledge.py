@@ -31,20 +31,7 @@ if TYPE_CHECKING:
 class Knowledge:
     """The knowledge of a workspace. Safe to use from several threads, as its parts are.
 
-    Args:
-        files: The workspace's write path.
-        repository: Its history.
-        config: The settings of now.
-        costs: Who keeps the accounts of providers.
-        clock: Now, UTC.
-        on_problem: Told of what stops nothing.
-        extractor: Who takes knowledge out of conversations; whom the settings name when left out.
-        model: The model that settings name; ``None`` where they name none.
-
-    Attributes:
-        ledger: What became of every conversation.
-        trash: Where reclaimed conversations lie.
-        digest: The digest.
+    ``extractor`` is the one that the settings name when left out; ``model`` is ``None`` if they name none.
     """
 
     def __init__(

@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 class KnowledgeEntries:
-    """The entries of an open workspace. Safe to use from several threads: each call looks at the files anew.
-
-    Args:
-        files: The workspace's write path.
-        repository: The history; asked for where it is needed.
-        committing: Whether changes are committed.
-        clock: Now, UTC.
-    """
+    """The entries of an open workspace. Safe to use from several threads: each call reads the files anew."""
 
     def __init__(
         self,

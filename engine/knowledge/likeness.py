@@ -49,23 +49,16 @@ class Vectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """An entry that says what was asked about.
-
-    Attributes:
-        entry: It.
-        likeness: 1 for the same words, else how alike they are, 0 to 1.
-    """
+    """An entry that says what was asked about."""
 
     entry: Entry
-    likeness: float
+    likeness: float  # 0 to 1; 1 for the same words
 
 
 class Likeness:
     """The entries of one kind, by what they say.
 
-    Args:
-        entries: They.
-        vectors: Those that ship with the product, unless given.
+    ``vectors`` are those that ship with the product, unless given.
     """
 
     def __init__(self, entries: Sequence[Entry], vectors: Vectors | None = None) -> None:
@@ -118,11 +111,7 @@ REMEMBERED = 10_000
 
 
 class Remembered:
-    """Vectors that are made once for each text, however often it is compared.
-
-    Args:
-        vectors: Who makes them.
-    """
+    """Vectors that are made once for each text, however often it is compared."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -155,9 +144,7 @@ def alike(item: Signs, entry: Signs, meaning: float) -> float:
 
     The new one may say nothing that the other does not say; the other, if it is long, one word more.
 
-    Args:
-        item, entry: Their signs.
-        meaning: The cosine of their vectors.
+    ``meaning`` is the cosine of their vectors.
     """
     if difference(item, entry):
         return 0.0

@@ -40,18 +40,11 @@ _SUGGESTIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference that leads somewhere.
+    """A reference that leads somewhere."""
 
-    Attributes:
-        source: The file that holds it, workspace-relative.
-        line: On which line, from 1.
-        target: The file or folder that it leads to; of an entry its marker file.
-        reference: As it is written.
-    """
-
-    source: str
-    line: int
-    target: str
+    source: str  # workspace-relative
+    line: int  # from 1
+    target: str  # the file or folder that it leads to; of an entry its marker file
     reference: Reference
 
 
@@ -63,12 +56,7 @@ class _Source:
 
 
 class Links:
-    """The references of one state of the files; every file is read once, when they are first asked for.
-
-    Args:
-        files: The workspace's files.
-        scan: The entries of the same state.
-    """
+    """The references of one state of the files; every file is read once, when they are first asked for."""
 
     def __init__(self, files: Files, scan: EntryScan) -> None:
         self._files = files

@@ -12,11 +12,7 @@ _OWN_NAME = ("person", "topic")
 
 
 class NameIndex:
-    """Names and what they mean. Where several kinds have a name, the first in their order is meant.
-
-    Args:
-        entries: Knowledge entries and skills.
-    """
+    """Names and what they mean. Where several kinds have a name, the first in their order is meant."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._known: dict[str, dict[str, dict[str, None]]] = {kind: defaultdict(dict) for kind in _ORDER}

@@ -56,47 +56,29 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """The notes of one file.
-
-    Attributes:
-        path: The file as the notes name it.
-        notes: Where they stand, workspace-relative.
-        entries: The notes.
-        is_here: Whether the file is on this machine, at that path.
-        renamed_from: The path that they had until now; empty where it is the same.
-    """
+    """The notes of one file."""
 
     path: str
-    notes: str
+    notes: str  # where they stand, workspace-relative
     entries: tuple[Entry, ...]
-    is_here: bool = True
-    renamed_from: str = ""
+    is_here: bool = True  # whether the file is on this machine, at that path
+    renamed_from: str = ""  # the path that they had until now; empty if it is the same
 
 
 @dataclass(frozen=True, slots=True)
 class Rebinding:
-    """A question to the person: which file do these notes belong to now?
+    """A question to the person: which file do these notes belong to now?"""
 
-    Attributes:
-        notes: Where they stand, workspace-relative.
-        path: The path that they have.
-        why: Why that is not clear, one clause.
-        candidates: The files that may be it, the likeliest first; may be none.
-    """
-
-    notes: str
-    path: str
-    why: str
-    candidates: tuple[Candidate, ...]
+    notes: str  # where they stand, workspace-relative
+    path: str  # the path that they have
+    why: str  # why it is unclear, one clause
+    candidates: tuple[Candidate, ...]  # files that may be it, the likeliest first; may be none
 
 
 class NoteFiles:
     """The notes of files of one workspace.
 
-    Args:
-        files: Its write path.
-        clock: Gives the time, with its zone.
-        zone: The time zone whose days count.
+    ``zone`` is the time zone whose days count.
     """
 
     def __init__(
@@ -125,8 +107,7 @@ class NoteFiles:
 
         A rename is followed. Notes of a path at which there is no file are given with ``is_here`` off.
 
-        Args:
-            path: Absolute, relative to the workspace, or as notes name it.
+        ``path`` is absolute, relative to the workspace, or as notes name it.
 
         Raises:
             WriteFailed, DocumentError: A rename could not be written down.
@@ -208,9 +189,7 @@ class NoteFiles:
     def rebind(self, old: str, new: str | Path) -> FileNotes:
         """Binds notes to the file that the person says is theirs.
 
-        Args:
-            old: The path that the notes have, or where they stand.
-            new: The file.
+        ``old`` is the path that the notes have, or where they stand.
 
         Raises:
             AutopoiesisError: There are no such notes, no such file, or it has notes of its own.

@@ -28,10 +28,8 @@ _LAYOUT = re.compile(
 def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
     """Line and reason of everything in a skill that points at what stays behind.
 
-    Args:
-        text: The skill's text.
-        first_line: The line of the file on which it starts.
-        known: The workspace's files. What stands in fenced code is an example unless it is one of them.
+    ``first_line`` is the line of the file on which ``text`` starts. Among ``known``, the workspace's files,
+    even fenced code counts; otherwise it is an example.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     prose = without_examples(text)

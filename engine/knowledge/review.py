@@ -33,61 +33,34 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An item that waits, or has waited.
+    """An item that waits, or has waited."""
 
-    Attributes:
-        id: ``item_id`` of the item.
-        at: Since when, ISO 8601, UTC.
-        item: The item.
-        why: Why it was held.
-        origin: The conversation and the day of the harvest; of a note of a session also its turns.
-        source: The conversation's file.
-        sha256: Of the conversation's bytes.
-        line: The line of the source that says it, from 1; 0 where none was found.
-        said: That line, as much of it as is of use.
-        read: What the agent had read from outside before, where that is why it waits.
-        times: How often it was said, in all conversations together.
-        places: In how many conversations.
-        verdict: What a person decided; empty while it waits.
-        text: What was accepted in its place, where that was edited.
-    """
-
-    id: str
-    at: str
+    id: str  # ``item_id`` of the item
+    at: str  # since when, ISO 8601, UTC
     item: Item
     why: str
-    origin: Origin
-    source: str
-    sha256: str
-    line: int = 0
-    said: str = ""
-    read: tuple[str, ...] = ()
-    times: int = 1
-    places: int = 1
-    verdict: Verdict | Literal[""] = ""
-    text: str = ""
+    origin: Origin  # the conversation and the day of the harvest; of a note of a session also its turns
+    source: str  # the conversation's file
+    sha256: str  # of the conversation's bytes
+    line: int = 0  # line of the source that says it, from 1; 0 if none was found
+    said: str = ""  # that line, as much of it as is of use
+    read: tuple[str, ...] = ()  # what the agent had read from outside before, if that is why it waits
+    times: int = 1  # how often it was said, in all conversations together
+    places: int = 1  # number of conversations that said it
+    verdict: Verdict | Literal[""] = ""  # empty while it waits
+    text: str = ""  # what was accepted in its place, if it was edited
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What became of items that were put up.
+    """What became of items that were put up."""
 
-    Attributes:
-        ids: Under which they wait, or have waited; those that are not shown yet are left out.
-        new: How many of them wait for the first time.
-    """
-
-    ids: tuple[str, ...]
-    new: int
+    ids: tuple[str, ...]  # under which they wait, or have waited; those that are not shown yet are left out
+    new: int  # how many of them wait for the first time
 
 
 class ReviewQueue:
-    """Writes and reads what waits. Safe to use from several processes.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Writes and reads what waits. Safe to use from several processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -200,14 +173,8 @@ def waiting_for(
 ) -> tuple[Waiting, ...]:
     """Held items as they are put up.
 
-    Args:
-        held: The items.
-        at: Now.
-        origin: The conversation and the day.
-        source: The conversation's file.
-        sha256: Of its bytes.
-        where: The line of the source that says an item, and what it says; 0 and nothing where that is not
-            looked for.
+    ``where`` gives the line of the source that says an item, and what it says; 0 and an empty string if that
+    is not looked for.
     """
     return tuple(
         Waiting(
@@ -311,11 +278,7 @@ def _times(record: Record) -> int:
 
 
 class Same:
-    """What was put up, by what it says.
-
-    Args:
-        items: All that ever was.
-    """
+    """What was put up, by what it says."""
 
     def __init__(self, items: Iterable[Waiting]) -> None:
         self._exact: dict[tuple[str, str, str], str] = {}

@@ -32,9 +32,7 @@ _PROJECT = re.compile(rf"{_PROJECTS}/([^/.][^/]*)/{re.escape(_CONTEXT)}")
 def path_of(to: str, day: str) -> str:
     """The file of a place that notes go to.
 
-    Args:
-        to: ``journal``, ``memory`` or ``project:<name>``.
-        day: The day of the journal, ``YYYY-MM-DD``.
+    ``to`` is ``journal``, ``memory`` or ``project:<name>``; ``day`` is that of the journal, ``YYYY-MM-DD``.
     """
     kind, _, name = to.partition(":")
     match kind:

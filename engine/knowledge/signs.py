@@ -105,21 +105,15 @@ _ALIASES = {"seconds": "s", "second": "s", "secs": "s", "sec": "s", "minutes": "
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What has to agree in two texts that say the same.
-
-    Attributes:
-        exact: Numbers with their units, identifiers, paths, names and text in backquotes, in order.
-        polar: Words that turn a sentence round: negations, opposites, days, in alphabetical order.
-        words: All other words, folded and without their endings, in order.
-        names: Those that begin with a capital letter inside a sentence or at its start.
-        is_passive: Whether something is done by somebody: "is drained by".
-    """
+    """What has to agree in two texts that say the same."""
 
     exact: tuple[str, ...]
+    """Numbers with their units, identifiers, paths, names and text in backquotes, in order."""
     polar: tuple[str, ...]
-    words: tuple[str, ...]
-    names: frozenset[str]
-    is_passive: bool = False
+    """Words that reverse a sentence: negations, opposites, days; in alphabetical order."""
+    words: tuple[str, ...]  # all other words, folded and without their endings, in order
+    names: frozenset[str]  # those that begin with a capital letter inside a sentence or at its start
+    is_passive: bool = False  # whether something is done by somebody: "is drained by"
 
 
 @lru_cache(maxsize=_KEPT)

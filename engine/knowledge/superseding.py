@@ -82,10 +82,8 @@ def supersedes(item: Item, decisions: Sequence[Entry], vectors: Vectors | None =
 
     Decisions that are replaced already are left out. ``None`` too when two are equally likely meant.
 
-    Args:
-        item: The new decision.
-        decisions: Those that stand there, in their order.
-        vectors: Those that ship with the product, unless given.
+    ``decisions`` are in the order of their file. ``vectors`` are those that ship with the product, unless
+    given.
     """
     gone = superseded(decisions)
     standing = [entry for entry in decisions if entry not in gone]
@@ -114,10 +112,7 @@ def finished(item: Item, tasks: Sequence[Entry], vectors: Vectors | None = None)
 
     One with the very words is certain, whatever stands beside it.
 
-    Args:
-        item: What was done.
-        tasks: The tasks that stand there; those that are done are left out.
-        vectors: Those that ship with the product, unless given.
+    Tasks that are done are left out. ``vectors`` are those that ship with the product, unless given.
     """
     standing = [entry for entry in tasks if entry.section != DONE and not entry.is_ticked]
     exact = [entry for entry in standing if normalised(said(entry)) == normalised(item.text)]

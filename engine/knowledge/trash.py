@@ -30,30 +30,17 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Trashed:
-    """A conversation in the trash.
+    """A conversation in the trash."""
 
-    Attributes:
-        sha256: Of its bytes.
-        path: Where it was, workspace-relative.
-        size: Bytes.
-        at: When it was moved there, ISO 8601, UTC.
-        why: What the ledger said of it then.
-    """
-
-    sha256: str
-    path: str
-    size: int
-    at: str
-    why: str
+    sha256: str  # of its bytes
+    path: str  # where it was, workspace-relative
+    size: int  # bytes
+    at: str  # when it was moved there, ISO 8601, UTC
+    why: str  # what the ledger said of it then
 
 
 class Trash:
-    """Moves conversations out of the way and back.
-
-    Args:
-        files: The workspace's write path.
-        clock: Now, UTC.
-    """
+    """Moves conversations out of the way and back."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -62,10 +49,7 @@ class Trash:
     def put(self, path: str, sha256: str, why: str) -> Trashed:
         """Moves a conversation here. The lock is held.
 
-        Args:
-            path: The file, workspace-relative.
-            sha256: What its bytes have to be.
-            why: What the ledger says of it.
+        ``sha256`` is what its bytes have to match; ``why`` is what the ledger says of it.
 
         Raises:
             HarvestRefused: The file holds other bytes by now; it stays where it is.

@@ -34,36 +34,22 @@ _VERSIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CheckedLine:
-    """A line that a harvest wrote.
-
-    Attributes:
-        line: As the ledger has it.
-        state: What became of it.
-        path: Where it stands now, workspace-relative; empty where it is gone.
-        number: On which line, from 1; 0 likewise.
-    """
+    """A line that a harvest wrote."""
 
     line: LedgerLine
     state: LineState
-    path: str = ""
-    number: int = 0
+    path: str = ""  # where it stands now, workspace-relative; empty if it is gone
+    number: int = 0  # from 1; 0 if it is gone
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedEntry:
-    """An entry of the ledger against the files.
+    """An entry of the ledger against the files."""
 
-    Attributes:
-        sha256: Of the conversation's bytes.
-        entry: What the ledger says.
-        source: Where the conversation is.
-        lines: What it gave, in order.
-    """
-
-    sha256: str
+    sha256: str  # of the conversation's bytes
     entry: LedgerEntry
     source: SourceState
-    lines: tuple[CheckedLine, ...]
+    lines: tuple[CheckedLine, ...]  # in order
 
     @property
     def sound(self) -> bool:
@@ -76,11 +62,7 @@ def verify(
 ) -> Iterator[CheckedEntry]:
     """Holds entries against the files, one after the other.
 
-    Args:
-        found: The entries, by sha256.
-        files: Reads the workspace.
-        trash: Where reclaimed conversations lie.
-        repository: The history.
+    ``found`` is by sha256.
     """
     standing = _Standing(files)
     for sha256, entry in found.items():

@@ -28,17 +28,11 @@ ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be the one that is gone.
+    """A file that may be the one that is gone."""
 
-    Attributes:
-        path: As notes would name it.
-        absolute: Where it is.
-        why: What speaks for it, one clause.
-    """
-
-    path: str
+    path: str  # as notes would name it
     absolute: str
-    why: str
+    why: str  # what speaks for it, one clause
 
 
 class Whereabouts:
