@@ -19,10 +19,10 @@ State = Literal["flushed", "unflushed"]
 a record says that no notes were taken."""
 
 PART_TOKENS = 6_000
-"""Tokens of turns that one flush is about; more are flushed in several parts."""
+"""Tokens of turns that one flush covers; more are flushed in several parts."""
 
 ATTEMPTS = 3
-"""Failed flushes after which a turn is left to the command."""
+"""Failed flushes after which only the command takes a turn up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class FlushPlan:
     tokens: int  # of all turns
     at: int  # tokens behind which a turn is about to leave the window
     leaving: int  # how many turns have left the window or are about to
-    unrecorded: int  # how many of those stand in no record of a flush
+    unrecorded: int  # how many of those no flush has recorded
     parts: tuple[Part, ...]  # oldest first; empty when nothing is due
 
 

@@ -206,7 +206,7 @@ class Flusher:
         return record
 
     def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Asked:
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask nobody
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most flushes ask no model
 
         question = Question(completer, SYSTEM, prompt, settings, group="flush")
         with self._guard:
@@ -262,7 +262,7 @@ class Flusher:
             return self._settle(record.id, noted)
 
     def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
-        """Finds the line of a conversation that says something; none where that is too long to be read."""
+        """Finds the line of a conversation that says something; none if that is too long to read."""
         try:
             data = self._files.read(path)
         except (AutopoiesisError, FileNotFoundError):

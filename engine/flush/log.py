@@ -56,7 +56,7 @@ class FlushLog:
         return self._read().get(path, ())
 
     def all(self) -> tuple[FlushRecord, ...]:
-        """Every record, those about one conversation oldest first; likewise."""
+        """Every record, those about one conversation oldest first; bad lines are passed over too."""
         return tuple(record for records in self._read().values() for record in records)
 
     def _read(self) -> dict[str, tuple[FlushRecord, ...]]:
