@@ -35,7 +35,7 @@ class Queued:
 
 
 class MessageQueue:
-    """The messages that were typed ahead and are not settled."""
+    """The messages that were typed ahead and are still unsettled."""
 
     def __init__(self) -> None:
         self._messages: list[Queued] = []
