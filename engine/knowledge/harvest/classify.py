@@ -158,7 +158,7 @@ def _patterns(files: Files) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a conversation is held against; the fields are those of ``classify``."""
+    """What a conversation is compared with; the fields are those of ``classify``."""
 
     files: Files
     ledger: Mapping[str, LedgerEntry]
@@ -170,7 +170,7 @@ class _Look:
     measured: MutableMapping[str, Measured]
 
     def at(self, path: str) -> Candidate | None:
-        """The conversation at a path; ``None`` where there is none any more."""
+        """The conversation at a path; ``None`` if it is gone."""
         try:
             real = self.files.workspace.resolve(path)
             status = real.stat()

@@ -1,7 +1,7 @@
 """Takes the knowledge out of one conversation, with a model or without one (``knowledge-curation.md`` 5).
 
-A second attempt is made only at what a model wrote. That a service does not answer is its provider's matter,
-which has tried as often as it may; so is a budget that is spent the person's.
+A second attempt is made only when a model wrote a bad reply. A service that does not answer is its provider's
+matter, which has tried as often as it may; a spent budget is the person's.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Extractor:
         turns, secrets = without_secrets(source.shown)
         blank = replace(blank, redacted=secrets)
         if not turns:
-            # Nothing but memory operations, which say themselves what they are.
+            # Nothing but memory operations, which need no model.
             return replace(blank, outcome="extracted", items=marked(source.turns), shown=source.read)
         return self._asked(self._completer, source, turns, blank, files or self._files)
 
@@ -296,9 +296,9 @@ class Extractor:
 
         Raises:
             AutopoiesisError: The budget is spent.
-            _Failed: It was stopped, or there will be no answer to any further question either.
+            _Failed: It was stopped, or further questions would get no answer either.
         """
-        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask nobody
+        from engine.providers.asking import Question  # noqa: PLC0415 — brings asyncio, and most harvests ask no model
 
         if self._spending is not None:
             self._spending.allow()
@@ -330,6 +330,6 @@ def _both(first: Reply, second: Reply) -> Reply:
 
 
 def _cut_off(reply: Reply, why: str) -> Reply:
-    """A reply that is not whole, and says so."""
+    """A reply that is incomplete, and says so."""
     said = f"the reply was cut off (items kept: {len(reply.items)}): {why}"
     return replace(reply, refused=(*reply.refused, said))

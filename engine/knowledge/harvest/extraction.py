@@ -1,4 +1,4 @@
-"""What was taken out of one conversation, and what that took."""
+"""What was taken out of one conversation, and what that cost."""
 
 from __future__ import annotations
 

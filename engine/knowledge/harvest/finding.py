@@ -37,7 +37,7 @@ def encoded(finding: Finding) -> bytes:
 
 
 def decoded(data: bytes) -> Finding | None:
-    """The finding in a journal; ``None`` where it holds none."""
+    """The finding in a journal; ``None`` if it holds none."""
     try:
         tree = json.loads(data)
         if not isinstance(tree["sha256"], str) or not isinstance(tree["path"], str):
@@ -56,7 +56,7 @@ def work_of(tree: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Waiting, .
     """What a journal says is to be written and put up.
 
     Raises:
-        KeyError, ValueError, TypeError: It does not say so.
+        KeyError, ValueError, TypeError: It holds neither.
     """
     waiting = [waiting_of(each) for each in tree["waiting"]]
     if None in waiting:

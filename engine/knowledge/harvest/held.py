@@ -1,4 +1,4 @@
-"""Which items of a conversation wait for a person, whoever took them out of it (robustness M3)."""
+"""Which items of a conversation wait for a person, however they were taken out of it (robustness M3)."""
 
 from __future__ import annotations
 

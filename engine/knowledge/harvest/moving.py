@@ -70,7 +70,7 @@ class Mover:
 
     def _is_taken(self, path: str) -> bool:
         """Whether another program has moved a conversation to the trash since it was looked at."""
-        # The process that moves one holds the lock until the ledger says so too.
+        # The process that moves one holds the lock until it is in the ledger too.
         with self._files.lock():
             if self._files.workspace.root.joinpath(path).exists():
                 return False

@@ -1,6 +1,6 @@
 """Conversations in forms that no importer of ours knows: labelled plain text, and JSON lines with a role.
 
-Neither is unambiguous: whoever could write a paragraph that begins with ``user:`` into such a file has
+Neither is unambiguous: anyone able to write a paragraph that begins with ``user:`` into such a file has
 spoken as the person. So a label counts only at the start of a paragraph, and never inside fenced code or a
 quotation.
 """
@@ -81,7 +81,7 @@ class RecordReader:
     """So far; consecutive lines of the agent are one turn each."""
 
     def feed(self, line: Line) -> bool:
-        """Take in a line; ``False`` when nothing on it says who speaks."""
+        """Takes in a line; ``False`` when nothing on it says who speaks."""
         found = [turn for record in line.records for turn in _turns_of(record)]
         self.turns += found
         return bool(found)
@@ -142,7 +142,7 @@ def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
 def tool_output(record: Any) -> Iterator[str]:
     """What tools gave back as it stands in a record of a log, whole.
 
-    A transcript keeps one short line of it. What was planted in the rest is known only here.
+    A transcript keeps one short line of it; text planted in the rest is seen only here.
     """
     waiting: list[tuple[Any, bool]] = [(record, False)]
     while waiting:

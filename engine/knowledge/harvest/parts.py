@@ -24,7 +24,7 @@ MOST_PARTS = 2 * MOST_TEXT_BYTES // PART_BYTES
 MOST_IN_A_ROW = 3
 """Parts that may fail one after the other before no further one is tried."""
 SUMMARY_CHARACTERS = 24_000
-"""Characters of a summary; a longer one is none."""
+"""Characters of a summary; a longer one is rejected."""
 
 _FRAME_BYTES = 128
 """More than what stands around the text of a turn."""

@@ -43,8 +43,8 @@ def task(name: str, files: Files | None = None) -> str:
     ``name`` is ``HARVEST`` or ``SUMMARY``.
 
     Raises:
-        DocumentError: The workspace's own is empty, no UTF-8, too large or cannot be read.
-        PathRefused: It is no regular file.
+        DocumentError: The workspace's own is empty, not UTF-8, too large or cannot be read.
+        PathRefused: It is not a regular file.
     """
     path = f"{FOLDER}/{name}"
     cure = "correct it, or delete it to use the one that is shipped"

@@ -90,7 +90,7 @@ class SourceText:
 
     @cached_property
     def said(self) -> Voices:
-        """What was said by whom. What a person or the agent quotes is neither's own."""
+        """What was said by whom. What a person or the agent quotes counts as neither's own."""
         from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only where something was found
 
         return voices_of(self.turns, self.outside, self.local)
@@ -164,7 +164,7 @@ def _text(path: str, sha256: str, data: bytes) -> SourceText:
 
 
 def _chat(path: str, sha256: str, data: bytes) -> SourceText:
-    """A history or an export of another program; ``unclear`` where it is none either.
+    """A history or an export of another program; ``unclear`` if it is neither.
 
     Which bytes a turn takes is not known there: each gets its share by the length of its text.
     """

@@ -1,6 +1,6 @@
 """Moves conversations out of the way whose knowledge is safe, and back (``knowledge-curation.md`` 4).
 
-A conversation goes only if its harvest is proven: the ledger has it, every line it gave stands in a file or
+A conversation goes only if its harvest is proven: the ledger has it, every line it gave is in a file or
 in the history, the conversation itself is in the history with the same bytes, and all of it was looked at.
 What is not proof by itself, a summary or an empty harvest, needs a person's word.
 """
@@ -82,7 +82,7 @@ class Reclaimer:
         """Moves a conversation to the trash; what may go was found out before, ``commit_gone`` comes after.
 
         Raises:
-            HarvestRefused: Its bytes are others by now; it is kept.
+            HarvestRefused: Its bytes have changed; it is kept.
             LedgerBroken, WriteFailed, ReadOnly: It was not moved, or ``recover`` has the rest to do.
         """
         with self._files.lock():
@@ -130,7 +130,7 @@ class Reclaimer:
         From then on it is a person's own and no harvest touches it.
 
         Raises:
-            HarvestRefused: Its bytes are nowhere any more, or other bytes have its name.
+            HarvestRefused: Its bytes are lost, or another file has its name.
             LedgerBroken, WriteFailed, ReadOnly: It was not put back.
         """
         with self._files.lock():
@@ -154,7 +154,7 @@ class Reclaimer:
             return entry.path
 
     def keep_in_history(self, path: str) -> str:
-        """Commits a conversation that is to go; why that is not possible, empty when it is there."""
+        """Commits a conversation that is to go; gives why that is impossible, empty when it is committed."""
         try:
             data = self._files.read(path)
         except (FileNotFoundError, AutopoiesisError) as error:
@@ -187,7 +187,7 @@ class Reclaimer:
         return bool(found.text.strip())
 
     def committed(self, path: str) -> bytes | None:
-        """A file as the newest commit has it; ``None`` where it has none, or there is no commit."""
+        """A file as the newest commit has it; ``None`` if it has none, or there is no commit."""
         revision = self._repository.revision() or ""
         if revision != self._known[0]:
             self._known = revision, {}

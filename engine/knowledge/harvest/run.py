@@ -52,7 +52,7 @@ _SAID_ONCE: dict[str, tuple[Outcome, Status]] = {
 
 
 class Extracts(Protocol):
-    """Who takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
+    """Takes knowledge out of a conversation; ``engine.knowledge.harvest.extract.Extractor`` is one."""
 
     def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
         """What it taught; never raises for what a provider does."""
@@ -145,8 +145,8 @@ class Harvest:
 
         Raises:
             LedgerBroken: The ledger is damaged or gone; nothing was asked or changed.
-            DocumentError: A category file cannot be added to; likewise.
-            HarvestRefused: A path is no conversation, or more would go than was agreed to.
+            DocumentError: A category file cannot be added to; nothing was asked or changed.
+            HarvestRefused: A path is not a conversation, or more would go than was agreed to.
             WriteFailed, ReadOnly: The workspace cannot be written at all.
         """
         self._files.refuse_read_only("conversations")
@@ -236,7 +236,7 @@ class Harvest:
                 )
             known = self._ledger.get(source.sha256)
             if known is not None and known.is_harvested(settings.provider):
-                # By another program, or under another name, while somebody was asked here.
+                # By another program, or under another name, while a model was asked here.
                 stays = not candidate.reclaimable
                 return Result(candidate.path, candidate.size, "harvested", known, stays=stays)
             if extraction.outcome != "extracted":
@@ -260,7 +260,7 @@ class Harvest:
         )
 
     def _gone(self, candidate: Candidate) -> Result:
-        """One that is not there any more: another program has harvested it and moved it to the trash."""
+        """One that is gone: another program has harvested it and moved it to the trash."""
         with self._files.lock():  # held by the process that moves one until the ledger says so too
             known = self._ledger.get(candidate.sha256)
         if known is not None and known.deleted:
@@ -344,7 +344,7 @@ class Harvest:
         return Result(candidate.path, candidate.size, outcome, error=error)
 
     def _refuse_broken_files(self) -> None:
-        """Asks nobody for what could not be written down."""
+        """Keeps a model from being asked for what could not be written down."""
         for file in CATEGORY_FILES:
             try:
                 refuse_broken(self._files.read(file.path), file.path)

@@ -1,4 +1,4 @@
-"""Writes down what a harvest has found; whoever is killed on the way loses and doubles nothing (design 6.2).
+"""Writes down what a harvest has found; a run that is killed loses and duplicates nothing (design 6.2).
 
 The order, under the workspace's lock: journal, lines, a look whether each stands in the file that now has
 the name, items that wait for review, ledger, digest, commit; last the journal goes. Every step may be
@@ -76,8 +76,8 @@ class Settler:
         """Writes a finding down.
 
         Raises:
-            WriteFailed, ReadOnly: It is not written down, or not whole; what is left is done by ``recover``.
-            LedgerBroken: Likewise.
+            WriteFailed, ReadOnly: It is not written down, or only in part; ``recover`` does the rest.
+            LedgerBroken: The ledger is damaged or gone; ``recover`` does the rest then.
         """
         journal = finding.sha256[:16]
         with self._files.lock():
@@ -162,7 +162,7 @@ class Settler:
             return ()
 
     def _source(self, finding: Finding) -> Sequence[str]:
-        """The conversation itself belongs into the history, unless that would put a secret there."""
+        """The conversation itself belongs in the history, unless that would put a secret there."""
         with contextlib.suppress(FileNotFoundError, AutopoiesisError):
             if not holds_secret(self._files.read(finding.path)):
                 return (finding.path,)
