@@ -1,4 +1,4 @@
-"""Knowledge entries put away and brought back: whole folders, byte for byte, under ``knowledge/archive/``.
+"""Knowledge entries archived and restored: whole folders, byte for byte, under ``knowledge/archive/``.
 
 An entry keeps its place below that folder, so the way back needs no record. A move is one rename, and what
 remains after a kill shows in the files: a path that the newest commit has and the disk has not, with its
@@ -44,7 +44,7 @@ class ArchiveReport:
 
 
 class EntryArchive:
-    """Puts entries away and brings them back."""
+    """Archives entries and restores them."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class EntryArchive:
         self._committing = committing
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
-        """Puts entries away; without ``apply`` says what that would do.
+        """Archives entries; without ``apply`` says what that would do.
 
         ``names`` are names, folders or locations of knowledge entries; ``consent`` says that a person has
         agreed.
 
         Raises:
-            EntryError: An entry does not exist or cannot be moved, or nobody agreed.
+            EntryError: An entry does not exist or cannot be moved, or no person agreed.
             WriteFailed, ReadOnly: A folder could not be moved; what was moved before it is kept and recorded.
         """
         if not apply:
@@ -85,7 +85,7 @@ class EntryArchive:
         """Brings an archived entry back to where it was.
 
         Raises:
-            EntryError: There is none of the name, or something stands in its place.
+            EntryError: No archived entry has the name, or something is in its place.
             WriteFailed, ReadOnly: The folder could not be moved.
         """
         with self._files.lock():
@@ -129,7 +129,7 @@ class EntryArchive:
             for folder, count in sorted(found.items())
         )
 
-    # The plan.
+    # Planning.
 
     def _planned(self, names: Sequence[str]) -> ArchiveReport:
         scan = self._entries.scan()
@@ -155,7 +155,7 @@ class EntryArchive:
             raise EntryError("exists already", where=shown(target), cure="rename it or move it away first")
 
     def _cold(self, name: str) -> str:
-        """The archived folder that a name means; empty for none.
+        """The archived folder that a name means; empty if there is none.
 
         Raises:
             EntryError: Several are meant.
@@ -181,7 +181,7 @@ class EntryArchive:
             names.add(plain(entry_name(parse(self._files.read(path, limit=FILE_LIMIT), path).header, path)))
         return names
 
-    # The deed.
+    # Moving.
 
     def _applied(
         self,

@@ -1,4 +1,4 @@
-"""What would move when knowledge entries are put away, and what cannot."""
+"""What would move when knowledge entries are archived, and what cannot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHARED = frozenset(
         "reference",
     }
 )
-"""Folders of ``knowledge/`` that are no entry's own, whatever stands in them."""
+"""Folders of ``knowledge/`` that never belong to an entry, whatever they hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ def named(scan: EntryScan, name: str) -> list[Entry]:
 
 
 def refuse_shared(scan: EntryScan, entry: Entry) -> None:
-    """Lets an entry through that can be moved whole, and is no more than an entry.
+    """Checks that an entry can be moved whole and is nothing but an entry.
 
     Raises:
-        EntryError: It cannot, or is.
+        EntryError: It cannot be, or is more.
     """
     where = shown(entry.location)
     if entry.kind != "knowledge":

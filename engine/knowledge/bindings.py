@@ -1,4 +1,4 @@
-"""Which file a file of notes belongs to, and how a file is known again (design 3.7, robustness I1, I2).
+"""Which file a file of notes belongs to, and how a file is recognised (design 3.7, robustness I1, I2).
 
 A binding has two halves, because they have to survive different things:
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SIGHTINGS = "scratch/file-sightings.json"
 
 DISTINCT_BYTES = 64
-"""Bytes below which a content tells no file from another: empty ones, one-line ones."""
+"""Bytes below which content cannot tell files apart: empty ones, one-line ones."""
 
 _WHOLE = 16 * 1024 * 1024
 _END = 1024 * 1024
@@ -48,7 +48,7 @@ _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a file is known by."""
+    """What a file is recognised by."""
 
     fingerprint: str
     """Its length and the start of the sha256 of its content; above 16 MiB, of its first and last MiB only."""
@@ -84,17 +84,17 @@ class Sighting:
     absolute: str
     root: str  # as ``Place.root``
     identity: Identity
-    day: str  # iSO 8601
+    day: str  # ISO 8601
 
 
 def size_of(fingerprint: str) -> int:
-    """The length that a fingerprint holds; -1 where it holds none."""
+    """The length that a fingerprint holds; -1 if it holds none."""
     head = fingerprint.partition("-")[0]
     return int(head) if head.isascii() and head.isdigit() else -1
 
 
 def identity_of(path: Path) -> Identity | None:
-    """What a regular file is known by; ``None`` where none can be read. Never blocks."""
+    """What a regular file is recognised by; ``None`` if it cannot be read. Never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -196,7 +196,7 @@ def rebound(data: bytes, key: str, fingerprint: str) -> bytes:
 
 
 def load_sightings(files: Files) -> dict[str, Sighting]:
-    """The sightings of this machine by the path of the notes; whatever cannot be read was not seen."""
+    """The sightings of this machine by the path of the notes; unreadable ones are left out."""
     with contextlib.suppress(OSError, AutopoiesisError, *_UNREADABLE):
         return _sightings(files.read(SIGHTINGS))
     return {}

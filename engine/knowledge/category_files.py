@@ -1,8 +1,8 @@
 """The category files: where each kind of knowledge stands, how its lines are written and read
 (``knowledge-curation.md`` 1).
 
-They belong to the person. Reading takes them as they are, whoever wrote a bullet and however, and never
-changes a byte; what a reader cannot make sense of is no entry, and no error.
+They belong to the person. Reading takes them as they are, however a bullet was written and by whom, and never
+changes a byte; what a reader cannot make sense of is neither an entry nor an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CategoryFile:
 
     @property
     def new(self) -> bytes:
-        """What the file holds when it is made."""
+        """What the file holds when it is created."""
         heads = "".join(f"\n## {section}\n" for section in self.sections)
         return f"{self.title}\n{heads}".encode()
 
@@ -66,7 +66,7 @@ _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _CODE_INDENT = 4
 _NESTED = 2
-"""Columns by which what belongs to a bullet is further in."""
+"""Columns by which what belongs to a bullet is indented."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Entry:
     text: str
     """What it says on one line: without bullet, box and provenance, and without the bullets below it."""
     source: str  # the conversation that it comes from; empty if unknown
-    day: str  # iSO 8601; empty if there is none
+    day: str  # ISO 8601; empty if there is none
     section: str  # ``Open``, ``Done`` or another section's title; empty right below the file's title
     is_ticked: bool = False
 
@@ -95,7 +95,7 @@ def entries(data: bytes, path: str) -> tuple[Entry, ...]:
     """The entries of a file of knowledge, in its order. Never raises.
 
     Every bullet that stands below no other is one, in the file's own list style; bullets in fenced code or in
-    a comment are none.
+    a comment do not count.
 
     Bytes that are not UTF-8 are read as ``U+FFFD``.
     """
@@ -131,16 +131,16 @@ def plain(text: str) -> str:
     line = " ".join(_HIDDEN.sub("\ufffd", outside(text)).split())
     if line.startswith("<!--"):
         line = f"<\\{line[1:]}"
-    if _BOX.match(line):  # a box is ticked by the person
+    if _BOX.match(line):  # only the person ticks a box
         line = f"\\{line}"
     return _OURS.sub(r"\\\1", line)
 
 
 def refuse_broken(data: bytes, path: str) -> None:
-    """Lets a file through that can be added to.
+    """Checks that a file can be added to.
 
     Raises:
-        DocumentError: It is no UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
+        DocumentError: It is not UTF-8 text, holds the marks of an unfinished merge, or a code block in it is
             never closed, so that whatever stands behind would be code.
     """
     try:
@@ -255,7 +255,7 @@ def _entry(lines: Sequence[str], path: str, number: int, section: str) -> Entry:
 
 
 def _provenance(inside: str) -> tuple[str, str]:
-    """Name and day of a provenance; a day that is none belongs to the name."""
+    """Name and day of a provenance; an invalid day belongs to the name."""
     name, _, last = inside.rpartition(",")
     day = last.strip()[:10]
     try:

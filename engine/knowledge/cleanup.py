@@ -1,4 +1,4 @@
-"""The record of audits, and of what was put away and brought back: ``logs/cleanup.jsonl``."""
+"""The record of audits, and of what was archived and restored: ``logs/cleanup.jsonl``."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 STATE = "knowledge/.digest.json"
 
 LONG_BYTES = 1024
-"""An entry longer than this does not keep older ones out when it has no room itself."""
+"""An entry longer than this that does not fit does not keep older ones out."""
 
 _HEAD = (
     "# Knowledge digest\n\n"
@@ -98,7 +98,7 @@ class Digest:
         return read_digest(self._files)
 
     def is_off(self) -> bool:
-        """Whether a person has turned it off: the file is gone, and it was not we who removed it.
+        """Whether a person has turned it off: the file is gone, and we did not remove it.
 
         Raises:
             DocumentError, PathRefused: As ``Files.read``.
@@ -124,7 +124,7 @@ class Digest:
                 return False
             data = self._made()
             if data is None:
-                # In this order a crash in between leaves a digest, never a switch that nobody turned.
+                # In this order a crash in between leaves a digest, never a switch that no person turned.
                 changed = self._note("empty") if self._is_there() else False
                 return self._remove() or changed
             changed = self._differs(data)
@@ -230,7 +230,7 @@ def _chosen(parts: Sequence[_Part]) -> list[list[int]]:
         taken, used = _fitting(part, (), share - _size(part.head))
         chosen.append(taken)
         left -= used + (_size(part.head) if taken else 0)
-    # What whole entries leave of the shares goes to whoever can use it, in the order of the sections.
+    # What whole entries leave of the shares goes to sections that can use it, in their order.
     for at, part in enumerate(parts):
         head = 0 if chosen[at] else _size(part.head)
         taken, used = _fitting(part, chosen[at], left - head)
@@ -256,7 +256,7 @@ def _fitting(part: _Part, taken: Iterable[int], room: int) -> tuple[list[int], i
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """Room shared fairly: nobody gets more than it needs, and what it does not need the others share."""
+    """Room shared fairly: no section gets more than it needs, and the others share what is left."""
     shares = [0] * len(needs)
     waiting = sorted(range(len(needs)), key=lambda at: (needs[at], at))
     while waiting:

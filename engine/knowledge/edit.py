@@ -1,7 +1,7 @@
-"""Changes to the files of knowledge, decided once and applied as often as it takes (design 6.2).
+"""Changes to the knowledge files, decided once and applied as often as it takes (design 6.2).
 
 An edit says in full what shall stand where, so that applying it again changes nothing: a harvest journals its
-edits before the first of them is applied, and whoever finds the journal after a crash applies all of them.
+edits before the first of them is applied, and the run that finds it after a crash applies all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ones as it is. ``note``: the line is added to the notes of a file."""
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One line of knowledge and where it shall stand."""
+    """One line of knowledge and where it goes."""
 
     id: str  # ``item_id`` of the item
     category: Category

@@ -33,7 +33,7 @@ from engine.topics.fields import near
 
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
 _DEEPEST = 3
-"""Entries inside each other: an index, its entries, and one more; nesting groups, it does not hide."""
+"""Levels of nesting: an index, its entries, and one more; nesting groups, it does not hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class EntryScan:
         """The entry that a name, folder or location means.
 
         Raises:
-            EntryError: None does, or several do.
+            EntryError: It means none, or several.
         """
         known = [entry for entry in self.entries if kind in (None, entry.kind)]
         place = name.strip().rstrip("/")
@@ -172,7 +172,7 @@ class Entries:
 
 
 def plain(name: str) -> str:
-    """A name as names are compared: without case, spaces and underscores as hyphens."""
+    """A name as names are compared: case folded, spaces and underscores as hyphens."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return re.sub(r"[\s_]+", "-", folded.strip())
 
@@ -237,7 +237,7 @@ def _name(document: Document, name: str, line: int) -> list[Problem]:
 
 
 def safe_name(name: str) -> bool:
-    """Whether a name can be that of a folder everywhere, and be typed."""
+    """Whether a name can name a folder on every system, and be typed."""
     return _NAME.fullmatch(name) is not None and not name.endswith(".") and ".." not in name
 
 

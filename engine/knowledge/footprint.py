@@ -1,4 +1,4 @@
-"""How much room knowledge entries take, how old they are, and what refers to them; changes nothing."""
+"""How much room knowledge entries take, how old they are, and what refers to them. Changes nothing."""
 
 from __future__ import annotations
 

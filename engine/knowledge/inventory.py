@@ -12,7 +12,7 @@ from engine.errors import AutopoiesisError, Problem
 from engine.store.paths import TEMP_PREFIX, Workspace, shown
 
 _DEEPEST = 64
-"""Folders inside each other; a person nests ten, a loop of bind mounts any number."""
+"""Depth of nested folders; a person nests ten, a loop of bind mounts any number."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _note(
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        # It went away at the same moment.
+        # It was removed at the same moment.
         return
     if entry.name == ".git":
         found.odd.add(path)

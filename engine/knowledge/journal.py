@@ -1,7 +1,7 @@
 """Work that is being written down, kept in a file until all of it stands (design 6.2).
 
-Whoever is killed on the way leaves the journal, and the next one works through it from its beginning; so
-every step of such work may be repeated.
+A run that is killed leaves the journal, and the next one works through it from its beginning; so every step
+of such work may be repeated.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Journal(Generic[T]):
         self._files.remove(self._path(name))
 
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:
-        """Has everything settled that was interrupted, under the workspace's lock.
+        """Settles everything that was interrupted, under the workspace's lock.
 
         ``settle`` does the work of a journal, by its name, and drops it.
 

@@ -61,7 +61,7 @@ class Knowledge:
     def review(self) -> Reviewing:
         """What waits for a person, and what becomes of it."""
         from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something waits
-        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — likewise
+        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something waits
 
         queue = ReviewQueue(self._files, self._clock)
         return Reviewing(self._files, queue, self.ledger, self.digest, self.commit, self._on_problem)
@@ -86,7 +86,7 @@ class Knowledge:
     def harvest(self) -> Harvest:
         """What moves knowledge out of conversations."""
         from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only where one is harvested
-        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — likewise
+        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only where one is harvested
 
         settler = Settler(
             self._files, self.ledger, self.review.queue, self.digest, self.commit, self._on_problem
@@ -108,7 +108,7 @@ class Knowledge:
         Raises:
             LedgerBroken: The ledger is damaged or gone.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
 
         return verify(self.ledger.entries(), self._files, self.trash, self._repository)
 
@@ -119,7 +119,7 @@ class Knowledge:
             LedgerBroken: The ledger is damaged or gone.
             HarvestRefused: It has no such entry.
         """
-        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where somebody asks
+        from engine.knowledge.verify import verify  # noqa: PLC0415 — only where it is asked for
 
         entry = self.ledger.get(sha256)
         if entry is None:

@@ -50,7 +50,7 @@ class LedgerEntry:
 
     path: str  # the conversation's file, as it was called then
     status: Status
-    at: str  # iSO 8601, UTC
+    at: str  # ISO 8601, UTC
     items: Mapping[str, int] = field(default_factory=dict)
     """By category; of those, ``known`` were already there, and ``held`` wait or waited for a person."""
     deleted: bool = False  # whether the conversation has been reclaimed
@@ -154,8 +154,8 @@ class Ledger:
         return None if tree is None else entry_of(tree)
 
     def record(self, sha256: str, entry: LedgerEntry) -> LedgerEntry:
-        """Puts an entry in the place of the one that a content has, without what looks like a secret. What
-        others have added to it stays.
+        """Replaces the entry of a content, without what looks like a secret. What others have added
+        to it stays.
 
         Raises:
             LedgerBroken: As ``entries``; nothing is written.
@@ -166,7 +166,7 @@ class Ledger:
             old = trees.get(sha256)
             kept = {} if old is None else {key: value for key, value in old.items() if key not in _NAMES}
             clean = without_secrets({**tree_of(entry), **kept})
-            trees[sha256] = {**clean, "path": entry.path}  # without which the conversation is not found
+            trees[sha256] = {**clean, "path": entry.path}  # needed to find the conversation
             data = bytes_of(trees)
             self._files.replace(PATH, data)
             self._read = data, trees
@@ -254,7 +254,7 @@ def entry_of(tree: Mapping[str, Any]) -> LedgerEntry:
     """An entry as its tree says it; what is missing has its default, what is unknown is passed over.
 
     Raises:
-        ValueError, KeyError, TypeError: It is none.
+        ValueError, KeyError, TypeError: It is not an entry.
     """
     if tree["status"] not in STATUSES:
         raise ValueError(f"status {tree['status']!r:.40}")
@@ -342,7 +342,7 @@ def _is_name(name: object) -> bool:
 
 def _is_entry(tree: object) -> bool:
     try:
-        entry_of(tree)  # type: ignore[arg-type]  # which it says itself
+        entry_of(tree)  # type: ignore[arg-type]  # raises if it is not one
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return True

@@ -30,7 +30,7 @@ from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
 _WHOLE = ("topics/", "presets/")
-"""Their headers name files as well."""
+"""Folders of files whose headers name files as well."""
 
 _GENERATED = "knowledge/digest.md"
 _SUPPORTING = ("references", "scripts", "assets", "notes")
@@ -256,7 +256,7 @@ class Links:
         self._problems.append(Problem(shown(path), line, what, cure, severity))
 
     def _tell_archived(self, source: str, reference: Reference) -> bool:
-        """Says of a path that leads nowhere that what it names is archived; ``False`` where it is not."""
+        """Reports that a path leads nowhere because what it names is archived; ``False`` if it is not."""
         for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
             path = joined(base, reference.target) or ""
             below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")

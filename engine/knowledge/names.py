@@ -24,7 +24,7 @@ class NameIndex:
                 self._known[kind][plain(name)][entry.location] = None
 
     def add(self, path: str, header: Mapping[str, object]) -> None:
-        """Adds a file that is no entry, by its own name and by the one in its header."""
+        """Adds a file that is not an entry, by its own name and by the one in its header."""
         kind, names = _kind_of(path)
         if path in self._markers or not kind:
             return

@@ -3,7 +3,7 @@
 A note stands in ``knowledge/files/<slug of the path>.md``. The path is the key; the file's content and its
 ``st_dev:st_ino`` decide what became of a file that is no longer there:
 
-- It is known again without a question when exactly one file has its very content, no other notes, and the
+- It is recognised without a question when exactly one file has its very content, no other notes, and the
   same inode and time of change (or nothing is known of the inode, as on another machine).
 - Everything less is a question for the person, and until it is answered the notes belong to neither: the
   same inode with other content (inodes are used again at once), the same content under another inode or
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 BY_HAND = "by hand"
-"""Where notes come from that a person adds."""
+"""The origin of notes that a person adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class NoteFiles:
         return _notes(bound, is_here=True, renamed_from=record.key)
 
     def _see(self, notes: str, key: str, place: Place, now: Identity) -> None:
-        """Remembers how a file was seen; where nothing can be written, it is only less certain later."""
+        """Remembers how a file was seen; if that cannot be written, a rename is only less certain later."""
         day = self._clock().astimezone(UTC).date().isoformat()
         sighting = Sighting(key, str(place.absolute), str(place.root), now, day)
         with contextlib.suppress(ReadOnly, WriteFailed, PathRefused):

@@ -49,7 +49,7 @@ def private_points(text: str, first_line: int, known: Collection[str]) -> list[t
 
 
 def is_layout(path: str) -> bool:
-    """Whether a path is there in every workspace, so that naming it tells nothing of this one."""
+    """Whether every workspace has a path, so that naming it reveals nothing about this one."""
     return _LAYOUT.fullmatch(path) is not None
 
 

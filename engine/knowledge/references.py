@@ -154,7 +154,7 @@ class _Text:
             stripped = word
         else:
             stripped = word.rstrip(".")
-        # Emphasis and the marks of a list are no part of a path.
+        # Emphasis and list markers are not part of a path.
         stripped = stripped.strip("_~") if "/" not in stripped[:2] else stripped.rstrip("_~")
         start += word.index(stripped) if stripped else 0
         if not stripped or (in_code and stripped != word):

@@ -20,7 +20,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "bu
 class Search:
     """Looks for a file near the place where it was, with bounded work.
 
-    ``is_cut`` says that not everything could be looked at.
+    ``is_cut`` says that the search stopped at its limits.
     """
 
     def __init__(self, old: Place) -> None:

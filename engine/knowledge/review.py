@@ -96,7 +96,7 @@ class ReviewQueue:
         """An item that waits, by its id or the beginning of it.
 
         Raises:
-            HarvestRefused: None or several are called so.
+            HarvestRefused: No item or several have that id.
         """
         found = [each for each in self.waiting() if name and each.id.startswith(name)]
         if len(found) != 1:
@@ -219,7 +219,7 @@ def tree_of(each: Waiting) -> dict[str, Any]:
 
 
 def waiting_of(record: Record) -> Waiting | None:
-    """The item that a record holds; ``None`` where it holds none."""
+    """The item that a record holds; ``None`` if it holds none."""
     try:
         category = record["category"]
         voice = record.get("voice", "")

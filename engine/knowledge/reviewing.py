@@ -95,8 +95,8 @@ class Reviewing:
         ``sure`` says that the person has seen why the item is dangerous and wants it all the same.
 
         Raises:
-            HarvestRefused: No item is called so, the text cannot be a line or holds a secret, or the item is
-                dangerous and nobody is sure.
+            HarvestRefused: No item has that id, the text cannot be a line or holds a secret, or the item is
+                dangerous and ``sure`` is not set.
             DocumentError, WriteFailed, ReadOnly: It was not written; it still waits.
         """
         with self._files.lock():
@@ -119,7 +119,7 @@ class Reviewing:
         """Turns an item down; it never comes back.
 
         Raises:
-            HarvestRefused: No item is called so.
+            HarvestRefused: No item has that id.
             WriteFailed, ReadOnly: It still waits.
         """
         with self._files.lock():
@@ -231,7 +231,7 @@ class Reviewing:
 
 
 def is_risky(waiting: Waiting, text: str = "") -> bool:
-    """Whether accepting an item needs a second word.
+    """Whether accepting an item needs a second confirmation.
 
     ``text`` is written in place of the item's own: a person's words are judged by themselves.
     """
@@ -270,7 +270,7 @@ def _encoded(work: tuple[_Decision, Waiting]) -> bytes:
 
 
 def _decision_in(data: bytes) -> _Decision | None:
-    """The decision in a journal; ``None`` where it holds none."""
+    """The decision in a journal; ``None`` if it holds none."""
     try:
         tree = json.loads(data)
         edits = tuple(edit_of(each) for each in tree["edits"])

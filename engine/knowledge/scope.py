@@ -1,4 +1,4 @@
-"""Which notes of files belong into a prompt: those of the files that its conversation works on."""
+"""Which notes of files belong in a prompt: those of the files that its conversation works on."""
 
 from __future__ import annotations
 

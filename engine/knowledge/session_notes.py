@@ -89,7 +89,7 @@ def level_of(path: str) -> int:
 
 
 def refuse_full(path: str, data: bytes) -> None:
-    """Lets a file through that is not too long.
+    """Checks that a file is not too long.
 
     Raises:
         DocumentError: MEMORY.md would exceed its limits.
@@ -105,7 +105,7 @@ def refuse_full(path: str, data: bytes) -> None:
 
 
 def _title(path: str) -> str:
-    """What a file of notes begins with; empty for a project's, which is not ours to make."""
+    """What a file of notes begins with; empty for a project's, which is not ours to create."""
     if path == MEMORY:
         return "---\ntype: memory\n---\n\n# Core Memory"
     if not _DAY.fullmatch(path):

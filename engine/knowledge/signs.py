@@ -79,7 +79,7 @@ _OPPOSITES = frozenset(
         " erst letzte vor nach alte neue"
     )
 )
-"""Of words that turn a sentence round when one stands for the other; of a pair, one half is enough."""
+"""Words that reverse a sentence when one replaces the other; of a pair, one half is enough."""
 
 _UNIT = (
     r"%|‰|°c|°f|°|ns|µs|us|ms|s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"

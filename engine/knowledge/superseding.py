@@ -1,7 +1,7 @@
 """Later knowledge that ends earlier knowledge: a decision that replaces one, a task that is done.
 
 Only the new line says so, as ``(supersedes: “how the earlier one begins”, its day)``: what stands in a file
-is never touched, so that a wrong link costs a place in the digest and no word of anybody's.
+is never touched, so that a wrong link costs a place in the digest and loses no text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAME_CLAIM = 0.6
 SAME_TASK = 0.6
 """Likeness from which something done is an open task."""
 APART = 0.06
-"""By how much the likest must be ahead of the next: when two are as like, neither is meant for certain."""
+"""By how much the best match must lead the next: when two are as like, neither is certainly meant."""
 
 _NAMED_DAY = 0.3
 _REASON = re.compile(r"[,;]?\s+(?:because|since|so that|as otherwise|weil|damit)\b|;\s", re.IGNORECASE)

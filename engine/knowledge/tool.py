@@ -61,7 +61,7 @@ READ_TOOL = ToolDefinition(
     },
 )
 TOOLS = (KNOWLEDGE_TOOL, READ_TOOL)
-"""What a model is offered that is asked from here."""
+"""The tools offered to a model that is asked from here."""
 
 
 def call(arguments: object, scan: Callable[[], EntryScan]) -> str:

@@ -1,7 +1,7 @@
 """Where a reclaimed conversation lies until it is purged: its bytes, and a manifest that says whose they are.
 
-The manifest is written first and the conversation then moved beside it in one step. So whoever finds a
-manifest without a conversation knows that nothing was moved, and a conversation always has its manifest.
+The manifest is written first and the conversation then moved beside it in one step. So a manifest
+without a conversation means that nothing was moved, and a conversation always has its manifest.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Trash:
         ``sha256`` is what its bytes have to match; ``why`` is what the ledger says of it.
 
         Raises:
-            HarvestRefused: The file holds other bytes by now; it stays where it is.
+            HarvestRefused: The file's bytes have changed; it stays where it is.
             FileNotFoundError: It is gone.
             WriteFailed, ReadOnly: It was not moved.
         """
@@ -103,7 +103,7 @@ class Trash:
         )
 
     def content(self, sha256: str) -> bytes | None:
-        """The bytes of a conversation; ``None`` where it is not here, or is not what it was."""
+        """The bytes of a conversation; ``None`` if it is not here, or has changed."""
         try:
             data = self._files.read(f"{FOLDER}/{sha256}/{_CONTENT}")
         except (FileNotFoundError, AutopoiesisError):
@@ -118,7 +118,7 @@ class Trash:
         """
         place = f"{FOLDER}/{sha256}"
         with self._files.lock():
-            # The manifest goes last: without it nobody would know whose bytes these are.
+            # The manifest goes last: without it, the origin of these bytes would be unknown.
             for name in (_CONTENT, _MANIFEST):
                 with contextlib.suppress(FileNotFoundError):
                     self._files.remove(f"{place}/{name}")

@@ -1,7 +1,7 @@
 """Whether what the ledger says is still so: lines, conversations, hashes (``knowledge-curation.md`` 4).
 
-A person may edit every file of knowledge, so a line that is gone or other is told and is no damage. A
-conversation that is nowhere any more, or has other bytes, is.
+A person may edit every knowledge file, so a line that is gone or changed is reported but not damage. A
+conversation that is lost, or whose bytes have changed, is.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CheckedEntry:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was lost: its conversation can be had again, or was given up by a person's word."""
+        """Whether nothing was lost: its conversation can be restored, or a person gave it up."""
         return self.source != "lost" or self.entry.status == "deleted-unharvested"
 
 
@@ -71,7 +71,7 @@ def verify(
 
 
 def missing(found: Mapping[str, LedgerEntry], files: Files) -> tuple[LedgerLine, ...]:
-    """Lines that harvests wrote and that stand nowhere any more; only files of knowledge are read."""
+    """Lines that harvests wrote and that are gone; only knowledge files are read."""
     standing = _Standing(files)
     lines = [line for entry in found.values() for line in entry.lines]
     return tuple(line for line in lines if standing.checked(line).state == "gone")
