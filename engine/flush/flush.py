@@ -337,7 +337,7 @@ def _held(each: Waiting) -> HeldNote:
 
 
 def _refused(spending: Spending) -> str:
-    """Why nothing may be asked any more; empty while it may."""
+    """Why no further question may be asked; empty if one may."""
     try:
         spending.allow()
     except AutopoiesisError as error:

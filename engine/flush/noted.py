@@ -44,7 +44,7 @@ def encoded(noted: Noted) -> bytes:
 
 
 def decoded(data: bytes) -> Noted | None:
-    """What a journal says was noted; ``None`` where it says nothing."""
+    """What was noted, by a journal; ``None`` if it holds nothing."""
     try:
         tree = json.loads(data)
         record, day = record_in(tree["record"]), tree["day"]
