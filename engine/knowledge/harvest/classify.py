@@ -34,7 +34,7 @@ Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 
 _BYTES_PER_TOKEN = 4
 _QUESTION_TOKENS = 900
-"""What stands around the text of a question, and what a summary of a part adds to the last one, about."""
+"""Roughly the tokens around the text of a question, or that the summary of a part adds to the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,7 @@ class Candidate:
     path: str  # workspace-relative
     kind: Kind
     """``live`` is still written to; ``user-kept`` stays at a person's request; ``prune`` is reclaimed without
-    asking a model; ``harvest`` is harvested; ``keep`` stays for another reason.
-    """
+    asking a model; ``harvest`` is harvested; ``keep`` stays for another reason."""
     why: str  # one clause
     size: int  # bytes of the file, which is what reclaiming it frees
     sha256: str = ""  # empty if the bytes were not looked at

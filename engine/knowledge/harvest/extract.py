@@ -46,9 +46,9 @@ MOST_TOKENS = 65_536
 """Tokens of the longest reply that is asked for after one was cut off."""
 
 _SUMMARY_TOKENS = 900
-"""Tokens that a summary of the length asked for has, about."""
+"""Roughly the tokens of a summary of the requested length."""
 _REPLY_TOKENS = 700
-"""Tokens of an ordinary reply, about."""
+"""Roughly the tokens of an ordinary reply."""
 _STOPPED = "stopped before it was finished"
 
 

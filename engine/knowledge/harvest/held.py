@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def why_held(item: Item, said: Voices) -> Doubt | None:
     """Why an item waits for a person; ``None`` when it may be written.
 
-    What is proposed without a model waits anyhow. It says why it was proposed, unless there is a reason to
+    What is proposed without a model always waits. It says why it was proposed, unless there is a reason to
     look twice: a group of proposals is accepted at once. A note of a session may be in words of the model's
     own, which also says whom it comes from.
     """

@@ -51,13 +51,11 @@ class SourceText:
     size: int  # bytes of the file
     state: State
     """``empty``: read, but nobody says anything in it. ``unclear``: there is text, but nothing tells who
-    speaks.
-    """
+    speaks."""
     why: str = ""  # the reason for any state but ``read``, one clause
     turns: tuple[Turn, ...] = ()
     """In order, without what was injected: quotes of memory have no blocks left, and only these are memory
-    operations.
-    """
+    operations."""
     sizes: tuple[int, ...] = ()  # bytes of the file for each turn; the first includes what stands before it
     session: str = ""  # empty if the file names none
     outside: str = ""

@@ -86,8 +86,7 @@ class Report:
     purged: tuple[str, ...] = ()  # conversations that left the trash for good
     stopped: str = ""
     """Why the rest was not looked at: ``stopped`` by a person, or a cause that every other conversation would
-    meet too, such as a missing key; empty if all were.
-    """
+    meet too, such as a missing key; empty if all were."""
 
     @property
     def items(self) -> dict[str, int]:

@@ -326,14 +326,14 @@ class Harvest:
         )
 
     def _given_up(self, candidate: Candidate) -> Result:
-        """The ledger hears of it when it goes, so that one that cannot go may still be harvested."""
+        """It is recorded in the ledger when it goes, so that one that cannot go may still be harvested."""
         entry = LedgerEntry(
             candidate.path, "deleted-unharvested", self._clock().isoformat(), size=candidate.size
         )
         return Result(candidate.path, candidate.size, "unharvested", entry, stays=not candidate.reclaimable)
 
     def _left_alone(self, candidate: Candidate) -> Result:
-        """One that cannot be harvested as it is. The ledger hears of it once."""
+        """One that cannot be harvested as it is. It is recorded in the ledger once."""
         outcome, status = _SAID_ONCE[candidate.state]
         error = f"{candidate.why}; kept"
         if self._ledger.get(candidate.sha256) is None:

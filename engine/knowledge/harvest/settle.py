@@ -154,7 +154,7 @@ class Settler:
         return entry, items
 
     def _regenerated(self) -> Sequence[str]:
-        """Makes the digest anew; a harvest does not fail for it."""
+        """Regenerates the digest; a failure here does not fail the harvest."""
         try:
             return self._digest.paths if self._digest.regenerate() else ()
         except AutopoiesisError as error:
