@@ -56,8 +56,7 @@ class Identity:
     inode: int
     modified: int
     """``st_mtime_ns``: a rename keeps it, while another file that happens to get the same inode has a
-    different one.
-    """
+    different one."""
     sketch: tuple[int, ...] = ()  # the smallest checksums of its lines: how much two contents have in common
 
     @property

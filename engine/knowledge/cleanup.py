@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 
 class CleanupLog:
-    """Writes and reads the record. Nothing in it is ever changed."""
+    """Writes and reads the cleanup log, which is append-only."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
         self._files = files

@@ -108,7 +108,7 @@ class Digest:
         return (self._last() or self._committed()) == "made"
 
     def regenerate(self, *, force: bool = False) -> bool:
-        """Makes the digest anew; without anything to say its file goes.
+        """Regenerates the digest; its file is removed when there is nothing to say.
 
         ``force`` marks a person's own request, which is also met when the digest is turned off.
 

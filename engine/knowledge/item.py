@@ -26,7 +26,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
 """What one item of a category is called, and several."""
 
 Voice = Literal["person", "agent", "tool", ""]
-"""Who said it; empty where that is not known."""
+"""Who said it; empty if unknown."""
 
 ITEM_CHARACTERS = 600
 """Characters of an item's line without its provenance; a longer one waits for a person."""
@@ -45,12 +45,10 @@ class Item:
     category: Category
     text: str
     """One plain line without bullet and provenance: a statement and its detail; of a playbook ``**name**:
-    steps``; of a file the note.
-    """
+    steps``; of a file the note."""
     path: str = ""
     """Of ``files`` the path as the conversation names it; of ``notes`` the file that they go to; otherwise
-    empty.
-    """
+    empty."""
     voice: Voice = ""
     why: str = ""  # why a person has to look at it whatever it says, one clause; empty if its text decides
     times: int = 1  # how often the conversation shows it

@@ -48,7 +48,7 @@ class Journal(Generic[T]):
         self._files.replace(self._path(name), self._encode(work))
 
     def drop(self, name: str) -> None:
-        """Takes a journal away, after the last step."""
+        """Removes a journal, after the last step."""
         self._files.remove(self._path(name))
 
     def finish(self, settle: Callable[[str, T], R]) -> list[R]:

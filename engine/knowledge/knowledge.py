@@ -103,7 +103,7 @@ class Knowledge:
         )
 
     def verify(self) -> Iterator[CheckedEntry]:
-        """Holds every entry of the ledger against the files.
+        """Compares every entry of the ledger with the files.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.
@@ -113,7 +113,7 @@ class Knowledge:
         return verify(self.ledger.entries(), self._files, self.trash, self._repository)
 
     def check(self, sha256: str) -> CheckedEntry:
-        """Holds one entry of the ledger against the files.
+        """Compares one entry of the ledger with the files.
 
         Raises:
             LedgerBroken: The ledger is damaged or gone.

@@ -186,7 +186,7 @@ class Ledger:
             return self.record(sha256, replace(entry, **changes))
 
     def rebuild(self) -> tuple[int, int]:
-        """Makes the ledger anew from every version of it that git holds and what can be read of the present
+        """Rebuilds the ledger from every version of it that git holds and what can be read of the present
         one; a newer version's entry wins.
 
         Returns:

@@ -71,7 +71,7 @@ class Likeness:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Takes another entry in."""
+        """Adds an entry."""
         self._equal.setdefault(normalised(entry.text), len(self._entries))
         self._entries.append(entry)
         self._texts.append(entry.text)

@@ -129,11 +129,11 @@ class ReviewQueue:
         return Put(tuple(ids), len(new))
 
     def ids(self) -> frozenset[str]:
-        """Of every item that was ever put up, those counted with another among them."""
+        """The ids of every item ever put up, those counted with another among them."""
         return frozenset(self._said_by())
 
     def _said_by(self) -> dict[str, str]:
-        """For each item that was ever put up the id under which it is counted."""
+        """For each item ever put up, the id under which it is counted."""
         found: dict[str, str] = {}
         for record in self._log.records():
             name, again = record.get("id"), record.get("again")
@@ -287,7 +287,7 @@ class Same:
             self.add(each)
 
     def add(self, each: Waiting) -> None:
-        """Takes another one in."""
+        """Adds an item."""
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
         if item.category not in ("playbooks", "files"):

@@ -150,7 +150,7 @@ def signs_of(text: str) -> Signs:
 
 
 def difference(first: Signs, second: Signs) -> str:
-    """What says that two texts are not the same, one clause; empty where nothing does."""
+    """Why two texts are not the same, one clause; empty if nothing tells them apart."""
     if first.exact != second.exact:
         return f"{_apart(first.exact, second.exact)} differ"
     if first.polar != second.polar:

@@ -60,7 +60,7 @@ class CheckedEntry:
 def verify(
     found: Mapping[str, LedgerEntry], files: Files, trash: Trash, repository: Repository
 ) -> Iterator[CheckedEntry]:
-    """Holds entries against the files, one after the other.
+    """Compares entries with the files, one after the other.
 
     ``found`` is by sha256.
     """
