@@ -63,7 +63,7 @@ def refuse_shared(scan: EntryScan, entry: Entry) -> None:
     """Checks that an entry can be moved whole and is nothing but an entry.
 
     Raises:
-        EntryError: It cannot be, or is more.
+        EntryError: It cannot be moved, or its folder holds more.
     """
     where = shown(entry.location)
     if entry.kind != "knowledge":

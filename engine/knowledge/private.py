@@ -28,8 +28,8 @@ _LAYOUT = re.compile(
 def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
     """Line and reason of everything in a skill that points at what stays behind.
 
-    ``first_line`` is the line of the file on which ``text`` starts. Among ``known``, the workspace's files,
-    even fenced code counts; otherwise it is an example.
+    ``first_line`` is the line of the file on which ``text`` starts. Fenced code is an example
+    unless it names one of ``known``, the workspace's files.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     prose = without_examples(text)

@@ -138,7 +138,7 @@ def _values(text: str, refused: list[str], *, cut: bool) -> Iterator[tuple[Categ
 
 
 def _unknown(text: str) -> Iterator[str]:
-    """A line for each unknown category of a reply that is not empty."""
+    """A line for each category of a reply that is unknown and not empty."""
     try:
         tree, _ = _DECODER.raw_decode(text, max(text.find("{"), 0))
     except (ValueError, RecursionError):
